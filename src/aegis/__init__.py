@@ -1,0 +1,27 @@
+"""Aegis: share data that is private enough to leave and useful enough to learn from.
+
+The public names are loaded when first used, so that importing the package costs next to nothing.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import Any
+
+from aegis._version import __version__
+
+_HOMES: dict[str, str] = {
+    "AegisError": "aegis.errors",
+}
+
+__all__ = ["__version__", *_HOMES]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module 'aegis' has no attribute {name!r}")
+    return getattr(import_module(_HOMES[name]), name)
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -1,0 +1,151 @@
+"""What the columns of a table are called, what they hold, and what part they play in privacy."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+from aegis.data.kind import Kind
+from aegis.errors import RoleError
+
+
+class Role(StrEnum):
+    """The part a column plays. The words are the field's, the label is ours."""
+
+    IDENTIFYING = "identifying"
+    QUASI_IDENTIFYING = "quasi_identifying"
+    SENSITIVE = "sensitive"
+    INSENSITIVE = "insensitive"
+    LABEL = "label"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Column:
+    """A column's name and kind."""
+
+    name: str
+    kind: Kind
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Schema:
+    """The columns of a table, in order."""
+
+    columns: tuple[Column, ...]
+
+    def __iter__(self) -> Iterator[Column]:
+        return iter(self.columns)
+
+    def __contains__(self, name: object) -> bool:
+        return any(column.name == name for column in self.columns)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return tuple(column.name for column in self.columns)
+
+    def kind(self, name: str) -> Kind:
+        for column in self.columns:
+            if column.name == name:
+                return column.kind
+        raise RoleError(f"there is no column {name!r}; the columns are {', '.join(self.names)}")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Roles:
+    """Which column plays which part; columns left out play none until somebody decides.
+
+    >>> roles = Roles(label="health", quasi_identifying=("age", "zip"))
+    >>> roles["age"].value, roles.get("weight")
+    ('quasi_identifying', None)
+    """
+
+    label: str | None = None
+    identifying: tuple[str, ...] = ()
+    quasi_identifying: tuple[str, ...] = ()
+    sensitive: tuple[str, ...] = ()
+    insensitive: tuple[str, ...] = ()
+    _by_column: dict[str, Role] = field(init=False, repr=False, compare=False, default_factory=dict)
+
+    def __post_init__(self) -> None:
+        for role, columns in self._listed():
+            for column in columns:
+                taken = self._by_column.get(column)
+                # A label may be sensitive as well: the outcome is often what must not be disclosed.
+                if taken is not None and {taken, role} != {Role.LABEL, Role.SENSITIVE}:
+                    raise RoleError(f"column {column!r} is named both {taken.value} and {role.value}; give it one role")
+                self._by_column.setdefault(column, role)
+
+    def _listed(self) -> Iterable[tuple[Role, tuple[str, ...]]]:
+        yield Role.LABEL, () if self.label is None else (self.label,)
+        yield Role.IDENTIFYING, self.identifying
+        yield Role.QUASI_IDENTIFYING, self.quasi_identifying
+        yield Role.SENSITIVE, self.sensitive
+        yield Role.INSENSITIVE, self.insensitive
+
+    def __getitem__(self, column: str) -> Role:
+        return self._by_column[column]
+
+    def get(self, column: str) -> Role | None:
+        return self._by_column.get(column)
+
+    @property
+    def named(self) -> tuple[str, ...]:
+        """Every column that has a role."""
+        return tuple(self._by_column)
+
+    def overridden_by(self, other: Roles) -> Roles:
+        """These roles, except where ``other`` names a column or a label."""
+        taken = set(other.named)
+
+        def merged(ours: tuple[str, ...], theirs: tuple[str, ...]) -> tuple[str, ...]:
+            return theirs + tuple(c for c in ours if c not in taken)
+
+        label = other.label if other.label is not None else self.label
+        return Roles(
+            label=label,
+            identifying=tuple(c for c in merged(self.identifying, other.identifying) if c != label),
+            quasi_identifying=tuple(c for c in merged(self.quasi_identifying, other.quasi_identifying) if c != label),
+            sensitive=merged(self.sensitive, other.sensitive),
+            insensitive=tuple(c for c in merged(self.insensitive, other.insensitive) if c != label),
+        )
+
+    def checked_against(self, schema: Schema) -> Roles:
+        """These roles, or an error that names the column the table does not have."""
+        for column in self.named:
+            if column not in schema:
+                raise RoleError(
+                    f"the roles name column {column!r}, which the table does not have; "
+                    f"its columns are {', '.join(schema.names)}"
+                )
+        return self
+
+    def to_mapping(self) -> dict[str, object]:
+        """The form that is written to YAML: only what is set."""
+        listed: dict[str, object] = {} if self.label is None else {"label": self.label}
+        for role, columns in self._listed():
+            if columns and role is not Role.LABEL:
+                listed[role.value] = list(columns)
+        return listed
+
+    @classmethod
+    def from_mapping(cls, mapping: Mapping[str, object], *, where: str) -> Roles:
+        """Read ``{label: y, quasi_identifying: [a, b], …}``."""
+        known = {role.value for role in Role}
+        unknown = sorted(set(mapping) - known)
+        if unknown:
+            raise RoleError(
+                f"{where} names unknown roles {', '.join(unknown)}; the roles are {', '.join(sorted(known))}"
+            )
+        label = mapping.get("label")
+        if label is not None and not isinstance(label, str):
+            raise RoleError(f"{where}: label must be the name of one column")
+        lists: dict[str, tuple[str, ...]] = {}
+        for role in known - {"label"}:
+            columns = mapping.get(role) or []
+            if isinstance(columns, str):
+                columns = [columns]
+            if not isinstance(columns, list | tuple) or not all(isinstance(c, str) for c in columns):
+                raise RoleError(f"{where}: {role} must be a list of column names")
+            lists[role] = tuple(columns)
+        return cls(label=label, **lists)

@@ -1,0 +1,128 @@
+"""Every error Aegis raises on purpose.
+
+::
+
+    AegisError                     exit  http
+    ├── InputError                    2   422   what was given cannot be used as it is
+    │   ├── DataError                           a file or table cannot be read, or holds nothing usable
+    │   ├── RoleError                           a column is absent, or has no role or two
+    │   ├── LabelError                          the label is absent, constant or continuous
+    │   ├── MaskError                           a mask does not exist, is misconfigured, or does not fit the column
+    │   ├── HierarchyError                      a hierarchy is malformed or misses values
+    │   ├── ConfigurationError                  a configuration file is malformed
+    │   ├── SummaryError                        a summary is malformed, contradictory or of a newer format
+    │   ├── PolicyError                         a policy is malformed or names what does not exist
+    │   ├── MeasureError                        a measure, privacy model or reference does not exist or does not apply
+    │   ├── AnonymizerError                     clustering parameters that no table of this kind can satisfy
+    │   ├── SanitizerError                      a sanitizer's problem or model file that makes no sense
+    │   └── OutputError                         the output exists already or cannot be written
+    ├── MissingExtraError             2   501   an optional dependency is not installed
+    ├── GuaranteeError                1   409   a promise cannot be kept, so nothing was written
+    │   ├── PolicyNotSatisfiedError             the table does not satisfy the policy
+    │   ├── VerificationError                   a certificate, a file or an audit contradicts what was claimed
+    │   └── NotConvergedError                   an iteration stopped before its tolerance
+    └── EngineError                   2   502   the database refused or broke off
+
+Each message is one sentence that says what is wrong and what to do. No message holds a cell value: messages name
+columns, files, counts and line numbers only, and an error of an engine is raised ``from None`` because engines quote
+the data in theirs.
+"""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+
+class AegisError(Exception):
+    """The root: catch it to catch everything Aegis raises on purpose."""
+
+    exit_status: ClassVar[int] = 2
+    http_status: ClassVar[int] = 500
+
+
+class InputError(AegisError):
+    """What was given cannot be used as it is."""
+
+    http_status: ClassVar[int] = 422
+
+
+class DataError(InputError):
+    """A file or table cannot be read, or holds nothing usable."""
+
+
+class RoleError(InputError):
+    """A column is absent, or has no role or two."""
+
+
+class LabelError(InputError):
+    """The label is absent, constant or continuous."""
+
+
+class MaskError(InputError):
+    """A mask does not exist, is misconfigured, or does not fit its column."""
+
+
+class HierarchyError(InputError):
+    """A hierarchy is malformed or misses values."""
+
+
+class ConfigurationError(InputError):
+    """A configuration file is malformed."""
+
+
+class SummaryError(InputError):
+    """A summary is malformed, contradictory or of a newer format."""
+
+
+class PolicyError(InputError):
+    """A policy is malformed or names what does not exist."""
+
+
+class MeasureError(InputError):
+    """A measure, privacy model or reference does not exist or does not apply."""
+
+
+class AnonymizerError(InputError):
+    """Clustering parameters that no table of this kind can satisfy."""
+
+
+class SanitizerError(InputError):
+    """A sanitizer's problem or model file makes no sense."""
+
+
+class OutputError(InputError):
+    """The output exists already or cannot be written."""
+
+
+class MissingExtraError(AegisError):
+    """An optional dependency is not installed."""
+
+    http_status: ClassVar[int] = 501
+
+    def __init__(self, *, feature: str, extra: str) -> None:
+        super().__init__(f"{feature} needs an optional part of Aegis: pip install 'aegis[{extra}]'")
+
+
+class GuaranteeError(AegisError):
+    """A promise cannot be kept, so nothing was written."""
+
+    exit_status: ClassVar[int] = 1
+    http_status: ClassVar[int] = 409
+
+
+class PolicyNotSatisfiedError(GuaranteeError):
+    """The table does not satisfy the policy."""
+
+
+class VerificationError(GuaranteeError):
+    """A certificate, a file or an audit contradicts what was claimed."""
+
+
+class NotConvergedError(GuaranteeError):
+    """An iteration stopped before its tolerance."""
+
+
+class EngineError(AegisError):
+    """The database refused or broke off."""
+
+    http_status: ClassVar[int] = 502

@@ -1,0 +1,166 @@
+"""What a mask is: a value that says what may happen to the values of one column.
+
+A mask has two faces that must agree. The *domain face* acts on the distinct values, in numpy, and is what the advisor
+uses; the *engine face* is a column expression that the database runs over the rows, and is what a release uses. Masks
+see Ibis only as methods of the column they are given, so that this room can be imported where rows cannot be read.
+
+There are four shapes of mask, by what their engine face is:
+
+==================  =========================================  ====================================
+shape               domain face                                engine face
+==================  =========================================  ====================================
+`ExpressionMask`    ``on_values(values)``                      ``expression(column, kind)``
+`MappedMask`        ``on_values(values)``                      a mapping table joined to the rows
+`RandomMask`        ``channel(domain, counts)``                ``expression(column, kind, draw)``
+`Shuffle`           ``channel(domain, counts)``                a random permutation of the rows
+==================  =========================================  ====================================
+
+Missing stays missing under every mask that does not set ``covers_missing``; the faces are never handed it.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from dataclasses import MISSING, fields, is_dataclass
+from typing import TYPE_CHECKING, Any, ClassVar, Self, cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from aegis.data.kind import ALL_KINDS, Kind, Values
+from aegis.errors import MaskError
+from aegis.registry import Registry
+
+if TYPE_CHECKING:
+    import ibis.expr.types as ir
+
+    from aegis.data.domain import Domain
+    from aegis.masking.channel import Channel
+
+MASKS: Registry[type[Mask]] = Registry(
+    "masks",
+    noun="mask",
+    error=MaskError,
+    modules=tuple(f"aegis.masking.{module}" for module in ("identity", "suppress")),
+)
+
+Draw = Callable[[], "ir.FloatingColumn"]
+"""Gives a fresh column of uniform random numbers in [0, 1) each time it is called."""
+
+
+class Mask(ABC):
+    """The part all masks share. Subclasses are frozen dataclasses registered in `MASKS`."""
+
+    __slots__ = ()
+
+    name: ClassVar[str]
+    """The name in configurations."""
+    accepts: ClassVar[frozenset[Kind]] = ALL_KINDS
+    """The kinds of column it fits."""
+    covers_missing: ClassVar[bool] = False
+    """Whether missing values are masked as well; otherwise missing stays missing."""
+    example: ClassVar[tuple[str, str]] = ("", "")
+    """A value and what becomes of it, for the documentation."""
+
+    @abstractmethod
+    def describe(self) -> str:
+        """What it does, in a few words."""
+
+    def kind_after(self, kind: Kind) -> Kind:
+        """The kind of the masked column."""
+        return kind
+
+    def resolve(self, domain: Domain, counts: NDArray[Any]) -> Self:
+        """The same mask with everything it reads off a domain made explicit; ``counts`` are per code of the domain.
+
+        A resolved mask gives the same answer on rows that come later.
+        """
+        return self
+
+    def check(self, kind: Kind, *, column: str) -> None:
+        """Raise unless it fits a column of this kind."""
+        if kind not in self.accepts:
+            fits = ", ".join(sorted(k.value for k in self.accepts))
+            raise MaskError(f"mask {self.name!r} does not fit column {column!r}: it takes {fits}, the column is {kind}")
+
+    def parameters(self) -> dict[str, Any]:
+        """What was set, by name, for a configuration file: defaults left out."""
+        given: dict[str, Any] = {}
+        for item in fields(cast(Any, self)):
+            value = getattr(self, item.name)
+            default = item.default_factory() if item.default_factory is not MISSING else item.default
+            if default is MISSING or value != default:
+                given[item.name] = list(value) if isinstance(value, tuple) else value
+        return given
+
+    def spec(self) -> Any:
+        """The mask as a configuration writes it: ``suppress`` or ``{bucketize: {width: 10}}``."""
+        given = self.parameters()
+        return {self.name: given} if given else self.name
+
+    @classmethod
+    def from_parameters(cls, given: dict[str, Any]) -> Self:
+        """Build it from a configuration's parameters."""
+        assert is_dataclass(cls)
+        known = {item.name for item in fields(cls)}
+        unknown = sorted(set(given) - known)
+        if unknown:
+            takes = ", ".join(sorted(known)) or "no parameters"
+            raise MaskError(f"mask {cls.name!r} has no parameter {', '.join(map(repr, unknown))}; it takes {takes}")
+        arguments = {key: tuple(value) if isinstance(value, list) else value for key, value in given.items()}
+        try:
+            return cast(Self, cls(**arguments))
+        except TypeError:
+            needed = [i.name for i in fields(cls) if i.default is MISSING and i.default_factory is MISSING]
+            absent = sorted(set(needed) - set(given))
+            if absent:
+                raise MaskError(f"mask {cls.name!r} needs the parameter {', '.join(absent)}") from None
+            raise MaskError(f"mask {cls.name!r} has a parameter of the wrong type") from None
+
+
+class ValueMask(Mask):
+    """A deterministic mask: every value has one masked value."""
+
+    __slots__ = ()
+
+    @abstractmethod
+    def on_values(self, values: Values) -> Values:
+        """The masked value of each value; none of ``values`` is missing. None in the answer means missing."""
+
+
+class ExpressionMask(ValueMask):
+    """A deterministic mask that engines can compute."""
+
+    __slots__ = ()
+
+    @abstractmethod
+    def expression(self, column: ir.Column, kind: Kind) -> ir.Column:
+        """The masked column; what it gives for missing rows is overwritten unless ``covers_missing``."""
+
+
+class MappedMask(ValueMask):
+    """A deterministic mask with no portable expression: computed on the domain and joined to the rows."""
+
+    __slots__ = ()
+
+
+class RandomMask(Mask):
+    """A mask that draws: given the true value, each masked value has a known probability."""
+
+    __slots__ = ()
+
+    @abstractmethod
+    def channel(self, domain: Domain, counts: NDArray[Any]) -> Channel:
+        """P(masked | value) over the domain; ``counts`` are per code, for masks that depend on the distribution."""
+
+    @abstractmethod
+    def expression(self, column: ir.Column, kind: Kind, draw: Draw) -> ir.Column:
+        """The masked column, with randomness from ``draw``."""
+
+
+def as_objects(values: Any) -> Values:
+    """A vector of Python objects (text), even where numpy would make something else of them."""
+    out = np.empty(len(values), dtype=object)
+    out[:] = values
+    return out

@@ -1,0 +1,40 @@
+"""Hide the column: every value becomes the same star."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
+
+from aegis.data.kind import Kind, Values
+from aegis.masking.mask import MASKS, ExpressionMask, as_objects
+
+if TYPE_CHECKING:
+    import ibis.expr.types as ir
+
+STAR = "*"
+
+
+@MASKS.register("suppress")
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Suppress(ExpressionMask):
+    """Replace every value, missing ones too, by ``*``.
+
+    >>> Suppress().describe()
+    'suppressed'
+    """
+
+    name: ClassVar[str] = "suppress"
+    covers_missing: ClassVar[bool] = True  # whether a value is missing is information as well
+    example: ClassVar[tuple[str, str]] = ("21162", "*")
+
+    def kind_after(self, kind: Kind) -> Kind:
+        return Kind.TEXT
+
+    def on_values(self, values: Values) -> Values:
+        return as_objects([STAR] * len(values))
+
+    def expression(self, column: ir.Column, kind: Kind) -> ir.Column:
+        return column.isnull().ifelse(STAR, STAR)
+
+    def describe(self) -> str:
+        return "suppressed"

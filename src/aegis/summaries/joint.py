@@ -1,0 +1,74 @@
+"""Counts of one column, and of one column with the label: all that the advisor looks at."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from aegis.data.domain import Domain
+from aegis.errors import SummaryError
+from aegis.masking.transition import Transition
+
+Counts = NDArray[Any]
+
+
+def checked_counts(counts: Counts, shape: tuple[int, ...], *, what: str) -> Counts:
+    """``counts`` as they are, or an error that says which rule of counting they break."""
+    array = np.asarray(counts)
+    if array.shape != shape:
+        raise SummaryError(f"{what} has {array.shape} counts where its values need {shape}; write the summary again")
+    if array.dtype.kind not in "iuf" or not np.isfinite(array).all():
+        raise SummaryError(f"{what} holds counts that are not finite numbers; write the summary again")
+    if (array < 0).any():
+        raise SummaryError(f"{what} holds negative counts; counts are zero or more")
+    array = np.ascontiguousarray(array)
+    array.flags.writeable = False
+    return array
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Histogram:
+    """How often each value of a column occurs, one count per code of the domain."""
+
+    domain: Domain
+    counts: Counts
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "counts", checked_counts(self.counts, (self.domain.size,), what="a histogram"))
+
+    @property
+    def rows(self) -> float:
+        return float(self.counts.sum())
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Joint:
+    """How often each value of an attribute occurs with each value of the label: attribute down, label across."""
+
+    attribute: Domain
+    label: Domain
+    counts: Counts
+
+    def __post_init__(self) -> None:
+        shape = (self.attribute.size, self.label.size)
+        object.__setattr__(self, "counts", checked_counts(self.counts, shape, what="a joint"))
+
+    @property
+    def rows(self) -> float:
+        return float(self.counts.sum())
+
+    def histogram(self) -> Histogram:
+        """The attribute alone."""
+        return Histogram(domain=self.attribute, counts=self.counts.sum(axis=1))
+
+    def masked(self, on_attribute: Transition | None = None, on_label: Transition | None = None) -> Joint:
+        """The joint of the masked attribute and the masked label, expected counts where a mask draws."""
+        counts, attribute, label = self.counts, self.attribute, self.label
+        if on_attribute is not None:
+            counts, attribute = on_attribute.push(counts, axis=0), on_attribute.target
+        if on_label is not None:
+            counts, label = on_label.push(counts, axis=1), on_label.target
+        return Joint(attribute=attribute, label=label, counts=counts)
