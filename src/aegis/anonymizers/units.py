@@ -1,0 +1,237 @@
+"""What the optimiser moves: units (whole unique tuples, or single records) and the state of the classes they are in."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from aegis.anonymizers.arrays import Floats, Ints
+from aegis.anonymizers.compiled import compiled
+
+
+class Units(NamedTuple):
+    """Weighted points with categories and sensitive counts, as plain arrays that compiled loops can read."""
+
+    numbers: Floats  # (units, numeric attributes), centred
+    codes: Ints  # (units, categorical attributes), index of the value among the values of all attributes
+    weight: Ints  # (units,)
+    code_start: Ints  # (categorical attributes + 1,), where an attribute's values begin
+    sensitive_start: Ints  # (units + 1,), where a unit's sensitive entries begin
+    sensitive_value: Ints  # index of the value among the values of all sensitive attributes
+    sensitive_count: Ints
+    sensitive_attribute: Ints  # (sensitive values,), the attribute of each value
+    sensitive_attributes: int
+
+
+class State(NamedTuple):
+    """Everything about the classes that a move needs to know its exact effect."""
+
+    size: Ints
+    sums: Floats
+    squares: Floats
+    counts: Ints
+    top: Ints
+    seen: Ints
+    distinct: Ints
+    label: Ints
+    head: Ints  # first member of a class, -1 if empty: members form a linked list
+    after: Ints
+    before: Ints
+
+
+def empty_state(units: Units, *, capacity: int) -> State:
+    """A state with room for ``capacity`` classes and no unit placed."""
+    count, dimensions = units.numbers.shape
+    return State(
+        size=np.zeros(capacity, dtype=np.int64),
+        sums=np.zeros((capacity, dimensions)),
+        squares=np.zeros(capacity),
+        counts=np.zeros((capacity, int(units.code_start[-1])), dtype=np.int64),
+        top=np.zeros((capacity, units.codes.shape[1]), dtype=np.int64),
+        seen=np.zeros((capacity, len(units.sensitive_attribute)), dtype=np.int64),
+        distinct=np.zeros((capacity, units.sensitive_attributes), dtype=np.int64),
+        label=np.full(count, -1, dtype=np.int64),
+        head=np.full(capacity, -1, dtype=np.int64),
+        after=np.full(count, -1, dtype=np.int64),
+        before=np.full(count, -1, dtype=np.int64),
+    )
+
+
+def place(units: Units, labels: Ints, *, capacity: int) -> State:
+    """The state in which every unit is in the class that ``labels`` names."""
+    state = empty_state(units, capacity=capacity)
+    _place_all(units, state, labels)
+    return state
+
+
+@compiled
+def _place_all(units: Units, state: State, labels: Ints) -> None:
+    for u in range(len(labels)):
+        add(units, state, u, labels[u])
+
+
+@compiled
+def add(units: Units, state: State, u: int, c: int) -> None:
+    """Put unit ``u`` into class ``c``."""
+    w = units.weight[u]
+    state.size[c] += w
+    for d in range(units.numbers.shape[1]):
+        x = units.numbers[u, d]
+        state.sums[c, d] += w * x
+        state.squares[c] += w * x * x
+    for j in range(units.codes.shape[1]):
+        v = units.codes[u, j]
+        state.counts[c, v] += w
+        if state.counts[c, v] > state.top[c, j]:
+            state.top[c, j] = state.counts[c, v]
+    for e in range(units.sensitive_start[u], units.sensitive_start[u + 1]):
+        v = units.sensitive_value[e]
+        if state.seen[c, v] == 0:
+            state.distinct[c, units.sensitive_attribute[v]] += 1
+        state.seen[c, v] += units.sensitive_count[e]
+    state.label[u] = c
+    first = state.head[c]
+    state.after[u] = first
+    state.before[u] = -1
+    if first >= 0:
+        state.before[first] = u
+    state.head[c] = u
+
+
+@compiled
+def remove(units: Units, state: State, u: int) -> None:
+    """Take unit ``u`` out of its class."""
+    c = state.label[u]
+    w = units.weight[u]
+    state.size[c] -= w
+    for d in range(units.numbers.shape[1]):
+        x = units.numbers[u, d]
+        state.sums[c, d] -= w * x
+        state.squares[c] -= w * x * x
+    for j in range(units.codes.shape[1]):
+        v = units.codes[u, j]
+        was = state.counts[c, v]
+        state.counts[c, v] = was - w
+        if was == state.top[c, j]:
+            best = 0
+            for other in range(units.code_start[j], units.code_start[j + 1]):
+                if state.counts[c, other] > best:
+                    best = state.counts[c, other]
+            state.top[c, j] = best
+    for e in range(units.sensitive_start[u], units.sensitive_start[u + 1]):
+        v = units.sensitive_value[e]
+        state.seen[c, v] -= units.sensitive_count[e]
+        if state.seen[c, v] == 0:
+            state.distinct[c, units.sensitive_attribute[v]] -= 1
+    left, right = state.before[u], state.after[u]
+    if left >= 0:
+        state.after[left] = right
+    else:
+        state.head[c] = right
+    if right >= 0:
+        state.before[right] = left
+    state.label[u] = -1
+
+
+@compiled
+def cost_of_adding(units: Units, state: State, u: int, c: int) -> float:
+    """By how much class ``c`` loses more once ``u`` is in it: exact."""
+    size = state.size[c]
+    if size == 0:
+        return 0.0
+    w = units.weight[u]
+    cost = 0.0
+    for d in range(units.numbers.shape[1]):
+        gap = units.numbers[u, d] - state.sums[c, d] / size
+        cost += gap * gap
+    cost *= w * size / (size + w)
+    for j in range(units.codes.shape[1]):
+        cost += w
+        over = state.counts[c, units.codes[u, j]] + w - state.top[c, j]
+        if over > 0:
+            cost -= over
+    return cost
+
+
+@compiled
+def gain_of_removing(units: Units, state: State, u: int) -> float:
+    """By how much the class of ``u`` loses less once ``u`` has left it: exact."""
+    c = state.label[u]
+    size = state.size[c]
+    w = units.weight[u]
+    if size == w:
+        return 0.0
+    gain = 0.0
+    for d in range(units.numbers.shape[1]):
+        gap = units.numbers[u, d] - state.sums[c, d] / size
+        gain += gap * gap
+    gain *= w * size / (size - w)
+    for j in range(units.codes.shape[1]):
+        gain += w
+        v = units.codes[u, j]
+        if state.counts[c, v] == state.top[c, j]:
+            best = state.counts[c, v] - w
+            for other in range(units.code_start[j], units.code_start[j + 1]):
+                if other != v and state.counts[c, other] > best:
+                    best = state.counts[c, other]
+            gain -= state.top[c, j] - best
+    return gain
+
+
+@compiled
+def loss_of_class(state: State, c: int) -> float:
+    """The deviation inside class ``c``."""
+    size = state.size[c]
+    if size == 0:
+        return 0.0
+    loss = state.squares[c]
+    for d in range(state.sums.shape[1]):
+        loss -= state.sums[c, d] * state.sums[c, d] / size
+    if loss < 0.0:
+        loss = 0.0
+    for j in range(state.top.shape[1]):
+        loss += size - state.top[c, j]
+    return loss
+
+
+@compiled
+def total_loss(state: State) -> float:
+    """The deviation of the whole partition."""
+    total = 0.0
+    for c in range(len(state.size)):
+        total += loss_of_class(state, c)
+    return total
+
+
+@compiled
+def may_leave(units: Units, state: State, u: int, k: int, l: int) -> bool:  # noqa: E741 - l as in l-diversity
+    """Whether the class of ``u`` still has k records and l values of each sensitive attribute without it."""
+    c = state.label[u]
+    if state.size[c] - units.weight[u] < k:
+        return False
+    vanished = 0
+    attribute = -1
+    for e in range(units.sensitive_start[u], units.sensitive_start[u + 1]):
+        v = units.sensitive_value[e]
+        if units.sensitive_attribute[v] != attribute:
+            attribute = units.sensitive_attribute[v]
+            vanished = 0
+        if state.seen[c, v] == units.sensitive_count[e]:
+            vanished += 1
+            if state.distinct[c, attribute] - vanished < l:
+                return False
+    return True
+
+
+@compiled
+def satisfies(state: State, c: int, k: int, l: int) -> bool:  # noqa: E741 - l as in l-diversity
+    """Whether class ``c`` is empty, or has k records and l values of each sensitive attribute."""
+    if state.size[c] == 0:
+        return True
+    if state.size[c] < k:
+        return False
+    for j in range(state.distinct.shape[1]):  # noqa: SIM110 - numba compiles no generator here
+        if state.distinct[c, j] < l:
+            return False
+    return True
