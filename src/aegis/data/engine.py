@@ -1,0 +1,173 @@
+"""Open a file, a database table or a data frame as a Dataset, without reading its rows yet.
+
+DuckDB is embedded and answers for files and data frames; databases answer for themselves, by URL. Three things are
+made the same for every source: numbers that are not finite are missing, whole and decimal numbers have one kind each,
+and types that masking knows nothing about are read as text.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import ibis
+import ibis.expr.datatypes as dt
+
+from aegis.data import delimited
+from aegis.data.dataset import Dataset
+from aegis.data.kind import Kind
+from aegis.data.roles_file import roles_beside
+from aegis.data.schema import Column, Roles, Schema
+from aegis.errors import DataError, EngineError
+
+if TYPE_CHECKING:
+    import ibis.expr.types as ir
+
+_PARQUET = (".parquet", ".pq")
+_ARROW = (".arrow", ".feather", ".ipc")
+_DUCKDB = (".duckdb", ".ddb")
+
+
+def open_dataset(
+    source: Any,
+    *,
+    roles: Roles | None = None,
+    engine: str | None = None,
+    table: str | None = None,
+    delimiter: str | None = None,
+    encoding: str = "utf-8",
+    missing: Sequence[str] = (),
+) -> Dataset:
+    """Open ``source``: a path, a database URL, a pandas, Polars or Arrow table, or an Ibis table.
+
+    ``engine`` is the URL of the engine that should read the file (embedded DuckDB otherwise); ``table`` names a table
+    of a database; ``missing`` lists texts that mean a missing value. Roles given here override those in the
+    ``<stem>.roles.yaml`` beside the file.
+    """
+    beside = roles_beside(source)
+    missing = tuple(missing) or beside.missing
+    name, opened = _open(
+        source, engine=engine, table=table, delimiter=delimiter, encoding=encoding, missing=missing
+    )
+    if not opened.columns:
+        raise DataError(f"{name} has no columns; give a table with a header")
+    tidy = _tidied(opened, missing)
+    schema = Schema(columns=tuple(Column(name=c, kind=_kind(t)) for c, t in tidy.schema().items()))
+    merged = beside.roles.overridden_by(roles) if roles is not None else beside.roles
+    return Dataset(name=name, table=tidy, schema=schema, roles=merged.checked_against(schema))
+
+
+def _open(
+    source: Any,
+    *,
+    engine: str | None,
+    table: str | None,
+    delimiter: str | None,
+    encoding: str,
+    missing: Sequence[str],
+) -> tuple[str, ir.Table]:
+    if isinstance(source, ibis.expr.types.Table):
+        return (source.get_name() if hasattr(source.op(), "name") else "table"), source
+    if not isinstance(source, str | Path):
+        return "table", _from_frame(source)
+    text = str(source)
+    if "://" in text:
+        return _from_url(text, table)
+    path = Path(text)
+    if not path.exists() and not any(mark in path.name for mark in "*?["):
+        raise DataError(f"there is no file {path}; check the path")
+    connection = connect(engine)
+    suffixes = [s.lower() for s in path.suffixes]
+    last = suffixes[-1] if suffixes else ""
+    try:
+        if last in _DUCKDB:
+            return path.stem, _database_table(ibis.duckdb.connect(path, read_only=True), table, str(path))
+        if last in _PARQUET or path.is_dir():
+            target = str(path / "**" / "*.parquet") if path.is_dir() else str(path)
+            return path.stem, connection.read_parquet(target)
+        if last in _ARROW:
+            import pyarrow.feather  # part of the core, imported late because few need it
+
+            return path.stem, _from_frame(pyarrow.feather.read_table(path))
+    except DataError:
+        raise
+    except Exception as error:  # engines raise their own trees, and quote data in them
+        raise DataError(f"{path.name} cannot be read as {last.lstrip('.') or 'parquet'} ({type(error).__name__})") from None
+    return path.stem.removesuffix(".csv"), delimited.read(
+        connection, path, delimiter=delimiter, encoding=encoding, missing=missing
+    )
+
+
+def connect(engine: str | None) -> Any:
+    """The engine at a URL, or a fresh embedded DuckDB."""
+    if engine is None:
+        return ibis.duckdb.connect()
+    try:
+        return ibis.connect(engine)
+    except Exception as error:
+        raise EngineError(f"the engine cannot be reached ({type(error).__name__}); check the URL and the server") from None
+
+
+def _from_frame(frame: Any) -> ir.Table:
+    """Anything tabular that Arrow understands."""
+    try:
+        return connect(None).create_table("frame", ibis.memtable(frame), temp=True)
+    except Exception as error:
+        raise DataError(
+            f"a {type(frame).__name__} is not a table Aegis can open ({type(error).__name__}); "
+            "give a path, a URL, or a pandas, Polars or Arrow table"
+        ) from None
+
+
+def _from_url(url: str, table: str | None) -> tuple[str, ir.Table]:
+    address, _, fragment = url.partition("#")
+    name = table or fragment
+    connection = connect(address)
+    return name or "table", _database_table(connection, name, "the database")
+
+
+def _database_table(connection: Any, name: str | None, where: str) -> ir.Table:
+    tables = sorted(connection.list_tables())
+    if not name:
+        if len(tables) == 1:
+            return connection.table(tables[0])
+        raise DataError(f"{where} holds {len(tables)} tables; name one with --table or #table ({', '.join(tables[:20])})")
+    if name not in tables:
+        raise DataError(f"{where} has no table {name!r}; it has {', '.join(tables[:20]) or 'none'}")
+    return connection.table(name)
+
+
+def _tidied(table: ir.Table, missing: Sequence[str]) -> ir.Table:
+    """One form for every kind of value, with missing values as nulls."""
+    changed: dict[str, Any] = {}
+    for name, kind in table.schema().items():
+        column = table[name]
+        if kind.is_floating():
+            changed[name] = (column.isnan() | column.isinf()).ifelse(ibis.null(), column).cast("float64")
+        elif kind.is_decimal():
+            changed[name] = column.cast("int64" if kind.scale == 0 and (kind.precision or 99) <= 18 else "float64")
+        elif kind.is_integer() and not isinstance(kind, dt.Int64):
+            changed[name] = column.cast("int64")
+        elif kind.is_timestamp() and kind.timezone is not None:
+            changed[name] = column.cast("timestamp")
+        elif kind.is_string():
+            if missing:
+                changed[name] = column.isin(list(missing)).ifelse(ibis.null("string"), column)
+        elif not (kind.is_integer() or kind.is_boolean() or kind.is_date() or kind.is_timestamp()):
+            changed[name] = column.cast("string")
+    return table.mutate(**changed) if changed else table
+
+
+def _kind(kind: dt.DataType) -> Kind:
+    if kind.is_boolean():
+        return Kind.BOOLEAN
+    if kind.is_integer():
+        return Kind.INTEGER
+    if kind.is_floating():
+        return Kind.REAL
+    if kind.is_date():
+        return Kind.DATE
+    if kind.is_timestamp():
+        return Kind.TIMESTAMP
+    return Kind.TEXT

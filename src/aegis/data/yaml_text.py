@@ -1,0 +1,34 @@
+"""YAML in and out, safely: only plain data, and errors that name the file and the line."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from aegis.errors import AegisError
+
+
+def read_mapping(path: Path, *, error: type[AegisError]) -> dict[str, Any]:
+    """The mapping in a YAML or JSON file."""
+    try:
+        content = yaml.safe_load(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise error(f"there is no file {path}; check the path") from None
+    except UnicodeDecodeError:
+        raise error(f"{path.name} is not UTF-8 text; save it as UTF-8") from None
+    except OSError as problem:
+        raise error(f"{path.name} cannot be read: {problem.strerror}") from None
+    except yaml.YAMLError as problem:
+        mark = getattr(problem, "problem_mark", None)
+        where = f" at line {mark.line + 1}" if mark is not None else ""
+        raise error(f"{path.name} is not valid YAML{where}; mend the syntax") from None
+    if not isinstance(content, dict) or not all(isinstance(key, str) for key in content):
+        raise error(f"{path.name} must hold a mapping with text keys at its top level")
+    return content
+
+
+def dump(content: Any) -> str:
+    """YAML as people write it: block style, keys in the order given."""
+    return yaml.safe_dump(content, sort_keys=False, allow_unicode=True, default_flow_style=None, width=100)
