@@ -1,0 +1,233 @@
+"""Releases of a number that need no learning: plain noise, silence, and the remainder after a division.
+
+Each component is described for an observer whose side information leaves X normal with variance v. All three are
+shift-invariant, so nothing else about the side information matters, and every figure is a one-dimensional integral.
+The `Modulo` component releases (X + U) mod P with U uniform on ±blur/2: a good side channel unfolds the remainder, a
+poor one cannot, and the blur keeps the unfolded value from being exact.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import ndtr
+
+from aegis.errors import SanitizerError
+
+Floats = NDArray[np.float64]
+_REACH = 8.0  # standard deviations beyond which a normal law is taken as zero
+
+
+class Component(Protocol):
+    """One way to release a number; see the classes below for what the figures mean."""
+
+    def loss(self, variance: float) -> float:
+        """The observer's mean squared error."""
+
+    def pinned(self, variance: float, epsilon: float) -> float:
+        """The largest share of records an observer can place within ``epsilon``."""
+
+    def error_share(self, radii: Floats, variance: float) -> Floats:
+        """Share of records whose absolute error is at most each radius, for the observer that minimises its mean."""
+
+    def release(self, values: Floats, rng: np.random.Generator) -> Floats:
+        """The released value of each record."""
+
+    def posterior_mean(self, released: Floats, scores: Floats, variance: float) -> Floats:
+        """E[X | released value, side information], where side information alone says N(score, variance)."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Erasure:
+    """Nothing is released."""
+
+    def loss(self, variance: float) -> float:
+        return variance
+
+    def pinned(self, variance: float, epsilon: float) -> float:
+        return _within(epsilon, variance)
+
+    def error_share(self, radii: Floats, variance: float) -> Floats:
+        return _normal_share(radii, variance)
+
+    def release(self, values: Floats, rng: np.random.Generator) -> Floats:
+        return np.zeros_like(values)
+
+    def posterior_mean(self, released: Floats, scores: Floats, variance: float) -> Floats:
+        return scores
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Noise:
+    """X plus independent normal noise; a standard deviation of 0 releases X itself."""
+
+    std: float
+
+    def __post_init__(self) -> None:
+        if not (math.isfinite(self.std) and self.std >= 0):
+            raise SanitizerError("the noise needs a standard deviation of zero or more")
+
+    def loss(self, variance: float) -> float:
+        return variance * self.std**2 / (variance + self.std**2)
+
+    def pinned(self, variance: float, epsilon: float) -> float:
+        return _within(epsilon, self.loss(variance))
+
+    def error_share(self, radii: Floats, variance: float) -> Floats:
+        return _normal_share(radii, self.loss(variance))
+
+    def release(self, values: Floats, rng: np.random.Generator) -> Floats:
+        released: Floats = values + self.std * rng.standard_normal(values.shape)
+        return released
+
+    def posterior_mean(self, released: Floats, scores: Floats, variance: float) -> Floats:
+        mean: Floats = scores + (released - scores) * variance / (variance + self.std**2)
+        return mean
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Modulo:
+    """(X + uniform noise of width ``blur``) mod ``period``; an infinite period only blurs."""
+
+    period: float
+    blur: float = 0.0
+
+    def __post_init__(self) -> None:
+        if not self.period > 0 or math.isnan(self.period):
+            raise SanitizerError("the period must be positive")
+        if not (0 <= self.blur < self.period and math.isfinite(self.blur)):
+            raise SanitizerError("the blur must be zero or more and below the period")
+        if math.isinf(self.period) and self.blur == 0:
+            raise SanitizerError("an infinite period needs a blur; otherwise the column itself is released")
+        if math.isfinite(self.period) and 0 < self.blur < 1e-6 * self.period:
+            raise SanitizerError("a blur below a millionth of the period is lost in rounding; use 0 instead")
+
+    def loss(self, variance: float) -> float:
+        cells = _cells(self.period, self.blur, variance)
+        mass, first, second = cells.mass.sum(1), cells.first.sum(1), cells.second.sum(1)
+        spread = second - np.divide(first**2, mass, out=np.zeros_like(mass), where=mass > 0)
+        return float(max(0.0, spread.sum()) / cells.total)
+
+    def pinned(self, variance: float, epsilon: float) -> float:
+        cells = _cells(self.period, self.blur, variance)
+        if self.blur == 0:
+            # a window catches every lattice point inside it; slide it so that it starts at each point
+            reach = int(2 * epsilon / self.period) + 1
+            running = np.cumsum(np.pad(cells.mass, ((0, 0), (1, reach))), axis=1)
+            return float((running[:, reach:] - running[:, :-reach]).max(1).sum() / cells.total)
+        best = np.zeros(cells.mass.shape[0])
+        # the caught mass has its maximum where an end of the window meets an end of a cell, or around zero
+        edges = [cells.low + epsilon, cells.low - epsilon, cells.high + epsilon, cells.high - epsilon]
+        near = np.argsort(-cells.mass.sum(0))[:5]
+        for centre in (np.zeros(best.size), *(edge[:, j] for edge in edges for j in near)):
+            low = np.maximum(cells.low, (centre - epsilon)[:, None])
+            high = np.minimum(cells.high, (centre + epsilon)[:, None])
+            caught = np.where(high > low, _normal_between(low, high, variance), 0.0)
+            best = np.maximum(best, caught.sum(1))
+        return float(best.sum() / cells.total)
+
+    def error_share(self, radii: Floats, variance: float) -> Floats:
+        cells = _cells(self.period, self.blur, variance)
+        mass = cells.mass.sum(1)
+        mean = np.divide(cells.first.sum(1), mass, out=np.zeros_like(mass), where=mass > 0)[:, None]
+        share = np.empty(radii.size)
+        for i, radius in enumerate(radii):
+            if self.blur == 0:
+                share[i] = np.where(np.abs(cells.low - mean) <= radius, cells.mass, 0.0).sum()
+            else:
+                low, high = np.maximum(cells.low, mean - radius), np.minimum(cells.high, mean + radius)
+                share[i] = np.where(high > low, _normal_between(low, high, variance), 0.0).sum()
+        return share / cells.total
+
+    def release(self, values: Floats, rng: np.random.Generator) -> Floats:
+        moved: Floats = values + self.blur * (rng.random(values.shape) - 0.5)
+        return moved if math.isinf(self.period) else np.mod(moved, self.period)
+
+    def posterior_mean(self, released: Floats, scores: Floats, variance: float) -> Floats:
+        reach = _REACH * math.sqrt(variance) + self.blur
+        if math.isinf(self.period):
+            offset: Floats = released - scores
+            steps: Floats = np.zeros(1)
+        else:
+            # the lattice point nearest to the score, and its neighbours within reach
+            offset = (released - scores + self.period / 2) % self.period - self.period / 2
+            count = math.ceil(reach / self.period)
+            steps = np.arange(-count, count + 1).astype(np.float64) * self.period
+        mass, first = np.zeros_like(offset), np.zeros_like(offset)
+        for step in steps:
+            moments = _cell_moments(offset + step, self.blur, variance)
+            mass += moments[0]
+            first += moments[1]
+        mean: Floats = scores + np.divide(first, mass, out=offset.copy(), where=mass > 1e-290)
+        return mean
+
+
+@dataclass(frozen=True, slots=True)
+class _Cells:
+    """For each phase (row) and lattice point (column): probability, first and second moment, and the cell's ends."""
+
+    mass: Floats
+    first: Floats
+    second: Floats
+    low: Floats
+    high: Floats
+    total: float
+
+
+@lru_cache(maxsize=512)
+def _cells(period: float, blur: float, variance: float) -> _Cells:
+    deviation = math.sqrt(variance)
+    span = 2 * _REACH * deviation + blur
+    width = min(period, span)
+    # phases must resolve both the normal law and the cell
+    finest = min(deviation, blur if blur > 0 else deviation, width)
+    phases = int(min(4096, max(64 if blur > 0 else 512, math.ceil(16 * width / finest))))
+    offset = ((np.arange(phases) + 0.5) / phases - 0.5) * width
+    count = 0 if math.isinf(period) else math.ceil((_REACH * deviation + blur / 2) / period)
+    steps = np.arange(-count, count + 1) * (0.0 if count == 0 else period)
+    points = offset[:, None] + steps[None, :]
+    mass, first, second = _cell_moments(points, blur, variance)
+    return _Cells(mass, first, second, points - blur / 2, points + blur / 2, float(mass.sum()))
+
+
+def _cell_moments(points: Floats, blur: float, variance: float) -> tuple[Floats, Floats, Floats]:
+    """Moments of N(0, variance) on the cell of width ``blur`` around each point (a density where the width is 0)."""
+    if blur == 0:
+        mass = _density(points, variance)
+        return mass, mass * points, mass * points**2
+    low, high = points - blur / 2, points + blur / 2
+    at_low, at_high = _density(low, variance), _density(high, variance)
+    mass = _normal_between(low, high, variance)
+    return mass, variance * (at_low - at_high), variance * (mass + low * at_low - high * at_high)
+
+
+def _density(points: Floats, variance: float) -> Floats:
+    result: Floats = np.exp(-(points**2) / (2 * variance)) / math.sqrt(2 * math.pi * variance)
+    return result
+
+
+def _normal_between(low: Floats, high: Floats, variance: float) -> Floats:
+    """P(low ≤ N ≤ high), mirrored into the lower tail where that keeps more digits."""
+    deviation = math.sqrt(variance)
+    mirrored = low > 0
+    a, b = np.where(mirrored, -high, low) / deviation, np.where(mirrored, -low, high) / deviation
+    result: Floats = ndtr(b) - ndtr(a)
+    return result
+
+
+def _within(radius: float, variance: float) -> float:
+    if variance == 0:
+        return 1.0
+    return math.erf(radius / math.sqrt(2 * variance))
+
+
+def _normal_share(radii: Floats, variance: float) -> Floats:
+    if variance == 0:
+        return np.ones_like(radii)
+    share: Floats = 2 * ndtr(radii / math.sqrt(variance)) - 1
+    return share
