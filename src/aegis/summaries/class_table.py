@@ -6,77 +6,237 @@ This is what privacy models and the search look at: every generalisation of the 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from aegis.data.domain import Domain
+from aegis.errors import SummaryError
 from aegis.masking.partition import Partition
+from aegis.summaries.content import Content
+from aegis.summaries.grouping import Codes, group_rows, summed
+
+SUPPRESSED = -1
+"""The code of every column in the class of suppressed records."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class ClassTable:
     """Equivalence classes of the columns ``columns``.
 
-    ``codes[i]`` is the tuple of class i as codes of ``domains``; ``sizes[i]`` how many records are in it.
-    ``contents[c]`` counts, for a further column c (a sensitive attribute or the label), its values in each class:
-    a dense matrix classes × codes of ``content_domains[c]``.
+    ``codes[i]`` is the tuple of class i as codes of ``domains``; ``sizes[i]`` how many records are in it, at least one.
+    ``contents[c]`` says what a further column c (a sensitive attribute or the label) holds in each class.
+    With ``star`` the last class is that of the suppressed records: `SUPPRESSED` in every column, written ``*``.
+    ``population`` counts the same columns, coded by the same domains, in the population the records were drawn from.
     """
 
     columns: tuple[str, ...]
     domains: tuple[Domain, ...]
-    codes: NDArray[np.int64]
-    sizes: NDArray[np.int64]
-    contents: Mapping[str, NDArray[np.int64]]
-    content_domains: Mapping[str, Domain]
+    codes: Codes
+    sizes: Codes
+    contents: Mapping[str, Content] = field(default_factory=dict)
+    star: bool = False
+    population: ClassTable | None = None
 
     def __repr__(self) -> str:
         return f"ClassTable({', '.join(self.columns)}: {len(self.sizes)} classes, {self.records} records)"
+
+    @classmethod
+    def from_codes(
+        cls,
+        *,
+        columns: Sequence[str],
+        domains: Sequence[Domain],
+        codes: Codes,
+        counts: Codes,
+        contents: Mapping[str, tuple[Domain, Codes]] | None = None,
+        suppressed: NDArray[np.bool_] | None = None,
+        population: ClassTable | None = None,
+    ) -> ClassTable:
+        """From the answer of a GROUP BY over the columns and the contents together, in any order.
+
+        Row i stands for ``counts[i]`` records with the tuple ``codes[i]`` and, for each content, its code i.
+        ``suppressed`` marks the rows whose records were suppressed; their codes are not looked at.
+
+        >>> from aegis.data.kind import Kind
+        >>> age, ill = Domain.of(Kind.INTEGER, [30, 40]), Domain.of(Kind.TEXT, ["flu", "none"])
+        >>> codes, counts = np.array([[0], [0], [1]]), np.array([2, 1, 4])
+        >>> ClassTable.from_codes(columns=["age"], domains=[age], codes=codes, counts=counts,
+        ...                       contents={"ill": (ill, np.array([0, 1, 1]))})
+        ClassTable(age: 2 classes, 7 records)
+        """
+        contents = contents or {}
+        codes = np.asfortranarray(np.asarray(codes, dtype=np.int64).reshape(-1, len(columns)))
+        counts = np.asarray(counts, dtype=np.int64)
+        _check(columns, domains, codes, counts, contents, suppressed)
+        keep = counts > 0
+        if not keep.all():
+            codes, counts = codes[keep], counts[keep]
+            contents = {name: (domain, values[keep]) for name, (domain, values) in contents.items()}
+            suppressed = None if suppressed is None else suppressed[keep]
+        star = suppressed is not None and bool(suppressed.any())
+        if star:
+            first, group = _group_with_star(codes, domains, suppressed)
+        else:
+            first, group = group_rows(codes, [domain.size for domain in domains])
+        classes = len(first)
+        tuples = codes[first]
+        if star:
+            tuples[-1] = SUPPRESSED
+        return cls(
+            columns=tuple(columns),
+            domains=tuple(domains),
+            codes=np.asfortranarray(tuples),
+            sizes=summed(counts, group, classes),
+            contents={
+                name: Content.grouped(
+                    domain=domain, owners=group, values=np.asarray(values, np.int64), counts=counts, classes=classes
+                )
+                for name, (domain, values) in contents.items()
+            },
+            star=star,
+            population=population,
+        )
 
     @property
     def records(self) -> int:
         return int(self.sizes.sum())
 
+    @property
+    def classes(self) -> int:
+        return len(self.sizes)
+
+    @property
+    def suppressed(self) -> int:
+        """How many records are suppressed."""
+        return int(self.sizes[-1]) if self.star else 0
+
     def merged(self, partitions: Mapping[str, Partition]) -> ClassTable:
-        """The classes after masking some of the columns."""
-        codes = self.codes.copy()
+        """The table after masking some of its columns, contents included."""
+        if self.star:
+            raise SummaryError("records were suppressed already; mask the columns first and suppress afterwards")
+        codes = np.empty_like(self.codes, order="F")
         domains = list(self.domains)
         for position, column in enumerate(self.columns):
             if column in partitions:
-                codes[:, position] = partitions[column].codes[codes[:, position]]
+                np.take(partitions[column].codes, self.codes[:, position], out=codes[:, position])
                 domains[position] = partitions[column].target
-        return self._grouped(codes, domains)
-
-    def _grouped(self, codes: NDArray[np.int64], domains: Sequence[Domain]) -> ClassTable:
-        first, inverse = group_rows(codes, [domain.size for domain in domains])
-        classes = len(first)
-        order = np.argsort(inverse, kind="stable")
-        starts = np.searchsorted(inverse[order], np.arange(classes))
-
-        def summed(counts: NDArray[np.int64]) -> NDArray[np.int64]:
-            return np.add.reduceat(counts[order], starts, axis=0)
-
-        return ClassTable(
-            columns=self.columns,
+            else:
+                codes[:, position] = self.codes[:, position]
+        first, group = group_rows(codes, [domain.size for domain in domains])
+        contents = {}
+        for name, content in self.contents.items():
+            masked = content.masked(partitions[name]) if name in partitions else content
+            contents[name] = masked.regrouped(group, len(first))
+        quasi = {column: partitions[column] for column in self.columns if column in partitions}
+        return replace(
+            self,
             domains=tuple(domains),
-            codes=codes[first],
-            sizes=summed(self.sizes),
-            contents={name: summed(counts) for name, counts in self.contents.items()},
-            content_domains=self.content_domains,
+            codes=np.asfortranarray(codes[first]),
+            sizes=summed(self.sizes, group, len(first)),
+            contents=contents,
+            population=None if self.population is None else self.population.merged(quasi),
         )
 
+    def suppress(self, failing: NDArray[np.bool_]) -> ClassTable:
+        """The table after the records of the classes marked became the class ``*…*``, which stands last."""
+        failing = failing.copy()
+        if self.star:
+            failing[-1] = True  # who is suppressed stays so
+        if not failing.any() or (self.star and failing.sum() == 1):
+            return self
+        kept = np.flatnonzero(~failing)
+        group = np.full(self.classes, len(kept), dtype=np.int64)
+        group[kept] = np.arange(len(kept))
+        classes = len(kept) + 1
+        codes = np.full((classes, len(self.columns)), SUPPRESSED, dtype=np.int64, order="F")
+        codes[:-1] = self.codes[kept]
+        return replace(
+            self,
+            codes=codes,
+            sizes=summed(self.sizes, group, classes),
+            contents={name: content.regrouped(group, classes) for name, content in self.contents.items()},
+            star=True,
+        )
 
-def group_rows(codes: NDArray[Any], sizes: Sequence[int]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """The position of the first row of each distinct tuple, and the group of every row."""
-    key = np.zeros(len(codes), dtype=np.int64)
-    room = 1
-    for position, size in enumerate(sizes):
-        if room > 2**62 // max(size, 1):  # the key would overflow: compress what there is so far
-            _, key = np.unique(key, return_inverse=True)
-            room = int(key.max(initial=0)) + 1
-        key = key * size + codes[:, position]
-        room *= max(size, 1)
-    _, first, inverse = np.unique(key, return_index=True, return_inverse=True)
-    return first, inverse
+    def without_star(self, *, published: bool) -> ClassTable:
+        """The classes that keep their values.
+
+        ``published`` says that the suppressed records are published all the same, so that the distribution of a
+        sensitive attribute in the whole table still counts theirs; otherwise they are gone.
+        """
+        if not self.star:
+            return self
+        classes = self.classes - 1
+        return replace(
+            self,
+            codes=np.asfortranarray(self.codes[:-1]),
+            sizes=self.sizes[:-1],
+            contents={name: c.first(classes, new_reference=not published) for name, c in self.contents.items()},
+            star=False,
+        )
+
+    def together(self) -> ClassTable:
+        """All records as one class: what is left when every column is hidden."""
+        group = np.zeros(self.classes, dtype=np.int64)
+        one = min(self.classes, 1)
+        return replace(
+            self,
+            codes=np.full((one, len(self.columns)), SUPPRESSED, dtype=np.int64, order="F"),
+            sizes=summed(self.sizes, group, one),
+            contents={name: content.regrouped(group, one) for name, content in self.contents.items()},
+            star=one > 0,
+        )
+
+    def with_levels(self, levels: Mapping[str, tuple[Partition, ...]]) -> ClassTable:
+        """The same table that knows the hierarchies of some of its contents."""
+        contents = dict(self.contents)
+        for name, partitions in levels.items():
+            if name in contents:
+                contents[name] = contents[name].with_levels(partitions)
+        return replace(self, contents=contents)
+
+
+def _group_with_star(
+    codes: Codes, domains: Sequence[Domain], suppressed: NDArray[np.bool_] | None
+) -> tuple[Codes, Codes]:
+    """Groups as in `group_rows` for the rows that are not suppressed, and one group after them for all that are."""
+    assert suppressed is not None
+    kept = np.flatnonzero(~suppressed)
+    first, inner = group_rows(codes[kept], [domain.size for domain in domains])
+    group = np.full(len(codes), len(first), dtype=np.int64)
+    group[kept] = inner
+    return np.append(kept[first], np.flatnonzero(suppressed)[0]), group
+
+
+def _check(
+    columns: Sequence[str],
+    domains: Sequence[Domain],
+    codes: Codes,
+    counts: Codes,
+    contents: Mapping[str, tuple[Domain, Codes]],
+    suppressed: NDArray[np.bool_] | None,
+) -> None:
+    if len(columns) != len(domains):
+        raise SummaryError(f"a class table has {len(columns)} columns and {len(domains)} domains; give one for each")
+    if len(set(columns)) < len(columns):
+        raise SummaryError("a class table names a column twice; name each column once")
+    rows = len(counts)
+    lengths = {len(codes), *(len(values) for _, values in contents.values())}
+    if suppressed is not None:
+        lengths.add(len(suppressed))
+    if lengths != {rows}:
+        raise SummaryError("the codes and counts of a class table differ in length; give one count for each row")
+    if rows and counts.min() < 0:
+        raise SummaryError("a class table holds negative counts; counts are zero or more")
+    looked_at = codes if suppressed is None else codes[~suppressed]
+    for position, (column, domain) in enumerate(zip(columns, domains, strict=True)):
+        _check_codes(column, domain, looked_at[:, position])
+    for name, (domain, values) in contents.items():
+        _check_codes(name, domain, values)
+
+
+def _check_codes(column: str, domain: Domain, codes: Codes) -> None:
+    if len(codes) and (codes.min() < 0 or codes.max() >= domain.size):
+        raise SummaryError(f"column {column!r} of a class table has codes outside its domain; count the table again")

@@ -1,0 +1,59 @@
+"""Equal rows of codes become one group: the step that every merge of counts shares."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+Codes = NDArray[np.int64]
+
+ROOM = 1 << 16
+"""Keys below this are always looked up in a table rather than sorted."""
+
+
+def row_keys(codes: NDArray[Any], sizes: Sequence[int]) -> tuple[Codes, int]:
+    """One number per row, equal for equal rows and in their order, and a number that all keys stay below."""
+    key = np.zeros(len(codes), dtype=np.int64)
+    room = 1
+    for position, size in enumerate(sizes):
+        if room > 2**62 // max(size, 1):  # the key would overflow: compress what there is so far
+            _, key = np.unique(key, return_inverse=True)
+            room = int(key.max(initial=0)) + 1
+        key *= size
+        key += codes[:, position]
+        room *= max(size, 1)
+    return key, room
+
+
+def group_keys(keys: Codes, room: int) -> tuple[Codes, Codes]:
+    """The distinct keys in order, and the position of every key among them. All keys lie in ``range(room)``."""
+    if room > max(ROOM, 8 * len(keys)):
+        distinct, inverse = np.unique(keys, return_inverse=True)
+        return distinct, inverse
+    # A table of all possible keys costs less than a sort while it stays in the size of the data.
+    place = np.zeros(room, dtype=np.int64)
+    place[keys] = 1
+    distinct = np.flatnonzero(place)
+    place[distinct] = np.arange(len(distinct))
+    return distinct, place[keys]
+
+
+def group_rows(codes: NDArray[Any], sizes: Sequence[int]) -> tuple[Codes, Codes]:
+    """A row of each distinct tuple, by position, and the group of every row; groups are in the order of their tuples.
+
+    >>> first, group = group_rows(np.array([[1, 0], [0, 1], [1, 0]]), [2, 2])
+    >>> first.tolist(), group.tolist()
+    ([1, 0], [1, 0, 1])
+    """
+    distinct, group = group_keys(*row_keys(codes, sizes))
+    first = np.empty(len(distinct), dtype=np.int64)
+    first[group[::-1]] = np.arange(len(group))[::-1]
+    return first, group
+
+
+def summed(counts: Codes, group: Codes, groups: int) -> Codes:
+    """The sum of the counts of each group; sums below 2**53 are exact."""
+    return np.bincount(group, weights=counts, minlength=groups).astype(np.int64)
