@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from enum import StrEnum
 from typing import Any, Protocol, TypeVar
 
 import numpy as np
@@ -21,13 +22,21 @@ class MeasureFunction(Protocol):
     def __call__(self, counts: Counts, /) -> NDArray[np.float64]: ...
 
 
+class Scaling(StrEnum):
+    """What happens to a measure when every count is multiplied by the same number."""
+
+    FREE = "free"  # nothing: it is a function of the distribution
+    LINEAR = "linear"  # it is multiplied by that number too
+    SAMPLE = "sample"  # it moves: more records are more evidence
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Measure:
     """A measure with its declared facts.
 
     ``invariant`` says that spreading each block of a partition by its own conditional distribution changes nothing
     (so a per-configuration reconstruction says nothing); ``monotone`` that merging values can only make it worse.
-    ``blank`` gives the value of an attribute that says nothing, from the label's counts alone.
+    ``blank`` gives the value of an attribute with a single value, from the label's counts alone.
     """
 
     name: str
@@ -41,6 +50,7 @@ class Measure:
     reference: str
     summary: str
     blank: Callable[[Counts], NDArray[np.float64]]
+    scaling: Scaling = Scaling.FREE
 
     def __call__(self, counts: Counts) -> NDArray[np.float64]:
         return self.function(counts)
@@ -50,7 +60,13 @@ MEASURES: Registry[Measure] = Registry(
     "measures",
     noun="measure",
     error=MeasureError,
-    modules=("aegis.utility.information",),
+    modules=(
+        "aegis.utility.information",
+        "aegis.utility.chi_square",
+        "aegis.utility.functional_dependency",
+        "aegis.utility.divergence",
+        "aegis.utility.leave_one_out",
+    ),
 )
 
 F = TypeVar("F", bound=MeasureFunction)
@@ -67,6 +83,7 @@ def measure(
     monotone: bool,
     reference: str,
     blank: Callable[[Counts], NDArray[np.float64]] | None = None,
+    scaling: Scaling = Scaling.FREE,
 ) -> Callable[[F], F]:
     """Enter a function into `MEASURES` and give it back unchanged."""
 
@@ -85,6 +102,7 @@ def measure(
                 reference=reference,
                 summary=(function.__doc__ or "").strip().split("\n")[0],
                 blank=blank or nothing,
+                scaling=scaling,
             ),
         )
         return function
@@ -95,3 +113,8 @@ def measure(
 def nothing(label: Counts) -> NDArray[np.float64]:
     """The value of a useless attribute for most measures: zero."""
     return np.zeros(label.shape[:-1])
+
+
+def at_least_one(total: NDArray[np.float64]) -> NDArray[np.float64]:
+    """A divisor: the total where there are records, 1 where a table is empty (its numerators are then 0)."""
+    return np.where(total > 0, total, 1.0)
