@@ -1,0 +1,83 @@
+"""The command line: one command per workflow, thin enough that nothing is decided here."""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import Annotated
+
+import click
+import typer
+
+from aegis._version import __version__
+from aegis.cli import advise, demo, inspect, reference, start, summarize
+from aegis.errors import AegisError
+
+app = typer.Typer(
+    name="aegis",
+    help="Share data that is private enough to leave and useful enough to learn from.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,  # its tracebacks print local variables, and those hold data
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"aegis {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _root(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")
+    ] = False,
+) -> None:
+    pass
+
+
+app.command("start")(start.start)
+app.command("inspect")(inspect.inspect)
+app.command("advise")(advise.advise)
+app.command("summarize")(summarize.summarize)
+app.command("masks")(reference.masks)
+app.command("measures")(reference.measures)
+app.command("demo")(demo.demo)
+
+
+def run() -> None:
+    """The entry point: every way of ending has its exit status, and none shows a traceback with data in it."""
+    sys.exit(call(sys.argv[1:]))
+
+
+def call(arguments: list[str]) -> int:
+    """Run one command line and give its exit status: 0 done, 1 not satisfied, 2 bad input, 130 interrupted."""
+    from aegis.cli.terminal import fail, talk
+
+    try:
+        answer = app(args=arguments, standalone_mode=False, prog_name="aegis")
+    except AegisError as error:
+        return fail(error)
+    except (KeyboardInterrupt, click.exceptions.Abort):
+        talk().print("interrupted; nothing was left half-written")
+        return 130
+    except click.exceptions.Exit as exit_:
+        return exit_.exit_code
+    except click.ClickException as error:
+        error.show()
+        return 2
+    except BrokenPipeError:
+        sys.stdout = open(os.devnull, "w")  # noqa: SIM115, PTH123  the reader has gone: nothing more to say
+        return 0
+    except Exception as error:
+        if os.environ.get("AEGIS_DEBUG"):
+            raise
+        # The message of an unknown error may quote data: name its kind only.
+        talk().print(
+            f"[bold red]internal error:[/bold red] {type(error).__name__}. This is a defect of Aegis; "
+            "set AEGIS_DEBUG=1 to see where, and mind that a traceback may show data."
+        )
+        return 2
+    return int(answer) if isinstance(answer, int) else 0

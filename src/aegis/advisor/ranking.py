@@ -1,0 +1,102 @@
+"""What the advisor answers: configurations from best to worst, with how sure it is and why."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AttributeLoss:
+    """What a configuration does to one attribute.
+
+    ``original`` and ``deviation`` are None where nothing is known of the unmasked attribute.
+    """
+
+    name: str
+    mask: str
+    original: float | None
+    masked: float
+    deviation: float | None
+    standard_error: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RankedConfiguration:
+    """A configuration with its place.
+
+    ``utility`` is the mean of the measure over the masked attributes, ``deviation`` what that is worse than the
+    original, ``interval`` a 95 % interval of the deviation (of the utility where there is no deviation). Equal places
+    are ties; ``like_best`` says that the data cannot tell it from the first.
+    """
+
+    rank: int
+    configuration: str
+    id: str
+    utility: float
+    deviation: float | None
+    retained: float | None
+    borrowed: bool
+    interval: tuple[float, float]
+    like_best: bool
+    attributes: tuple[AttributeLoss, ...]
+    reasons: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ranking:
+    """The advisor's answer."""
+
+    label: str
+    measure: str
+    unit: str
+    higher_is_better: bool
+    reference: str
+    rows: int
+    ranking: tuple[RankedConfiguration, ...]
+    skipped: dict[str, str] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
+    timing: dict[str, float] = field(default_factory=dict)
+
+    @property
+    def best(self) -> RankedConfiguration:
+        return self.ranking[0]
+
+    def to_json(self) -> dict[str, Any]:
+        """The object that ``aegis advise --json`` prints."""
+        return {
+            "label": self.label,
+            "measure": self.measure,
+            "unit": self.unit,
+            "reference": self.reference,
+            "rows": self.rows,
+            "ranking": [
+                {
+                    "rank": one.rank,
+                    "configuration": one.configuration,
+                    "id": one.id,
+                    "deviation": one.deviation,
+                    "retained": one.retained,
+                    "borrowed": one.borrowed,
+                    "utility": one.utility,
+                    "interval": list(one.interval),
+                    "like_best": one.like_best,
+                    "reasons": list(one.reasons),
+                    "attributes": [
+                        {
+                            "name": attribute.name,
+                            "mask": attribute.mask,
+                            "original": attribute.original,
+                            "masked": attribute.masked,
+                            "deviation": attribute.deviation,
+                            "standard_error": attribute.standard_error,
+                        }
+                        for attribute in one.attributes
+                    ],
+                }
+                for one in self.ranking
+            ],
+            "skipped": self.skipped,
+            "notes": list(self.notes),
+            "timing": self.timing,
+        }

@@ -1,0 +1,112 @@
+"""``aegis advise``: which configuration keeps most of what the table says about its label."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from aegis.cli import options, terminal
+
+if TYPE_CHECKING:
+    from aegis.advisor.ranking import Ranking
+
+
+def advise(
+    data: Annotated[str, typer.Argument(help="A table (file or URL), or a summary folder.")],
+    label: options.Label = None,
+    configs: options.Configs = None,
+    generate: options.Generate = 0,
+    strength: options.Strength = "mixed",
+    masks: options.Masks = "",
+    measure: Annotated[
+        str | None, typer.Option("--measure", help="How usefulness is measured; see aegis measures.")
+    ] = None,
+    reference: Annotated[
+        str,
+        typer.Option("--reference", help="What losses are compared with: auto, exact, pooled, per-configuration."),
+    ] = "auto",
+    top: Annotated[int, typer.Option("--top", min=1, help="How many rows the table shows.")] = 20,
+    hierarchies: options.Hierarchies = None,
+    seed: options.Seed = 0,
+    json: options.Json = False,
+    report: options.Report = None,
+    overwrite: options.Overwrite = False,
+    label_bins: options.LabelBins = None,
+    identifying: options.Identifying = "",
+    quasi: options.Quasi = "",
+    sensitive: options.Sensitive = "",
+    insensitive: options.Insensitive = "",
+    delimiter: options.Delimiter = None,
+    encoding: options.Encoding = "utf-8",
+    missing: options.Missing = None,
+    table: options.Table = None,
+    engine: options.Engine = None,
+) -> None:
+    """Rank masking configurations by how much of the label stays predictable, from counts alone."""
+    from aegis.advisor.rank import DEFAULT_MEASURE
+    from aegis.workflows.advise import advise as ask
+
+    with terminal.progress("counting") as progress:
+        advice = ask(
+            data,
+            measure=measure or DEFAULT_MEASURE,
+            reference=reference,
+            seed=seed,
+            report=report,
+            overwrite=overwrite,
+            label=label,
+            configurations=configs,
+            generate=generate,
+            strength=strength,
+            masks=options.names(masks) or None,
+            roles=options.roles(
+                label=label, identifying=identifying, quasi=quasi, sensitive=sensitive, insensitive=insensitive
+            ),
+            label_bins=label_bins,
+            hierarchies=hierarchies,
+            progress=progress,
+            **options.reading(delimiter=delimiter, encoding=encoding, missing=missing, table=table, engine=engine),
+        )
+    if json:
+        terminal.print_json(advice.to_json())
+    else:
+        show_ranking(advice, top=top)
+    if report is not None:
+        terminal.talk().print(f"report: {report}")
+    elif not json:
+        terminal.next_step("add --report OUT.html for intervals, heat map and distributions")
+
+
+def show_ranking(advice: Ranking, *, top: int) -> None:
+    """The ranking as a table, with the reasons for the first."""
+    rows = []
+    for one in advice.ranking[:top]:
+        low, high = one.interval
+        rows.append(
+            [
+                str(one.rank),
+                one.configuration + (" [dim]≈ best[/dim]" if one.like_best and one.rank > 1 else ""),
+                "–" if one.retained is None else f"{100 * one.retained:.1f} %",
+                "–" if one.deviation is None else f"{one.deviation:.5f}",
+                f"{low:.5f} … {high:.5f}",
+                one.reasons[-1] if one.reasons else "",
+            ]
+        )
+    console = terminal.out()
+    console.print(
+        terminal.table(
+            f"{advice.label} · {advice.measure} ({advice.unit}) · reference {advice.reference} · {advice.rows:,} rows",
+            ["rank", "configuration", ("kept", "right"), ("deviation", "right"), "95 % interval", "why"],
+            rows,
+        )
+    )
+    if len(advice.ranking) > top:
+        console.print(f"[dim]… and {len(advice.ranking) - top} more[/dim]")
+    alike = sum(one.like_best for one in advice.ranking)
+    if alike > 1:
+        console.print(f"{alike} configurations cannot be told apart from the best on these rows.")
+    for note in advice.notes:
+        terminal.talk().print(f"[dim]note: {note}[/dim]")
+    for column, reason in advice.skipped.items():
+        terminal.talk().print(f"[dim]left out: {column} ({reason})[/dim]")

@@ -1,0 +1,88 @@
+"""``aegis summarize``: counts for a publisher, instead of rows."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from aegis.cli import options, terminal
+
+
+def summarize(
+    data: options.Data,
+    out: Annotated[Path, typer.Option("--out", help="Folder to write.")],
+    label: options.Label = None,
+    configs: options.Configs = None,
+    generate: options.Generate = 0,
+    strength: options.Strength = "mixed",
+    masks: options.Masks = "",
+    level: Annotated[str, typer.Option("--level", help="What is told of unmasked columns: 2d, 1d or none.")] = "2d",
+    ranges: Annotated[
+        int | None, typer.Option("--ranges", min=1, help="Tell 1D histograms in this many ranges (level 1d).")
+    ] = None,
+    opaque: Annotated[bool, typer.Option("--opaque", help="Name the masks by numbers only.")] = False,
+    hierarchies: options.Hierarchies = None,
+    seed: options.Seed = 0,
+    overwrite: options.Overwrite = False,
+    json: options.Json = False,
+    label_bins: options.LabelBins = None,
+    identifying: options.Identifying = "",
+    quasi: options.Quasi = "",
+    sensitive: options.Sensitive = "",
+    insensitive: options.Insensitive = "",
+    delimiter: options.Delimiter = None,
+    encoding: options.Encoding = "utf-8",
+    missing: options.Missing = None,
+    table: options.Table = None,
+    engine: options.Engine = None,
+) -> None:
+    """Count the table once and write a summary that can be ranked without the rows."""
+    from aegis.summaries.summary import Level
+    from aegis.workflows.summarize import summarize as count
+
+    if level not in (known := [each.value for each in Level]):
+        raise typer.BadParameter(f"must be one of {', '.join(known)}", param_hint="--level")
+    with terminal.progress("counting") as progress:
+        summary = count(
+            data,
+            label=label,
+            configurations=configs,
+            generate=generate,
+            strength=strength,
+            masks=options.names(masks) or None,
+            seed=seed,
+            level=level,
+            ranges=ranges,
+            opaque=opaque,
+            out=out,
+            overwrite=overwrite,
+            roles=options.roles(
+                label=label, identifying=identifying, quasi=quasi, sensitive=sensitive, insensitive=insensitive
+            ),
+            label_bins=label_bins,
+            hierarchies=hierarchies,
+            progress=progress,
+            **options.reading(delimiter=delimiter, encoding=encoding, missing=missing, table=table, engine=engine),
+        )
+    if json:
+        terminal.print_json(
+            {
+                "folder": str(out),
+                "level": summary.level.value,
+                "rows": int(summary.rows),
+                "label": summary.label,
+                "attributes": list(summary.attributes),
+                "configurations": [c.name for c in summary.configurations],
+                "skipped": dict(summary.skipped),
+            }
+        )
+        return
+    terminal.talk().print(
+        f"{out}: level {summary.level.value}, {int(summary.rows):,} rows, {len(summary.attributes)} attributes, "
+        f"{len(summary.configurations)} configurations"
+    )
+    for column, reason in summary.skipped.items():
+        terminal.talk().print(f"[dim]left out: {column} ({reason})[/dim]")
+    terminal.next_step(f"aegis advise {out}")

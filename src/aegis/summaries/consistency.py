@@ -1,0 +1,92 @@
+"""Do the counts of a summary agree with each other? A contradiction is an error that says where and by how much."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from aegis.errors import SummaryError
+from aegis.masking.partition import Partition
+from aegis.summaries.joint import Counts
+from aegis.summaries.summary import AttributeSummary, Summary
+
+_TOLERANCE = 1e-6
+
+
+def check_margins(summary: Summary) -> None:
+    """Raise unless every count is whole, and every margin that is told twice is told the same."""
+    label = summary.label_histogram.counts
+    _whole(label, "the label's histogram")
+    _agree(label.sum(), summary.rows, "the label's histogram and the number of rows")
+    for attribute in summary.attributes.values():
+        _check_attribute(attribute, summary, label)
+    for configuration in summary.configurations:
+        for name, ident in configuration.masks.items():
+            if name not in summary.attributes:
+                raise SummaryError(
+                    f"configuration {configuration.name!r} names the attribute {name!r}, which the summary lacks"
+                )
+            if (ident, configuration.label_mask) not in summary.attributes[name].masked:
+                raise SummaryError(
+                    f"configuration {configuration.name!r} has no masked joint of {name!r}; write the summary again"
+                )
+        absent = set(summary.attributes) - set(configuration.masks)
+        if absent:
+            raise SummaryError(f"configuration {configuration.name!r} says nothing of {', '.join(sorted(absent))}")
+    if not summary.configurations:
+        raise SummaryError("the summary holds no configuration; write it again with some")
+
+
+def _check_attribute(attribute: AttributeSummary, summary: Summary, label: Counts) -> None:
+    name = attribute.name
+    known: Counts | None = None  # the counts of single values, where the summary tells them
+    if attribute.joint is not None:
+        _whole(attribute.joint.counts, f"the joint of {name!r}")
+        _agree(attribute.joint.counts.sum(axis=0), label, f"the joint of {name!r} and the label's histogram")
+        known = attribute.joint.counts.sum(axis=1)
+    if attribute.histogram is not None:
+        histogram = attribute.histogram
+        _whole(histogram.counts, f"the histogram of {name!r}")
+        _agree(histogram.counts.sum(), summary.rows, f"the histogram of {name!r} and the number of rows")
+        if attribute.domain is None or len(histogram.codes) != attribute.domain.size:
+            raise SummaryError(f"the histogram of {name!r} does not cover its domain; write the summary again")
+        if known is not None:
+            told = np.bincount(histogram.codes, weights=known, minlength=len(histogram.counts))
+            _agree(told, histogram.counts, f"the joint and the histogram of {name!r}")
+        elif len(histogram.counts) == attribute.domain.size:
+            known = np.bincount(np.arange(attribute.domain.size), weights=histogram.counts[histogram.codes])
+    for number, masked in enumerate(attribute.masked.values(), start=1):
+        counts, where = masked.joint.counts, f"masked joint {number} of {name!r}"
+        on_label = summary.label_masks[masked.label_mask][1] if masked.label_mask is not None else None
+        _agree(counts.sum(), summary.rows, f"{where} and the number of rows")
+        if masked.label_mask is None:
+            _agree(counts.sum(axis=0), label, f"{where} and the label's histogram")
+        elif on_label is not None:
+            _agree(counts.sum(axis=0), on_label.push(label), f"{where} and the masked label's histogram")
+        if masked.change is None:
+            continue
+        if masked.change.target.size != masked.joint.attribute.size or (
+            attribute.domain is not None and _source_size(masked.change) != attribute.domain.size
+        ):
+            raise SummaryError(f"the mask of {where} does not fit its domain; write the summary again")
+        if isinstance(masked.change, Partition) and (on_label is None or isinstance(on_label, Partition)):
+            _whole(counts, where)
+        if known is not None:
+            _agree(counts.sum(axis=1), masked.change.push(known), f"{where} and what is told of {name!r} unmasked")
+
+
+def _source_size(change: object) -> int:
+    return len(change.codes) if isinstance(change, Partition) else int(change.matrix.shape[0])  # type: ignore[attr-defined]
+
+
+def _whole(counts: Counts, where: str) -> None:
+    if not np.allclose(counts, np.round(counts), rtol=0, atol=1e-9):
+        raise SummaryError(f"{where} holds fractional counts; counts of records are whole numbers")
+
+
+def _agree(one: Counts, other: Counts | float, where: str) -> None:
+    one, other = np.asarray(one, dtype=float), np.asarray(other, dtype=float)
+    if one.shape != other.shape:
+        raise SummaryError(f"{where} do not have the same number of values")
+    apart = float(np.abs(one - other).max(initial=0.0))
+    if apart > _TOLERANCE * max(1.0, float(np.abs(other).max(initial=0.0))):
+        raise SummaryError(f"{where} contradict each other by up to {apart:g} records; write the summary again")

@@ -1,0 +1,287 @@
+"""A summary as a folder of JSON files: plain data, versioned, checked when it is read.
+
+``summary.json`` says what the summary is about; ``attributes/NNN.json`` holds the counts of one attribute each. The
+schema is in docs/reference/summary.schema.json. Nothing in it is ever executed or unpickled.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import tempfile
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from aegis.data.domain import Domain
+from aegis.data.kind import Kind
+from aegis.errors import MaskError, OutputError, SummaryError
+from aegis.masking.channel import Channel
+from aegis.masking.configuration import mask_from_spec, mask_to_spec
+from aegis.masking.mask import Mask
+from aegis.masking.partition import Partition
+from aegis.masking.transition import Transition
+from aegis.summaries.consistency import check_margins
+from aegis.summaries.joint import Histogram, Joint
+from aegis.summaries.summary import (
+    AttributeSummary,
+    ConfigurationSummary,
+    Level,
+    MaskedJoint,
+    RangedHistogram,
+    Summary,
+)
+
+FORMAT_VERSION = 1
+MANIFEST = "summary.json"
+
+
+def write_summary(summary: Summary, folder: Path, *, overwrite: bool = False) -> None:
+    """Write the folder whole or not at all."""
+    if folder.exists() and not overwrite:
+        raise OutputError(f"{folder} exists already; choose another folder or allow overwriting")
+    if folder.exists() and not (folder / MANIFEST).exists():
+        raise OutputError(f"{folder} exists and is no summary; it is not overwritten")
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    draft = Path(tempfile.mkdtemp(prefix=f".{folder.name}.", dir=folder.parent))
+    try:
+        (draft / "attributes").mkdir()
+        files = {}
+        for number, attribute in enumerate(summary.attributes.values(), start=1):
+            files[attribute.name] = f"attributes/{number:03d}.json"
+            _write_json(draft / files[attribute.name], _attribute_to_json(attribute))
+        _write_json(draft / MANIFEST, _manifest(summary, files))
+        draft.chmod(0o755)
+        if folder.exists():
+            retired = draft.with_name(draft.name + ".old")
+            folder.rename(retired)
+            draft.rename(folder)
+            shutil.rmtree(retired)
+        else:
+            draft.rename(folder)
+    finally:
+        shutil.rmtree(draft, ignore_errors=True)
+
+
+def read_summary(folder: Path) -> Summary:
+    """Read and check a summary; every defect is one sentence that says where."""
+    manifest = _read_json(folder / MANIFEST)
+    version = manifest.get("aegis_summary")
+    if not isinstance(version, int) or version < 1:
+        raise SummaryError(f"{folder} is not a summary: {MANIFEST} has no format version")
+    if version > FORMAT_VERSION:
+        raise SummaryError(
+            f"{folder} has summary format {version}, this Aegis reads up to {FORMAT_VERSION}; install a newer Aegis"
+        )
+    try:
+        summary = _summary_from_json(manifest, folder)
+    except (KeyError, TypeError, ValueError, IndexError, AttributeError, MaskError) as error:
+        raise SummaryError(
+            f"{folder} does not follow the summary format ({type(error).__name__}); write it again with aegis summarize"
+        ) from None
+    check_margins(summary)
+    return summary
+
+
+def is_summary(source: Any) -> bool:
+    """Whether a path is a summary folder."""
+    return isinstance(source, str | Path) and (Path(source) / MANIFEST).is_file()
+
+
+def _manifest(summary: Summary, files: Mapping[str, str]) -> dict[str, Any]:
+    return {
+        "aegis_summary": FORMAT_VERSION,
+        "name": summary.name,
+        "level": summary.level.value,
+        "opaque": summary.opaque,
+        "rows": _number(summary.rows),
+        "label": {
+            "name": summary.label,
+            "domain": _domain_to_json(summary.label_histogram.domain),
+            "counts": summary.label_histogram.counts.tolist(),
+            "masks": {
+                ident: {"mask": _mask_to_json(mask), "change": _change_to_json(change)}
+                for ident, (mask, change) in summary.label_masks.items()
+            },
+        },
+        "attributes": [{"name": name, "file": file} for name, file in files.items()],
+        "configurations": [
+            {"name": c.name, "id": c.id, "label_mask": c.label_mask, "masks": dict(c.masks)}
+            for c in summary.configurations
+        ],
+        "skipped": dict(summary.skipped),
+    }
+
+
+def _summary_from_json(manifest: dict[str, Any], folder: Path) -> Summary:
+    about_label = manifest["label"]
+    label_domain = _domain_from_json(about_label["domain"])
+    label_masks = {
+        ident: (_mask_from_json(each["mask"]), _change_from_json(each["change"]))
+        for ident, each in about_label["masks"].items()
+    }
+    attributes = {}
+    for entry in manifest["attributes"]:
+        file = (folder / entry["file"]).resolve()
+        if folder.resolve() not in file.parents:
+            raise SummaryError(f"{folder} points outside itself; do not trust it")
+        attributes[entry["name"]] = _attribute_from_json(entry["name"], _read_json(file), label_domain, label_masks)
+    return Summary(
+        name=str(manifest["name"]),
+        level=Level(manifest["level"]),
+        rows=float(manifest["rows"]),
+        label=str(about_label["name"]),
+        label_histogram=Histogram(domain=label_domain, counts=np.asarray(about_label["counts"])),
+        label_masks=label_masks,
+        attributes=attributes,
+        configurations=tuple(
+            ConfigurationSummary(
+                name=str(c["name"]), id=str(c["id"]), masks=dict(c["masks"]), label_mask=c["label_mask"]
+            )
+            for c in manifest["configurations"]
+        ),
+        opaque=bool(manifest["opaque"]),
+        skipped=dict(manifest["skipped"]),
+    )
+
+
+def _attribute_to_json(attribute: AttributeSummary) -> dict[str, Any]:
+    histogram = attribute.histogram
+    return {
+        "domain": None if attribute.domain is None else _domain_to_json(attribute.domain),
+        "histogram": None
+        if histogram is None
+        else {
+            "codes": histogram.codes.tolist(),
+            "labels": list(histogram.labels),
+            "counts": histogram.counts.tolist(),
+        },
+        "joint": None if attribute.joint is None else attribute.joint.counts.tolist(),
+        "masked": [
+            {
+                "id": masked.id,
+                "label_mask": masked.label_mask,
+                "mask": _mask_to_json(masked.mask),
+                "change": _change_to_json(masked.change),
+                "domain": _domain_to_json(masked.joint.attribute),
+                "counts": masked.joint.counts.tolist(),
+            }
+            for masked in attribute.masked.values()
+        ],
+    }
+
+
+def _attribute_from_json(
+    name: str,
+    content: dict[str, Any],
+    label_domain: Domain,
+    label_masks: Mapping[str, tuple[Mask | None, Transition | None]],
+) -> AttributeSummary:
+    domain = None if content["domain"] is None else _domain_from_json(content["domain"])
+    histogram = None
+    if content["histogram"] is not None:
+        told = content["histogram"]
+        histogram = RangedHistogram(
+            codes=np.asarray(told["codes"], dtype=np.int64),
+            labels=tuple(told["labels"]),
+            counts=np.asarray(told["counts"]),
+        )
+    joint = None
+    if content["joint"] is not None and domain is not None:
+        joint = Joint(attribute=domain, label=label_domain, counts=np.asarray(content["joint"]))
+    masked = {}
+    for each in content["masked"]:
+        counts = np.asarray(each["counts"])
+        on_label = label_masks[each["label_mask"]][1] if each["label_mask"] is not None else None
+        if on_label is not None:
+            across = on_label.target
+        elif each["label_mask"] is None:
+            across = label_domain
+        else:  # an opaque label mask: its values have no names
+            across = Domain(kind=Kind.INTEGER, values=np.arange(counts.shape[1]))
+        masked[each["id"], each["label_mask"]] = MaskedJoint(
+            id=each["id"],
+            mask=_mask_from_json(each["mask"]),
+            change=_change_from_json(each["change"]),
+            label_mask=each["label_mask"],
+            joint=Joint(attribute=_domain_from_json(each["domain"]), label=across, counts=counts),
+        )
+    return AttributeSummary(name=name, domain=domain, histogram=histogram, joint=joint, masked=masked)
+
+
+def _domain_to_json(domain: Domain) -> dict[str, Any]:
+    values = domain.values
+    if domain.kind in (Kind.DATE, Kind.TIMESTAMP):
+        values = np.datetime_as_string(values)
+    return {
+        "kind": domain.kind.value,
+        "values": values.tolist(),
+        "missing": domain.missing,
+        "discretised": domain.discretised,
+    }
+
+
+def _domain_from_json(content: dict[str, Any]) -> Domain:
+    kind = Kind(content["kind"])
+    if kind is Kind.TEXT:
+        values = np.empty(len(content["values"]), dtype=object)
+        values[:] = [str(value) for value in content["values"]]
+    else:
+        values = np.asarray(content["values"], dtype=kind.dtype)
+    if len(values) > 1 and not bool((values[:-1] < values[1:]).all()):
+        raise SummaryError("the values of a domain are not sorted and distinct; write the summary again")
+    return Domain(kind=kind, values=values, missing=bool(content["missing"]), discretised=bool(content["discretised"]))
+
+
+def _mask_to_json(mask: Mask | None) -> Any:
+    return None if mask is None else mask_to_spec(mask)
+
+
+def _mask_from_json(content: Any) -> Mask | None:
+    return None if content is None else mask_from_spec(content)
+
+
+def _change_to_json(change: Transition | None) -> dict[str, Any] | None:
+    if change is None:
+        return None
+    to = _domain_to_json(change.target)
+    if isinstance(change, Partition):
+        return {"to": to, "codes": change.codes.tolist()}
+    return {"to": to, "probabilities": change.matrix.tolist()}
+
+
+def _change_from_json(content: dict[str, Any] | None) -> Transition | None:
+    if content is None:
+        return None
+    target = _domain_from_json(content["to"])
+    if "codes" in content:
+        return Partition(codes=np.asarray(content["codes"], dtype=np.int64), target=target)
+    return Channel(matrix=np.asarray(content["probabilities"], dtype=np.float64), target=target)
+
+
+def _number(value: float) -> int | float:
+    return int(value) if float(value).is_integer() else value
+
+
+def _write_json(path: Path, content: dict[str, Any]) -> None:
+    with path.open("w", encoding="utf-8") as file:
+        json.dump(content, file, ensure_ascii=False, separators=(",", ":"))
+        file.flush()
+        os.fsync(file.fileno())
+
+
+def _read_json(path: Path) -> dict[str, Any]:
+    try:
+        content = json.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise SummaryError(
+            f"there is no {path.name} in {path.parent}; give a folder that aegis summarize wrote"
+        ) from None
+    except (OSError, ValueError):
+        raise SummaryError(f"{path} is not readable JSON; write the summary again") from None
+    if not isinstance(content, dict):
+        raise SummaryError(f"{path} must hold a JSON object")
+    return content

@@ -1,0 +1,93 @@
+"""Where the configurations to compare come from: files, objects, or the generator."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+from aegis.data.hierarchy import Hierarchy, read_hierarchies
+from aegis.errors import ConfigurationError
+from aegis.masking.configuration import Configuration, load_configurations
+from aegis.masking.generator import generate
+from aegis.summaries.collect import Counted
+
+Configurations = str | Path | Configuration | Iterable[Configuration] | Mapping[str, Any] | None
+
+
+def gather(
+    configurations: Configurations,
+    *,
+    hierarchies: str | Path | Mapping[str, Hierarchy] | None = None,
+    data: Any = None,
+) -> list[Configuration]:
+    """Configurations from a file, a folder, one object or several."""
+    if configurations is None:
+        return []
+    if isinstance(configurations, Configuration):
+        return [configurations]
+    if isinstance(configurations, str | Path):
+        return load_configurations(Path(configurations), hierarchies=find_hierarchies(hierarchies, data))
+    if isinstance(configurations, Mapping):
+        from aegis.masking.configuration import configuration_from_mapping
+
+        known = find_hierarchies(hierarchies, data)
+        return [configuration_from_mapping(dict(configurations), name="configuration", hierarchies=known)]
+    return list(configurations)
+
+
+def find_hierarchies(given: str | Path | Mapping[str, Hierarchy] | None, data: Any) -> dict[str, Hierarchy]:
+    """The hierarchies given, or those in a folder ``hierarchies`` beside the data."""
+    if isinstance(given, Mapping):
+        return dict(given)
+    if given is not None:
+        return read_hierarchies(Path(given))
+    if isinstance(data, str | Path) and "://" not in str(data):
+        beside = Path(data).parent / "hierarchies"
+        if beside.is_dir():
+            return read_hierarchies(beside)
+    return {}
+
+
+def with_generated(
+    given: list[Configuration],
+    counted: Counted,
+    *,
+    count: int,
+    strength: str,
+    seed: int,
+    masks: Iterable[str] | None = None,
+    hierarchies: Mapping[str, Hierarchy] | None = None,
+) -> list[Configuration]:
+    """The given configurations and ``count`` generated ones."""
+    if count <= 0:
+        return given
+    return given + generate(
+        {name: joint.histogram() for name, joint in counted.joints.items()},
+        count=count,
+        strength=strength,
+        masks=None if masks is None else tuple(masks),
+        seed=seed,
+        hierarchies=hierarchies or {},
+    )
+
+
+def checked(configurations: list[Configuration], counted: Counted, columns: Iterable[str]) -> list[Configuration]:
+    """The configurations, or an error that names the column the table lacks or the name used twice."""
+    if not configurations:
+        raise ConfigurationError(
+            "there is no configuration to rank; give some with --configs or make some with --generate"
+        )
+    known = set(columns)
+    names: set[str] = set()
+    for configuration in configurations:
+        for column in configuration.masks:
+            if column not in known:
+                raise ConfigurationError(
+                    f"configuration {configuration.name!r} masks the column {column!r}, which the table does not have; "
+                    f"its columns are {', '.join(sorted(known))}"
+                )
+        if configuration.name in names:
+            raise ConfigurationError(f"two configurations are called {configuration.name!r}; rename one")
+        names.add(configuration.name)
+    return configurations

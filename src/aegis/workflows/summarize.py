@@ -1,0 +1,87 @@
+"""Count a table under its configurations: what a provider sends to a publisher instead of rows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+from aegis.data.dataset import Dataset
+from aegis.data.engine import open_dataset
+from aegis.data.hierarchy import Hierarchy
+from aegis.data.schema import Roles
+from aegis.errors import LabelError
+from aegis.summaries.collect import Counted, Limits, Progress, count_joints
+from aegis.summaries.folder import write_summary
+from aegis.summaries.summary import Level, Summary, reduced
+from aegis.summaries.summary import summarize as summarize_counts
+from aegis.workflows.candidates import Configurations, checked, find_hierarchies, gather, with_generated
+
+
+def summarize(
+    data: Any,
+    *,
+    label: str | None = None,
+    configurations: Configurations = None,
+    generate: int = 0,
+    strength: str = "mixed",
+    masks: Iterable[str] | None = None,
+    seed: int = 0,
+    level: Level | str = Level.TWO_D,
+    ranges: int | None = None,
+    opaque: bool = False,
+    out: str | Path | None = None,
+    overwrite: bool = False,
+    roles: Roles | None = None,
+    label_bins: int | None = None,
+    hierarchies: str | Path | Mapping[str, Hierarchy] | None = None,
+    limits: Limits | None = None,
+    progress: Progress | None = None,
+    **options: Any,
+) -> Summary:
+    """Count ``data`` once and summarise it under its configurations; write it to the folder ``out`` if one is given.
+
+    ``level`` says how much of the unmasked table is told (``2d``, ``1d``, ``none``), ``ranges`` tells the 1D
+    histograms in that many ranges instead of values, ``opaque`` names the masks by numbers only.
+    """
+    dataset = data if isinstance(data, Dataset) else open_dataset(data, roles=roles, **options)
+    counted = count(dataset, label=label, label_bins=label_bins, limits=limits, progress=progress)
+    known = find_hierarchies(hierarchies, data)
+    chosen = with_generated(
+        gather(configurations, hierarchies=known, data=data),
+        counted,
+        count=generate,
+        strength=strength,
+        masks=masks,
+        seed=seed,
+        hierarchies=known,
+    )
+    full = summarize_counts(
+        name=dataset.name,
+        label=counted.label,
+        label_histogram=counted.label_histogram,
+        joints=counted.joints,
+        configurations=checked(chosen, counted, dataset.schema.names),
+        skipped=counted.skipped,
+    )
+    told = reduced(full, level=Level(level), ranges=ranges, opaque=opaque)
+    if out is not None:
+        write_summary(told, Path(out), overwrite=overwrite)
+    return told
+
+
+def count(
+    dataset: Dataset,
+    *,
+    label: str | None,
+    label_bins: int | None = None,
+    limits: Limits | None = None,
+    progress: Progress | None = None,
+) -> Counted:
+    """The one pass over the rows."""
+    label = label or dataset.roles.label
+    if label is None:
+        raise LabelError(
+            f"no label is given for {dataset.name}; name the column to be predicted with --label or in its roles file"
+        )
+    return count_joints(dataset, label=label, label_bins=label_bins, limits=limits, progress=progress)
