@@ -1,0 +1,38 @@
+"""No sensitive value becomes much more likely by knowing the class."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from aegis.privacy.model import MODELS, ClassModel, Scores, check_attribute, check_number, content_of, shares
+from aegis.privacy.verdict import Bound
+from aegis.summaries.class_table import ClassTable
+
+
+@MODELS.register("basic-beta-likeness")
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BasicBetaLikeness(ClassModel):
+    """In every class no value's share q exceeds its share p in the whole table by more than β times p."""
+
+    attribute: str
+    beta: float
+
+    name: ClassVar[str] = "basic-beta-likeness"
+    bound: ClassVar[Bound] = Bound.AT_MOST
+    reference: ClassVar[str] = "Cao and Karras 2012"
+
+    def __post_init__(self) -> None:
+        check_attribute(self.attribute, model=self.name)
+        check_number(self.beta, model=self.name, what="beta", low=0, low_open=True)
+
+    @property
+    def threshold(self) -> float:
+        return self.beta
+
+    def scores(self, table: ClassTable) -> Scores:
+        content = content_of(table, self.attribute, model=self.name)
+        q, p = shares(content, table.sizes)
+        return np.maximum(content.largest(q / p - 1.0), 0.0)

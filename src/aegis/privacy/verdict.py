@@ -1,0 +1,78 @@
+"""What a privacy model says about a table: what was asked, what was found, and which classes stand in the way."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+
+class Bound(StrEnum):
+    """How a value must stand to its threshold."""
+
+    AT_LEAST = "at least"
+    AT_MOST = "at most"
+    BELOW = "below"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
+class Verdict:
+    """One model's judgement of one table.
+
+    ``value`` is what the table reaches: that of its worst class, or the share of all records for models that speak of
+    shares; None where there is no class to judge. ``failing`` marks the classes whose suppression the model asks for:
+    none exactly if the model is satisfied.
+    """
+
+    name: str
+    attribute: str | None
+    bound: Bound
+    threshold: float
+    value: float | None
+    satisfied: bool
+    failing: NDArray[np.bool_]
+    records_failing: int
+    parameters: Mapping[str, Any] = field(default_factory=dict)
+
+    def __repr__(self) -> str:
+        return f"Verdict({self.sentence()})"
+
+    def sentence(self) -> str:
+        """The verdict as people read it."""
+        of = f" of {self.attribute}" if self.attribute else ""
+        more = ", ".join(f"{key} = {value}" for key, value in self.parameters.items())
+        found = "nothing to judge" if self.value is None else f"found {shown(self.value)}"
+        asked = f"{self.bound.value} {shown(self.threshold)} asked"
+        end = "satisfied" if self.satisfied else "NOT satisfied"
+        return f"{self.name}{of}{f' ({more})' if more else ''}: {asked}, {found}: {end}"
+
+    def as_certificate(self) -> dict[str, Any]:
+        """The verdict for a JSON document: an infinite value is written as a word, for JSON has no number for it."""
+        value = self.value if self.value is None or math.isfinite(self.value) else "infinite"
+        return {
+            "name": self.name,
+            "attribute": self.attribute,
+            "parameters": dict(self.parameters),
+            "bound": self.bound.value,
+            "threshold": self.threshold,
+            "value": value,
+            "satisfied": self.satisfied,
+            "classes_failing": int(self.failing.sum()),
+            "records_failing": self.records_failing,
+        }
+
+
+def shown(number: float) -> str:
+    """A threshold or value in at most four digits.
+
+    >>> shown(5.0), shown(0.12345), shown(float("inf"))
+    ('5', '0.1235', 'infinite')
+    """
+    if math.isinf(number):
+        return "infinite"
+    return f"{number:.0f}" if float(number).is_integer() else f"{number:.4g}"
