@@ -140,9 +140,7 @@ def _large(dataset: Dataset, names: Sequence[str], limits: Limits) -> set[str]:
     peek = dataset.table.select(*names).limit(limits.peek_rows)
     distinct = ask(peek.aggregate([peek[name].nunique().name(f"c{i}") for i, name in enumerate(names)]))
     return {
-        name
-        for i, name in enumerate(names)
-        if distinct[f"c{i}"][0].as_py() > _limit(dataset.schema.kind(name), limits)
+        name for i, name in enumerate(names) if distinct[f"c{i}"][0].as_py() > _limit(dataset.schema.kind(name), limits)
     }
 
 

@@ -25,8 +25,8 @@ _WORDS = {
         "relationship", "household", "religion", "language", "admitted", "admission",
     },
     Role.SENSITIVE: {
-        "diagnosis", "disease", "icd", "condition", "medication", "treatment", "hiv", "salary", "income", "wage", "debt",
-        "balance", "credit", "crime", "conviction", "sexual", "political", "union", "test", "result",
+        "diagnosis", "disease", "icd", "condition", "medication", "treatment", "hiv", "salary", "income", "wage",
+        "debt", "balance", "credit", "crime", "conviction", "sexual", "political", "union", "test", "result",
     },
     Role.LABEL: {"label", "target", "class", "outcome", "y", "status"},
 }  # fmt: skip

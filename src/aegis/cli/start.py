@@ -1,0 +1,188 @@
+"""``aegis start``: from a file to a ranking, one question at a time."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from aegis.cli import options, terminal
+from aegis.cli.advise import show_ranking
+
+if TYPE_CHECKING:
+    from aegis.data.schema import Roles
+    from aegis.summaries.profile import Profile
+
+_ROLE_WORDS = (
+    "[bold]identifying[/bold] names a person · [bold]quasi_identifying[/bold] could single one out "
+    "together with others · [bold]sensitive[/bold] must not be learned about a person · "
+    "[bold]insensitive[/bold] is neither"
+)
+
+
+def start(
+    data: options.Data,
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Accept every suggestion without asking.")] = False,
+    report: options.Report = None,
+    seed: options.Seed = 0,
+    overwrite: options.Overwrite = False,
+    delimiter: options.Delimiter = None,
+    encoding: options.Encoding = "utf-8",
+    missing: options.Missing = None,
+    table: options.Table = None,
+    engine: options.Engine = None,
+) -> None:
+    """Walk through inspect → roles → policy → candidates → ranking, with the questions it needs."""
+    from aegis.data.engine import open_dataset
+    from aegis.summaries.profile import profile
+    from aegis.workflows.advise import advise
+
+    ask = _Asking(yes)
+    reading = options.reading(delimiter=delimiter, encoding=encoding, missing=missing, table=table, engine=engine)
+    talk = terminal.talk()
+
+    talk.print("[bold]1 · What is in the table[/bold]")
+    dataset = open_dataset(data, **reading)
+    seen = profile(dataset)
+    _show_columns(seen)
+
+    talk.print("\n[bold]2 · Which part each column plays[/bold]")
+    talk.print(_ROLE_WORDS)
+    roles = _ask_roles(seen, ask)
+    dataset = dataset.with_roles(roles)
+
+    talk.print("\n[bold]3 · What a release must satisfy[/bold]")
+    policy = _ask_policy(roles, ask)
+    folder = Path(data).parent if "://" not in data else Path()
+    _keep(folder / f"{dataset.name}.roles.yaml", roles.to_mapping(), ask, overwrite)
+    _keep(folder / f"{dataset.name}.policy.yaml", policy, ask, overwrite)
+
+    talk.print("\n[bold]4 · Candidates[/bold]")
+    count = ask.number("How many maskings shall be tried?", 40, least=1)
+    strength = ask.choice("How strong?", ["light", "medium", "heavy", "mixed"], "mixed")
+
+    talk.print("\n[bold]5 · Ranking[/bold]")
+    with terminal.progress("counting") as progress:
+        advice = advise(
+            dataset,
+            generate=count,
+            strength=strength,
+            seed=seed,
+            progress=progress,
+            report=report,
+            overwrite=overwrite,
+        )
+    show_ranking(advice, top=10)
+    if report is not None:
+        talk.print(f"report: {report}")
+    terminal.next_step(f"aegis advise {data} --generate {count} --strength {strength} --report ranking.html")
+
+
+class _Asking:
+    """Questions with a suggested answer; with --yes the suggestion is taken."""
+
+    def __init__(self, yes: bool) -> None:
+        self._yes = yes
+
+    def text(self, question: str, suggestion: str) -> str:
+        if self._yes:
+            terminal.talk().print(f"{question} [{suggestion}]", markup=False)
+            return suggestion
+        return str(typer.prompt(question, default=suggestion, err=True, show_default=bool(suggestion))).strip()
+
+    def number(self, question: str, suggestion: int, *, least: int) -> int:
+        while True:
+            answer = self.text(question, str(suggestion))
+            if answer.isdigit() and int(answer) >= least:
+                return int(answer)
+            terminal.talk().print(f"a whole number from {least} up, please")
+
+    def choice(self, question: str, allowed: list[str], suggestion: str) -> str:
+        while True:
+            answer = self.text(f"{question} ({', '.join(allowed)})", suggestion)
+            if answer in allowed:
+                return answer
+            terminal.talk().print(f"one of {', '.join(allowed)}, please")
+
+    def columns(self, question: str, suggestion: list[str], known: set[str]) -> tuple[str, ...]:
+        while True:
+            answer = self.text(question, ", ".join(suggestion) or "none")
+            given = () if answer in ("", "none", "-") else options.names(answer)
+            unknown = [name for name in given if name not in known]
+            if not unknown:
+                return given
+            terminal.talk().print(f"there is no column {', '.join(unknown)}")
+
+    def agree(self, question: str) -> bool:
+        return self._yes or typer.confirm(question, default=True, err=True)
+
+
+def _show_columns(seen: Profile) -> None:
+    rows = [
+        [
+            c.name,
+            c.kind.value,
+            f"{c.distinct:,}",
+            f"{c.missing:,}" if c.missing else "",
+            (c.role or c.suggested).value,
+            c.why,
+        ]
+        for c in seen.columns
+    ]
+    columns: list[Any] = ["column", "kind", ("distinct", "right"), ("missing", "right"), "looks like", "why"]
+    terminal.talk().print(terminal.table(f"{seen.name}: {seen.rows:,} rows", columns, rows))
+
+
+def _ask_roles(seen: Profile, ask: _Asking) -> Roles:
+    from aegis.data.schema import Role, Roles
+
+    known = {column.name for column in seen.columns}
+    usual = {role: [c.name for c in seen.columns if (c.role or c.suggested) is role] for role in Role}
+    fallback = seen.columns[-1].name
+    label = ask.text("Which column shall be predicted (the label)?", (usual[Role.LABEL] or [fallback])[0])
+    while label not in known:
+        terminal.talk().print("there is no such column")
+        label = ask.text("Which column shall be predicted (the label)?", fallback)
+    taken = {label}
+
+    def columns_of(role: Role) -> tuple[str, ...]:
+        suggestion = [name for name in usual[role] if name not in taken]
+        chosen = ask.columns(f"Columns that are {role.value}?", suggestion, known)
+        taken.update(chosen)
+        return tuple(name for name in chosen if name != label or role is Role.SENSITIVE)
+
+    identifying = columns_of(Role.IDENTIFYING)
+    quasi = columns_of(Role.QUASI_IDENTIFYING)
+    sensitive = columns_of(Role.SENSITIVE)
+    return Roles(
+        label=label,
+        identifying=identifying,
+        quasi_identifying=quasi,
+        sensitive=sensitive,
+        insensitive=tuple(c.name for c in seen.columns if c.name not in taken),
+    )
+
+
+def _ask_policy(roles: Roles, ask: _Asking) -> dict[str, Any]:
+    k = ask.number("At least how many people must share each combination of quasi-identifiers (k)?", 5, least=1)
+    policy: dict[str, Any] = {
+        "quasi_identifying": list(roles.quasi_identifying),
+        "sensitive": list(roles.sensitive),
+        "k": k,
+    }
+    if roles.sensitive:
+        most = ask.number("And how many different sensitive values must each such group hold (l)?", 2, least=1)
+        policy["l"] = {column: {"kind": "distinct", "l": most} for column in roles.sensitive}
+    policy["max_suppression"] = 0.02
+    return policy
+
+
+def _keep(path: Path, content: dict[str, Any], ask: _Asking, overwrite: bool) -> None:
+    from aegis.data.yaml_text import dump
+
+    if path.exists() and not overwrite:
+        terminal.talk().print(f"{path.name} exists and is kept as it is")
+    elif ask.agree(f"Save {path.name} beside the data?"):
+        path.write_text(dump(content), encoding="utf-8")
+        terminal.talk().print(f"saved {path}")
