@@ -23,6 +23,8 @@ class Chain(Mask):
     def __post_init__(self) -> None:
         if len(self.links) < 2 or any(isinstance(link, Chain) for link in self.links):
             raise MaskError("a chain of masks is a flat list of two or more")
+        if any(link.injective for link in self.links[:-1]):
+            raise MaskError("tokens and pseudonyms come last in a chain; nothing can be made of them")
 
     def describe(self) -> str:
         return ", then ".join(link.describe() for link in self.links)
@@ -50,3 +52,6 @@ class Chain(Mask):
 
     def spec(self) -> Any:
         return [link.spec() for link in self.links]
+
+    def fingerprint(self) -> Any:
+        return [link.fingerprint() for link in self.links]

@@ -12,7 +12,7 @@ shape               domain face                                engine face
 `ExpressionMask`    ``on_values(values)``                      ``expression(column, kind)``
 `MappedMask`        ``on_values(values)``                      a mapping table joined to the rows
 `RandomMask`        ``channel(domain, counts)``                ``expression(column, kind, draw)``
-`Shuffle`           ``channel(domain, counts)``                a random permutation of the rows
+`PermutingMask`     ``channel(domain, counts)``                a random permutation of the rows
 ==================  =========================================  ====================================
 
 Missing stays missing under every mask that does not set ``covers_missing``; the faces are never handed it.
@@ -21,7 +21,7 @@ Missing stays missing under every mask that does not set ``covers_missing``; the
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import MISSING, fields, is_dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Self, cast
 
@@ -38,15 +38,42 @@ if TYPE_CHECKING:
     from aegis.data.domain import Domain
     from aegis.masking.channel import Channel
 
+_MODULES = (
+    "identity",
+    "suppress",
+    "nullify",
+    "bucketize",
+    "round",
+    "ranges",
+    "erase_digits",
+    "star_digits",
+    "star_trailing",
+    "generalize",
+    "regroup",
+    "top_code",
+    "bottom_code",
+    "date_truncate",
+    "last_four",
+    "email_mask",
+    "pseudonym",
+    "token",
+    "randomize",
+    "laplace_noise",
+    "gaussian_noise",
+    "shuffle",
+)
+
 MASKS: Registry[type[Mask]] = Registry(
     "masks",
     noun="mask",
     error=MaskError,
-    modules=tuple(f"aegis.masking.{module}" for module in ("identity", "suppress")),
+    modules=tuple(f"aegis.masking.{module}" for module in _MODULES),
 )
 
 Draw = Callable[[], "ir.FloatingColumn"]
-"""Gives a fresh column of uniform random numbers in [0, 1) each time it is called."""
+"""Gives a fresh column of uniform random numbers in [0, 1) each time it is called.
+
+It must be a stored column, not an expression: engines draw again wherever an expression is repeated."""
 
 
 class Mask(ABC):
@@ -60,8 +87,12 @@ class Mask(ABC):
     """The kinds of column it fits."""
     covers_missing: ClassVar[bool] = False
     """Whether missing values are masked as well; otherwise missing stays missing."""
+    injective: ClassVar[bool] = False
+    """Whether different values always stay different, under names that mean nothing (tokens, pseudonyms)."""
     example: ClassVar[tuple[str, str]] = ("", "")
     """A value and what becomes of it, for the documentation."""
+    example_parameters: ClassVar[Mapping[str, Any]] = {}
+    """The parameters of that example, as a configuration writes them."""
 
     @abstractmethod
     def describe(self) -> str:
@@ -99,9 +130,17 @@ class Mask(ABC):
         given = self.parameters()
         return {self.name: given} if given else self.name
 
+    def fingerprint(self) -> Any:
+        """What the content id of a configuration is made of; shorter than `spec` where that holds a whole hierarchy."""
+        return self.spec()
+
     @classmethod
     def from_parameters(cls, given: dict[str, Any]) -> Self:
         """Build it from a configuration's parameters."""
+        return cls._build(given)
+
+    @classmethod
+    def _build(cls, given: dict[str, Any]) -> Self:
         assert is_dataclass(cls)
         known = {item.name for item in fields(cls)}
         unknown = sorted(set(given) - known)
@@ -150,6 +189,9 @@ class RandomMask(Mask):
 
     __slots__ = ()
 
+    draws: ClassVar[int]
+    """How many uniform random numbers a row needs."""
+
     @abstractmethod
     def channel(self, domain: Domain, counts: NDArray[Any]) -> Channel:
         """P(masked | value) over the domain; ``counts`` are per code, for masks that depend on the distribution."""
@@ -157,6 +199,16 @@ class RandomMask(Mask):
     @abstractmethod
     def expression(self, column: ir.Column, kind: Kind, draw: Draw) -> ir.Column:
         """The masked column, with randomness from ``draw``."""
+
+
+class PermutingMask(Mask):
+    """A mask that hands the values to other rows at random; scored by its expectation."""
+
+    __slots__ = ()
+
+    @abstractmethod
+    def channel(self, domain: Domain, counts: NDArray[Any]) -> Channel:
+        """P(masked | value) for a row chosen at random."""
 
 
 def as_objects(values: Any) -> Values:

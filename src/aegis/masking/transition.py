@@ -8,10 +8,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from aegis.data.domain import Domain
-from aegis.data.kind import Values
+from aegis.data.kind import Kind, Values
 from aegis.masking.chain import Chain
 from aegis.masking.channel import Channel
-from aegis.masking.mask import Mask, RandomMask, ValueMask, as_objects
+from aegis.masking.mask import Mask, PermutingMask, RandomMask, ValueMask, as_objects
 from aegis.masking.partition import Partition
 
 Transition = Partition | Channel
@@ -26,9 +26,11 @@ def transition(mask: Mask, domain: Domain, counts: NDArray[Any]) -> Transition:
             first = compose(first, later)
         return first
     resolved = mask.resolve(domain, counts)
-    if isinstance(resolved, RandomMask):
+    if isinstance(resolved, RandomMask | PermutingMask):
         return resolved.channel(domain, counts)
     assert isinstance(resolved, ValueMask)
+    if resolved.injective:
+        return Partition(codes=np.arange(domain.size), target=_nameless(domain))
     covered: Values | None = None
     if domain.missing and resolved.covers_missing:
         covered = np.asarray(resolved.on_values(as_objects([None])))
@@ -45,3 +47,10 @@ def compose(first: Transition, later: Transition) -> Transition:
     if isinstance(first, Partition) and isinstance(later, Partition):
         return first.then(later)
     return Channel(matrix=first.matrix @ later.matrix, target=later.target)
+
+
+def _nameless(domain: Domain) -> Domain:
+    """As many values, under names that tell nothing: what a pseudonym looks like needs its key, and no score does."""
+    digits = len(str(len(domain.values)))
+    names = as_objects([f"#{number:0{digits}d}" for number in range(1, len(domain.values) + 1)])
+    return Domain(kind=Kind.TEXT, values=names, missing=domain.missing)

@@ -1,0 +1,159 @@
+"""Replace a number by the bucket it falls in."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from aegis.data.domain import Domain, show
+from aegis.data.interval import Interval
+from aegis.data.kind import NUMBERS, Kind, Values
+from aegis.errors import MaskError
+from aegis.masking.choice import by_threshold
+from aegis.masking.grid import Grid
+from aegis.masking.mask import MASKS, ExpressionMask, as_objects
+from aegis.masking.parameter import check_number, check_whole, exactly_one, fifteen_digits
+
+if TYPE_CHECKING:
+    import ibis.expr.types as ir
+
+_MOST_BUCKETS = 10_000
+
+
+@MASKS.register("bucketize")
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Bucketize(ExpressionMask):
+    """Replace a number by the bucket it falls in, shown ``[a, b)``.
+
+    Give exactly one of ``width`` (with ``origin``, where a bucket starts), ``edges``, ``count`` (as many buckets of
+    equal width) or ``quantiles`` (as many buckets of about equal frequency). The last two read their edges off the
+    data. Numbers outside the edges fall in ``(-inf, first)`` and ``[last, inf)``.
+
+    >>> Bucketize(width=10).on_values(np.array([43, 40, -1])).tolist()
+    ['[40, 50)', '[40, 50)', '[-10, 0)']
+    >>> Bucketize(edges=(18, 65)).on_values(np.array([17.5, 18, 80])).tolist()
+    ['(-inf, 18)', '[18, 65)', '[65, inf)']
+    >>> Bucketize(quantiles=4).describe()
+    '4 buckets of equal frequency'
+    """
+
+    name: ClassVar[str] = "bucketize"
+    accepts: ClassVar[frozenset[Kind]] = NUMBERS
+    example: ClassVar[tuple[str, str]] = ("43", "[40, 50)")
+    example_parameters: ClassVar[Mapping[str, Any]] = {"width": 10}
+
+    width: float | None = None
+    origin: float = 0
+    edges: tuple[float, ...] | None = None
+    count: int | None = None
+    quantiles: int | None = None
+
+    def __post_init__(self) -> None:
+        how = exactly_one(
+            self.name,
+            {"width": self.width, "edges": self.edges, "count": self.count, "quantiles": self.quantiles},
+        )
+        check_number(self.name, "origin", self.origin)
+        if self.origin and how != "width":
+            raise MaskError(f"mask {self.name!r}: origin goes with width only")
+        if how == "width":
+            check_number(self.name, "width", self.width, above=0)
+            self._grid()
+        elif how == "edges":
+            object.__setattr__(self, "edges", _checked_edges(self.edges))
+        else:
+            check_whole(self.name, how, getattr(self, how), at_least=1, at_most=_MOST_BUCKETS)
+
+    def kind_after(self, kind: Kind) -> Kind:
+        return Kind.TEXT
+
+    def resolve(self, domain: Domain, counts: NDArray[Any]) -> Bucketize:
+        """With ``count`` and ``quantiles`` turned into edges."""
+        if self.count is None and self.quantiles is None:
+            return self
+        values = domain.values
+        if len(values) < 2:
+            return Bucketize(edges=(float(values[0]) if len(values) else 0.0,))
+        if self.count is not None:
+            edges = _equal_width(values, domain.kind, self.count)
+        else:
+            assert self.quantiles is not None
+            edges = _equal_frequency(values, np.asarray(counts[: len(values)], dtype=np.float64), self.quantiles)
+        return Bucketize(edges=edges or (float(values[0]),))
+
+    def on_values(self, values: Values) -> Values:
+        if self.width is not None:
+            grid = self._grid()
+            low = grid.low(values, Kind.INTEGER if values.dtype.kind in "iu" else Kind.REAL)
+            ends = zip(grid.text(low), grid.text(low + grid.width), strict=True)
+            return as_objects([f"[{a}, {b})" for a, b in ends])
+        edges = self._resolved_edges()
+        return as_objects(_labels(edges))[np.searchsorted(edges, values, side="right")]
+
+    def expression(self, column: ir.Column, kind: Kind) -> ir.Column:
+        if self.width is not None:
+            grid = self._grid()
+            low = grid.low_expression(column, kind)
+            return "[" + grid.text_expression(low) + ", " + grid.text_expression(low + grid.width) + ")"
+        edges = self._resolved_edges()
+        return by_threshold(column.cast("float64"), edges, _labels(edges))
+
+    def describe(self) -> str:
+        if self.width is not None:
+            start = f" from {show(self.origin)}" if self.origin else ""
+            return f"buckets of width {show(self.width)}{start}"
+        if self.edges is not None:
+            return f"{len(self.edges) + 1} buckets with given edges"
+        if self.count is not None:
+            return f"{self.count} buckets of equal width"
+        return f"{self.quantiles} buckets of equal frequency"
+
+    def _grid(self) -> Grid:
+        assert self.width is not None
+        return Grid.of(width=self.width, origin=self.origin)
+
+    def _resolved_edges(self) -> tuple[float, ...]:
+        if self.edges is None:
+            raise MaskError(f"mask {self.name!r} with count or quantiles must be resolved on a column first")
+        return self.edges
+
+
+def _checked_edges(edges: Any) -> tuple[float, ...]:
+    if not isinstance(edges, Sequence) or isinstance(edges, str) or not 1 <= len(edges) <= _MOST_BUCKETS:
+        raise MaskError(f"mask 'bucketize': edges must be a list of 1 to {_MOST_BUCKETS} numbers")
+    for edge in edges:
+        check_number("bucketize", "each edge", edge)
+    fixed = tuple(fifteen_digits(edge) for edge in edges)
+    if any(a >= b for a, b in itertools.pairwise(fixed)):
+        raise MaskError("mask 'bucketize': edges must rise from one to the next")
+    return fixed
+
+
+def _labels(edges: tuple[float, ...]) -> list[str]:
+    ends = (-math.inf, *edges, math.inf)
+    return [str(Interval(low, high)) for low, high in itertools.pairwise(ends)]
+
+
+def _equal_width(values: Values, kind: Kind, count: int) -> tuple[float, ...]:
+    low, high = float(values[0]), float(values[-1])
+    inner = low + (high - low) * np.arange(1, count) / count
+    if kind is Kind.INTEGER:
+        return tuple(float(edge) for edge in np.unique(np.ceil(inner)))
+    # Four digits below the spread are plenty for an edge that nobody chose.
+    decimals = 4 - math.floor(math.log10(high - low))
+    return tuple(fifteen_digits(edge) for edge in np.unique(np.round(inner, decimals)).tolist())
+
+
+def _equal_frequency(values: Values, counts: NDArray[np.float64], quantiles: int) -> tuple[float, ...]:
+    before = np.concatenate([[0.0], np.cumsum(counts)[:-1]])  # how many records lie below each value
+    goals = counts.sum() * np.arange(1, quantiles) / quantiles
+    right = np.clip(np.searchsorted(before, goals), 1, len(values) - 1)
+    nearer_left = (right > 1) & (goals - before[right - 1] < before[right] - goals)
+    cuts = np.unique(np.where(nearer_left, right - 1, right))
+    return tuple(sorted({fifteen_digits(edge) for edge in values[cuts].astype(np.float64).tolist()}))

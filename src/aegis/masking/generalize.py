@@ -1,0 +1,90 @@
+"""Replace a value by its label in a hierarchy."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar, Self
+
+from aegis.data.domain import show
+from aegis.data.hierarchy import Hierarchy
+from aegis.data.kind import Kind, Values
+from aegis.errors import HierarchyError, MaskError
+from aegis.masking.mask import MASKS, MappedMask, as_objects
+from aegis.masking.parameter import check_whole
+
+
+@MASKS.register("generalize")
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Generalize(MappedMask):
+    """Replace a value by its label at ``level`` of the column's ``hierarchy`` (level 0 is the value itself).
+
+    A value that the hierarchy does not hold is an error while advising, and ``*`` in rows that come later.
+
+    >>> sizes = Hierarchy.of([["1", "few", "*"], ["2", "few", "*"], ["9", "many", "*"]])
+    >>> Generalize(level=1, hierarchy=sizes).on_values(as_objects(["9", "2"])).tolist()
+    ['many', 'few']
+    """
+
+    name: ClassVar[str] = "generalize"
+    example: ClassVar[tuple[str, str]] = ("Bachelors", "Undergraduate")
+    example_parameters: ClassVar[Mapping[str, Any]] = {
+        "level": 1,
+        "hierarchy": [
+            ["Bachelors", "Undergraduate", "*"],
+            ["Some-college", "Undergraduate", "*"],
+            ["11th", "School", "*"],
+        ],
+    }
+
+    level: int
+    hierarchy: Hierarchy | None = None
+
+    def __post_init__(self) -> None:
+        check_whole(self.name, "level", self.level, at_least=0, at_most=1000)
+        if self.hierarchy is not None and not isinstance(self.hierarchy, Hierarchy):
+            raise MaskError(f"mask {self.name!r}: hierarchy must be a hierarchy, given as a file or as rows")
+        if self.hierarchy is not None and self.level > self.hierarchy.top:
+            raise MaskError(f"mask {self.name!r}: the hierarchy has levels 0 to {self.hierarchy.top}, not {self.level}")
+
+    def kind_after(self, kind: Kind) -> Kind:
+        return Kind.TEXT
+
+    def check(self, kind: Kind, *, column: str) -> None:
+        if self.hierarchy is None:
+            raise MaskError(f"mask {self.name!r} on column {column!r} needs a hierarchy; name its file")
+
+    def on_values(self, values: Values) -> Values:
+        if self.hierarchy is None:
+            raise MaskError(f"mask {self.name!r} needs a hierarchy; name its file")
+        labels = self.hierarchy.at(self.level)
+        masked = [labels.get(show(value)) for value in values.tolist()]
+        absent = masked.count(None)
+        if absent:
+            raise HierarchyError(
+                f"a hierarchy misses {absent} of its column's {len(masked)} values; add a line for each"
+            )
+        return as_objects(masked)
+
+    def describe(self) -> str:
+        return f"generalised to level {self.level}"
+
+    def parameters(self) -> dict[str, Any]:
+        given: dict[str, Any] = {"level": self.level}
+        if self.hierarchy is not None:
+            given["hierarchy"] = [list(row) for row in self.hierarchy.rows]
+        return given
+
+    def fingerprint(self) -> Any:
+        digest = None if self.hierarchy is None else self.hierarchy.digest
+        return {self.name: {"level": self.level, "hierarchy": digest}}
+
+    @classmethod
+    def from_parameters(cls, given: dict[str, Any]) -> Self:
+        """``hierarchy`` may be a list of rows."""
+        rows = given.get("hierarchy")
+        if isinstance(rows, list | tuple):
+            if not all(isinstance(row, list | tuple) for row in rows):
+                raise MaskError(f"mask {cls.name!r}: hierarchy must be a list of rows, each a list of labels")
+            given = {**given, "hierarchy": Hierarchy.of(rows)}
+        return cls._build(given)

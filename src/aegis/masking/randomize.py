@@ -1,0 +1,121 @@
+"""Randomised response: publish the value or, with some probability, any value of the domain."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import date, datetime
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from aegis.data.domain import Domain
+from aegis.data.kind import Kind
+from aegis.errors import MaskError
+from aegis.masking.channel import Channel
+from aegis.masking.choice import by_threshold
+from aegis.masking.mask import MASKS, Draw, RandomMask
+from aegis.masking.parameter import check_number, exactly_one
+
+if TYPE_CHECKING:
+    import ibis.expr.types as ir
+
+
+@MASKS.register("randomize")
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Randomize(RandomMask):
+    """Publish the value with probability ``keep``, else a uniform draw from the domain (the value itself included).
+
+    Instead of ``keep`` one may give ``epsilon``: then no masked value is more than e^epsilon times as likely under
+    one true value as under another. Missing stays missing and is not covered by that. ``values`` is the domain to
+    draw from, the column's own unless given.
+
+    >>> coin = Randomize(keep=0.5).channel(Domain.of(Kind.TEXT, ["no", "yes"]), np.array([3, 1]))
+    >>> coin.matrix.tolist()
+    [[0.75, 0.25], [0.25, 0.75]]
+    """
+
+    name: ClassVar[str] = "randomize"
+    draws: ClassVar[int] = 2
+    example: ClassVar[tuple[str, str]] = ("yes", "yes or no")
+    example_parameters: ClassVar[Mapping[str, Any]] = {"keep": 0.8}
+
+    keep: float | None = None
+    epsilon: float | None = None
+    values: tuple[Any, ...] | None = field(default=None, repr=False)
+
+    def __post_init__(self) -> None:
+        how = exactly_one(self.name, {"keep": self.keep, "epsilon": self.epsilon})
+        check_number(self.name, how, getattr(self, how), at_least=0)
+        if self.keep is not None and self.keep > 1:
+            raise MaskError(f"mask {self.name!r}: keep is a probability, 1 at most")
+        if self.values is not None and (not self.values or len(set(self.values)) < len(self.values)):
+            raise MaskError(f"mask {self.name!r}: values must be distinct, and one at least")
+
+    def resolve(self, domain: Domain, counts: NDArray[Any]) -> Randomize:
+        """With the domain to draw from."""
+        if self.values is not None or not len(domain.values):
+            return self
+        return Randomize(keep=self.keep, epsilon=self.epsilon, values=tuple(domain.values.tolist()))
+
+    def keeps(self, size: int) -> float:
+        """The probability not to draw, for a domain of this size.
+
+        >>> round(Randomize(epsilon=math.log(3)).keeps(2), 12)
+        0.5
+        """
+        if self.keep is not None:
+            return self.keep
+        assert self.epsilon is not None
+        below = math.exp(-self.epsilon)  # e^-ε does not overflow
+        return (1 - below) / (1 + (size - 1) * below)
+
+    def channel(self, domain: Domain, counts: NDArray[Any]) -> Channel:
+        if not len(domain.values):
+            return Channel(matrix=np.eye(domain.size), target=domain)
+        resolved = self.resolve(domain, counts)
+        assert resolved.values is not None
+        drawn = Domain.of(domain.kind, self._typed(resolved.values, domain.kind))
+        target = Domain.of(
+            domain.kind, np.concatenate([drawn.values, domain.values]), missing=domain.missing
+        )  # a kept value need not be one that can be drawn
+        keep = self.keeps(len(drawn.values))
+        matrix = np.zeros((domain.size, target.size))
+        present = len(domain.values)
+        matrix[:present, target.codes(drawn.values)] = (1 - keep) / len(drawn.values)
+        matrix[np.arange(present), target.codes(domain.values)] += keep
+        if domain.missing:
+            matrix[-1, -1] = 1.0
+        return Channel(matrix=matrix, target=target)
+
+    def expression(self, column: ir.Column, kind: Kind, draw: Draw) -> ir.Column:
+        if self.values is None:
+            return column  # a column without values has nothing to draw
+        size = len(self.values)
+        stay, which = draw(), draw()
+        # Numbers travel as text: engines type decimal literals in their own ways.
+        leaves = self._typed(self.values, kind).tolist()
+        leaves = [repr(number) for number in leaves] if kind is Kind.REAL else leaves
+        drawn = by_threshold((which * size).floor().cast("int64"), list(range(1, size)), leaves)
+        if kind is Kind.REAL:
+            drawn, column = drawn.cast("float64"), column.cast("float64")
+        return (stay < self.keeps(size)).ifelse(column, drawn)
+
+    def describe(self) -> str:
+        if self.keep is not None:
+            return f"kept with probability {self.keep:g}, else drawn at random"
+        return f"randomised response with epsilon {self.epsilon:g}"
+
+    def parameters(self) -> dict[str, Any]:
+        given = RandomMask.parameters(self)
+        if self.values is not None:
+            given["values"] = [v.isoformat() if isinstance(v, date | datetime) else v for v in self.values]
+        return given
+
+    def _typed(self, values: tuple[Any, ...], kind: Kind) -> Any:
+        try:
+            return np.array(list(values), dtype=kind.dtype)
+        except (TypeError, ValueError):
+            raise MaskError(f"mask {self.name!r}: values must be of the column's kind, {kind}") from None

@@ -1,0 +1,88 @@
+"""The ranges that the published Aegis makes of whole numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from aegis.data.domain import Domain
+from aegis.data.kind import Kind, Values
+from aegis.errors import MaskError
+from aegis.masking.choice import by_threshold
+from aegis.masking.mask import MASKS, ExpressionMask, as_objects
+from aegis.masking.parameter import check_whole
+
+if TYPE_CHECKING:
+    import ibis.expr.types as ir
+
+_FAR = 2**53
+
+
+@MASKS.register("ranges")
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ranges(ExpressionMask):
+    """Replace a whole number by one of ``count`` ranges between the column's smallest and largest, shown ``s:e``.
+
+    With ``size, rest = divmod(high - low, count)`` the i-th range runs from its start to ``start + size``, one further
+    for the first ``rest`` ranges, both ends included; the next starts one later. Whatever lies outside all of them
+    belongs to the last. ``low`` and ``high`` are read off the column unless given.
+
+    >>> Ranges(count=3, low=0, high=10).on_values(np.array([0, 4, 5, 8, 9, 99])).tolist()
+    ['0:4', '0:4', '5:8', '5:8', '9:12', '9:12']
+    """
+
+    name: ClassVar[str] = "ranges"
+    accepts: ClassVar[frozenset[Kind]] = frozenset({Kind.INTEGER})
+    example: ClassVar[tuple[str, str]] = ("43", "43:67")
+    example_parameters: ClassVar[Mapping[str, Any]] = {"count": 3, "low": 17, "high": 90}
+
+    count: int
+    low: int | None = None
+    high: int | None = None
+
+    def __post_init__(self) -> None:
+        check_whole(self.name, "count", self.count, at_least=1, at_most=10_000)
+        if (self.low is None) != (self.high is None):
+            raise MaskError(f"mask {self.name!r} needs both low and high, or neither")
+        if self.low is not None:
+            check_whole(self.name, "low", self.low, at_least=-_FAR, at_most=_FAR)
+            check_whole(self.name, "high", self.high, at_least=self.low, at_most=_FAR)
+
+    def kind_after(self, kind: Kind) -> Kind:
+        return Kind.TEXT
+
+    def resolve(self, domain: Domain, counts: NDArray[Any]) -> Ranges:
+        """With the smallest and the largest value of the column."""
+        if self.low is not None:
+            return self
+        ends = (int(domain.values[0]), int(domain.values[-1])) if len(domain.values) else (0, 0)
+        return Ranges(count=self.count, low=ends[0], high=ends[1])
+
+    def on_values(self, values: Values) -> Values:
+        starts, labels = self._ranges()
+        index = np.searchsorted(starts, values, side="right") - 1
+        return as_objects(labels)[np.where(index < 0, self.count - 1, index)]
+
+    def expression(self, column: ir.Column, kind: Kind) -> ir.Column:
+        starts, labels = self._ranges()
+        return by_threshold(column.cast("int64"), starts, [labels[-1], *labels])
+
+    def describe(self) -> str:
+        return f"{self.count} ranges of whole numbers"
+
+    def _ranges(self) -> tuple[list[int], list[str]]:
+        """Where each range starts, and how it is shown."""
+        if self.low is None or self.high is None:
+            raise MaskError(f"mask {self.name!r} must be resolved on a column first")
+        size, rest = divmod(self.high - self.low, self.count)
+        starts, labels, start = [], [], self.low
+        for i in range(self.count):
+            end = start + size + (1 if i < rest else 0)
+            starts.append(start)
+            labels.append(f"{start}:{end}")
+            start = end + 1
+        return starts, labels
