@@ -12,6 +12,18 @@ from aegis._version import __version__
 
 _HOMES: dict[str, str] = {
     "AegisError": "aegis.errors",
+    "Configuration": "aegis.masking.configuration",
+    "Hierarchy": "aegis.data.hierarchy",
+    "Ranking": "aegis.advisor.ranking",
+    "Roles": "aegis.data.schema",
+    "Summary": "aegis.summaries.summary",
+    "advise": "aegis.workflows.advise",
+    "generate": "aegis.masking.generator",
+    "inspect": "aegis.workflows.inspect",
+    "load_configurations": "aegis.masking.configuration",
+    "open_dataset": "aegis.data.engine",
+    "read_summary": "aegis.summaries.folder",
+    "summarize": "aegis.workflows.summarize",
 }
 
 __all__ = ["__version__", *_HOMES]

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from aegis.advisor.explain import reasons
 from aegis.advisor.ranking import AttributeLoss, RankedConfiguration, Ranking
-from aegis.advisor.reference import Reference, ReferenceValues, reference_values
+from aegis.advisor.reference import Reference, ReferenceValues, Rounding, parse_reference, reference_values
 from aegis.advisor.scores import AttributeScores, score_attribute
 from aegis.summaries.summary import AttributeSummary, Summary
 from aegis.utility.deviation import is_borrowed, losses, retained_share
@@ -30,13 +30,14 @@ def rank(
     *,
     measure: str = DEFAULT_MEASURE,
     reference: Reference | str = Reference.AUTO,
+    rounding: Rounding | str = Rounding.RANDOMISED,
     seed: int = 0,
 ) -> Ranking:
     """Rank the configurations of a summary."""
     chosen = MEASURES[measure]
     rng = np.random.default_rng(seed)
     scores = [score_attribute(attribute, summary, chosen, rng) for attribute in summary.attributes.values()]
-    originals = reference_values(summary, chosen, Reference(reference), rng)
+    originals = reference_values(summary, chosen, parse_reference(reference), rng, rounding=Rounding(rounding))
     picked = np.array(
         [
             [one.index[configuration.masks[one.name], configuration.label_mask] for one in scores]

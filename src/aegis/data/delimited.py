@@ -34,9 +34,7 @@ _WIDER = {"BIGINT": "DOUBLE"}
 _SAMPLE_ROWS = 10_000
 
 
-def read(
-    connection: Any, path: Path, *, delimiter: str | None, encoding: str, missing: Sequence[str] = ()
-) -> ir.Table:
+def read(connection: Any, path: Path, *, delimiter: str | None, encoding: str, missing: Sequence[str] = ()) -> ir.Table:
     """Load a delimited file into a temporary table of an embedded DuckDB."""
     header = _header_line(path, encoding)
     delimiter = delimiter or _delimiter(header)

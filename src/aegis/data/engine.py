@@ -47,9 +47,7 @@ def open_dataset(
     """
     beside = roles_beside(source)
     missing = tuple(missing) or beside.missing
-    name, opened = _open(
-        source, engine=engine, table=table, delimiter=delimiter, encoding=encoding, missing=missing
-    )
+    name, opened = _open(source, engine=engine, table=table, delimiter=delimiter, encoding=encoding, missing=missing)
     if not opened.columns:
         raise DataError(f"{name} has no columns; give a table with a header")
     tidy = _tidied(opened, missing)
@@ -93,7 +91,9 @@ def _open(
     except DataError:
         raise
     except Exception as error:  # engines raise their own trees, and quote data in them
-        raise DataError(f"{path.name} cannot be read as {last.lstrip('.') or 'parquet'} ({type(error).__name__})") from None
+        raise DataError(
+            f"{path.name} cannot be read as {last.lstrip('.') or 'parquet'} ({type(error).__name__})"
+        ) from None
     return path.stem.removesuffix(".csv"), delimited.read(
         connection, path, delimiter=delimiter, encoding=encoding, missing=missing
     )
@@ -106,7 +106,9 @@ def connect(engine: str | None) -> Any:
     try:
         return ibis.connect(engine)
     except Exception as error:
-        raise EngineError(f"the engine cannot be reached ({type(error).__name__}); check the URL and the server") from None
+        raise EngineError(
+            f"the engine cannot be reached ({type(error).__name__}); check the URL and the server"
+        ) from None
 
 
 def _from_frame(frame: Any) -> ir.Table:
@@ -132,7 +134,9 @@ def _database_table(connection: Any, name: str | None, where: str) -> ir.Table:
     if not name:
         if len(tables) == 1:
             return connection.table(tables[0])
-        raise DataError(f"{where} holds {len(tables)} tables; name one with --table or #table ({', '.join(tables[:20])})")
+        raise DataError(
+            f"{where} holds {len(tables)} tables; name one with --table or #table ({', '.join(tables[:20])})"
+        )
     if name not in tables:
         raise DataError(f"{where} has no table {name!r}; it has {', '.join(tables[:20]) or 'none'}")
     return connection.table(name)

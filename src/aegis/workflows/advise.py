@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import time
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
+from aegis._version import __version__
 from aegis.advisor.rank import DEFAULT_MEASURE, rank
 from aegis.advisor.ranking import Ranking
-from aegis.advisor.reference import Reference
+from aegis.advisor.reference import Reference, Rounding, parse_reference
+from aegis.data.output import check_free, write_text
 from aegis.errors import ConfigurationError
 from aegis.summaries.folder import is_summary, read_summary
 from aegis.summaries.summary import Summary
@@ -21,22 +24,28 @@ def advise(
     *,
     measure: str = DEFAULT_MEASURE,
     reference: Reference | str = Reference.AUTO,
+    rounding: Rounding | str = Rounding.RANDOMISED,
     seed: int = 0,
+    report: str | Path | None = None,
+    overwrite: bool = False,
     **options: Any,
 ) -> Ranking:
     """Rank the configurations for ``data``: a table, or a summary folder (or object) that a provider wrote.
 
     For a table, ``options`` are those of `summarize`: label, configurations or generate, roles, …; a summary brings
-    its label and configurations along.
+    its label and configurations along. ``report`` is the HTML file to write.
     """
-    MEASURES[measure]  # a wrong name should not cost a pass over the rows
-    Reference(reference)
+    # A wrong name or an output in the way should not cost a pass over the rows.
+    MEASURES[measure]
+    parse_reference(reference)
+    if report is not None:
+        check_free(Path(report), overwrite=overwrite)
     started = time.perf_counter()
     summary = _summary(data, seed=seed, **options)
     counted = time.perf_counter()
-    ranking = rank(summary, measure=measure, reference=reference, seed=seed)
+    ranking = rank(summary, measure=measure, reference=reference, rounding=rounding, seed=seed)
     ended = time.perf_counter()
-    return replace(
+    ranking = replace(
         ranking,
         timing={
             "summary_seconds": round(counted - started, 4),
@@ -44,6 +53,11 @@ def advise(
             "total_seconds": round(ended - started, 4),
         },
     )
+    if report is not None:
+        from aegis.report.ranking_report import render_ranking  # an extra
+
+        write_text(Path(report), render_ranking(ranking, summary, version=__version__), overwrite=overwrite)
+    return ranking
 
 
 def _summary(data: Any, *, seed: int, **options: Any) -> Summary:
