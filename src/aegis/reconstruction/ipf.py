@@ -1,0 +1,156 @@
+"""Iterative proportional fitting: the joint of maximum entropy, relative to a start, that satisfies every constraint.
+
+Each sweep visits the constraints in turn and multiplies the cells of each group by target over sum. The limit, where
+there is one, does not depend on the order of the constraints. Zero cells of the start stay zero.
+
+Sweeps that still move after `SWEEPS_BEFORE_HELP` get two kinds of help that leave the limit as it is: cells that the
+constraints together leave no room in are set to zero, and Newton steps on the dual come between the sweeps.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csr_array
+
+from aegis.errors import NotConvergedError, SummaryError
+from aegis.reconstruction.atoms import atoms
+from aegis.reconstruction.constraint import Constraint, check_consistent, shape_of
+from aegis.reconstruction.fit import Diagnosis, Fit
+from aegis.reconstruction.newton import newton_step
+from aegis.reconstruction.support import equations, possible_cells
+
+Real = NDArray[np.float64]
+
+SWEEPS_BEFORE_HELP = 50
+_STANDSTILL = 1e-8
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Stopping:
+    """When to stop: the two rules of the paper, and what counts as satisfied.
+
+    ``largest_change`` is the largest proportional change of a cell in one sweep. A fit has converged when that rule
+    stopped it and every sum is within ``tolerance_records`` of its target (plus a billionth of the table).
+    """
+
+    max_iterations: int = 1000
+    largest_change: float = 1e-8
+    tolerance_records: float = 1e-6
+
+    def __post_init__(self) -> None:
+        if self.max_iterations < 1 or self.largest_change <= 0 or self.tolerance_records <= 0:
+            raise SummaryError("a fit needs at least one iteration and positive tolerances")
+
+
+STOPPING = Stopping()
+
+
+def fit(
+    constraints: Sequence[Constraint],
+    *,
+    labels: int | None = None,
+    start: Real | None = None,
+    stopping: Stopping = STOPPING,
+    plain: bool = False,
+    require_convergence: bool = True,
+) -> Fit:
+    """Fit a joint to ``constraints`` from ``start`` (uniform unless given; its zeros are structural).
+
+    ``plain=True`` makes bare sweeps only, as in the paper. Constraints that no joint satisfies raise a SummaryError.
+    A fit that has not converged raises a NotConvergedError unless ``require_convergence=False``.
+
+    >>> age = Constraint.histogram(np.array([4, 12, 4]))
+    >>> young_old = Constraint(name="mask 1", codes=np.array([0, 0, 1]), targets=np.array([[6, 10], [4, 0]]))
+    >>> fit([age, young_old]).counts.tolist()
+    [[1.5, 2.5], [4.5, 7.5], [4.0, 0.0]]
+    """
+    shape = shape_of(constraints, labels=labels)
+    check_consistent(constraints, tolerance_records=stopping.tolerance_records)
+    if start is not None:
+        found = _fit(constraints, _checked_start(start, shape), stopping, plain)
+    else:
+        grouped = atoms(constraints)
+        uniform = np.repeat(grouped.sizes[:, None], shape[1], axis=1) * grouped.constraints[0].total / np.prod(shape)
+        found = _fit(grouped.constraints, uniform, stopping, plain)
+        found = Fit(counts=grouped.spread(found.counts), diagnosis=found.diagnosis)
+    if require_convergence and not found.diagnosis.converged:
+        raise NotConvergedError(
+            f"the fit stopped after {found.diagnosis.iterations} sweeps with a largest change of "
+            f"{found.diagnosis.largest_change:.1e} and sums off by up to {found.diagnosis.residual_records:.2g} "
+            "records; allow more iterations or a larger change"
+        )
+    return found
+
+
+def _fit(constraints: Sequence[Constraint], begin: Real, stopping: Stopping, plain: bool) -> Fit:
+    allowed = stopping.tolerance_records + 1e-9 * max(constraint.total for constraint in constraints)
+    members = [constraint.membership for constraint in constraints]
+    counts, change, sweeps, forced = begin.copy(), np.inf, 0, 0
+    system: tuple[csr_array, Real] | None = None
+    alive = np.ones(begin.shape, dtype=bool)
+    while sweeps < stopping.max_iterations:
+        if sweeps == SWEEPS_BEFORE_HELP and not plain:
+            possible = possible_cells(constraints, begin > 0)
+            if possible is not None:
+                forced = int(((begin > 0) & (counts > 0) & ~possible).sum())
+                counts[~possible] = 0.0
+            alive = counts > 0
+            A, b = equations(constraints, begin.shape[1])
+            system = (A[:, np.flatnonzero(alive)], b)
+        if system is not None:
+            counts[alive] = newton_step(counts[alive], *system)
+        counts, change = _sweep(counts, constraints, members)
+        sweeps += 1
+        if change <= stopping.largest_change:
+            break
+    residual, worst = _residual(counts, constraints)
+    settled = change <= stopping.largest_change
+    # Sums that stay off are a contradiction, or an early stop by a loose rule: a linear program can tell.
+    if settled and residual > allowed and possible_cells(constraints, begin > 0) is None and change <= _STANDSTILL:
+        raise SummaryError(
+            f"no joint satisfies all constraints: the fit settled with {worst} off by {residual:.3g} records; "
+            "the counts cannot come from the same table"
+        )
+    diagnosis = Diagnosis(
+        iterations=sweeps,
+        residual_records=residual,
+        largest_change=change,
+        converged=settled and residual <= allowed,
+        cells_forced_to_zero=forced,
+    )
+    return Fit(counts=counts, diagnosis=diagnosis)
+
+
+def _checked_start(start: Real, shape: tuple[int, int]) -> Real:
+    start = np.array(start, dtype=np.float64)
+    if start.shape != shape or not np.isfinite(start).all() or (start < 0).any():
+        raise SummaryError(f"the start of a fit must hold {shape[0]} × {shape[1]} finite counts that are zero or more")
+    return start
+
+
+def _sweep(counts: Real, constraints: Sequence[Constraint], members: Sequence[csr_array]) -> tuple[Real, float]:
+    """Satisfy each constraint in turn; the counts and the largest proportional change of a cell."""
+    before = counts
+    for constraint, member in zip(constraints, members, strict=True):
+        sums = member @ counts if constraint.by_label else member @ counts.sum(axis=1)
+        there = sums > 0
+        if constraint.targets[~there].any():
+            missing = float(constraint.targets[~there].sum())
+            raise SummaryError(
+                f"{constraint.name} counts {missing:g} records where the other constraints or the start leave "
+                "only zero cells; they cannot come from the same table"
+            )
+        factors = np.where(there, constraint.targets / np.where(there, sums, 1.0), 0.0)
+        counts = counts * (factors[constraint.codes] if constraint.by_label else factors[constraint.codes, None])
+    # A cell that became zero is settled: it cannot change again.
+    moved = np.abs(counts - before) / np.where(before > 0, before, 1.0)
+    return counts, float(moved[counts > 0].max(initial=0.0))
+
+
+def _residual(counts: Real, constraints: Sequence[Constraint]) -> tuple[float, str]:
+    worst = [(float(np.abs(constraint.difference(counts)).max()), constraint.name) for constraint in constraints]
+    return max(worst)

@@ -1,0 +1,78 @@
+"""The paper's reference: each configuration reconstructs the joint from its own masked joint alone.
+
+Kept for fidelity. With one deterministic mask the fit has a closed form in which every value of a group has the
+group's distribution of the label, so most measures are the same before and after, and the deviation is zero for every
+configuration. The theory pages prove it; what the paper ranks by is its rounding.
+"""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+import numpy as np
+from numpy.typing import NDArray
+
+from aegis.errors import SummaryError
+from aegis.masking.partition import Partition
+from aegis.reconstruction.constraint import Constraint
+from aegis.reconstruction.fit import SOLVED_DIRECTLY, Fit
+from aegis.reconstruction.ipf import STOPPING, Stopping, fit
+from aegis.summaries.joint import Counts
+
+Real = NDArray[np.float64]
+
+
+class Start(StrEnum):
+    """Where a reconstruction begins, and with that which paper it follows."""
+
+    UNIFORM = "uniform"  # the paper: equal cells, fitted to the histogram and the masked joint
+    MASKED = "masked"  # the draft, case 1: the masked joint's rows, fitted to the histogram and the label's counts
+    EQUALISED = "equalised"  # the draft, case 3: cells as equal as rows and columns allow, which is independence
+
+
+def per_configuration(
+    partition: Partition,
+    masked: Counts,
+    *,
+    histogram: Counts | None = None,
+    start: Start | str = Start.UNIFORM,
+    stopping: Stopping = STOPPING,
+) -> Fit:
+    """Reconstruct from one mask by proportional fitting, with the 1D histogram (case I) or without (case II).
+
+    >>> from aegis.data.domain import Domain
+    >>> from aegis.data.kind import Kind
+    >>> halves = Partition(codes=np.array([0, 0, 1]), target=Domain.of(Kind.TEXT, ["old", "young"]))
+    >>> per_configuration(halves, np.array([[6, 10], [4, 0]]), histogram=np.array([4, 12, 4])).counts.tolist()
+    [[1.5, 2.5], [4.5, 7.5], [4.0, 0.0]]
+    """
+    if start not in set(Start):
+        raise SummaryError(f"there is no start called {start!r} (known: {', '.join(Start)})")
+    mask = Constraint.masked(partition, masked)
+    values = len(partition.codes)
+    if start == Start.UNIFORM:
+        given = [mask] if histogram is None else [Constraint.histogram(histogram), mask]
+        return fit(given, stopping=stopping, plain=True)
+    rows = Constraint.histogram(_equal_rows(mask) if histogram is None else histogram)
+    label = Constraint.label(mask.targets.sum(axis=0), values=values)
+    begin = mask.targets[mask.codes] if start == Start.MASKED else np.ones((values, mask.targets.shape[1]))
+    return fit([rows, label], start=begin, stopping=stopping, plain=True)
+
+
+def closed_form(partition: Partition, masked: Counts, *, histogram: Counts | None = None) -> Fit:
+    """The same as `per_configuration` from a uniform start, without iterating: f(a) · f(M(a), y) / f(M(a)).
+
+    The histogram must agree with the masked joint; a fit says where it does not, this does so by fitting.
+    """
+    mask = Constraint.masked(partition, masked)
+    groups = mask.targets.sum(axis=1)
+    rows = _equal_rows(mask) if histogram is None else np.asarray(histogram, dtype=np.float64)
+    if rows.shape != mask.codes.shape or not np.allclose(mask.membership @ rows, groups, rtol=1e-9, atol=1e-6):
+        return per_configuration(partition, masked, histogram=histogram)
+    shares = mask.targets / np.where(groups > 0, groups, 1.0)[:, None]
+    return Fit(counts=rows[:, None] * shares[mask.codes], diagnosis=SOLVED_DIRECTLY)
+
+
+def _equal_rows(mask: Constraint) -> Real:
+    """Without a histogram the values of a group are taken to be equally frequent."""
+    return (mask.targets.sum(axis=1) / np.maximum(np.bincount(mask.codes, minlength=len(mask.targets)), 1))[mask.codes]

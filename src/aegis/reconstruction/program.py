@@ -1,0 +1,155 @@
+"""The paper's optimisation problem itself: the joint nearest to the uniform one that satisfies the constraints.
+
+Nearest in the sum of absolute differences (l1), of squares (l2) or in the largest difference (l∞), over real or whole
+counts. This is not what proportional fitting minimises (that is relative entropy); it is here to show the difference,
+and is exact, so it is for small tables.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.linalg import null_space
+from scipy.optimize import Bounds, LinearConstraint, milp, nnls
+from scipy.sparse import block_array, csr_array, eye_array, hstack
+
+from aegis.errors import NotConvergedError, SummaryError
+from aegis.reconstruction.constraint import Constraint, check_consistent, shape_of
+from aegis.reconstruction.support import equations
+
+Real = NDArray[np.float64]
+
+CELLS = 600
+SEGMENTS = 60_000
+
+
+class Norm(StrEnum):
+    """How the distance from the uniform joint is measured."""
+
+    L1 = "l1"
+    L2 = "l2"
+    LARGEST = "linf"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Nearest:
+    """The solution; ``distance_records`` is the norm of its difference from the uniform joint."""
+
+    counts: Real
+    norm: Norm
+    whole: bool
+    distance_records: float
+
+
+def nearest_to_uniform(
+    constraints: Sequence[Constraint],
+    *,
+    norm: Norm | str = Norm.L2,
+    whole: bool = False,
+    labels: int | None = None,
+    seconds: float = 60.0,
+) -> Nearest:
+    """Solve the paper's problem exactly; ``whole=True`` asks for whole counts.
+
+    >>> halves = Constraint(name="mask 1", codes=np.array([0, 0, 1]), targets=np.array([[6, 10], [4, 0]]))
+    >>> nearest_to_uniform([halves]).counts.round(9).tolist()
+    [[3.0, 5.0], [3.0, 5.0], [4.0, 0.0]]
+    """
+    if norm not in set(Norm):
+        raise SummaryError(f"there is no norm called {norm!r} (known: {', '.join(Norm)})")
+    norm = Norm(norm)
+    shape = shape_of(constraints, labels=labels)
+    if np.prod(shape) > CELLS:
+        raise SummaryError(
+            f"the exact problem is for up to {CELLS} cells and this one has {np.prod(shape)}; use proportional fitting"
+        )
+    check_consistent(constraints)
+    A, b = equations(constraints, shape[1])
+    if whole and not np.allclose(b, np.rint(b)):
+        raise SummaryError("whole counts can only satisfy whole totals; solve the relaxed problem or round the totals")
+    uniform = constraints[0].total / A.shape[1]
+    if norm is Norm.L2 and not whole:
+        cells = _nearest_l2(A.toarray(), b, uniform)
+    elif norm is Norm.L2:
+        cells = _nearest_l2_whole(A, b, uniform, seconds)
+    else:
+        cells = _nearest_linear(A, b, uniform, norm, whole, seconds)
+    counts = np.rint(cells) if whole else np.maximum(cells, 0.0)
+    order = {Norm.L1: 1, Norm.L2: 2, Norm.LARGEST: np.inf}[norm]
+    distance = float(np.linalg.norm(counts - uniform, ord=order))
+    return Nearest(counts=counts.reshape(shape), norm=norm, whole=whole, distance_records=distance)
+
+
+def _nearest_linear(A: csr_array, b: Real, uniform: float, norm: Norm, whole: bool, seconds: float) -> Real:
+    """Minimise t, or the sum of t, with -t ≤ cell - uniform ≤ t."""
+    cells = A.shape[1]
+    bounds_on = eye_array(cells)
+    distance = eye_array(cells) if norm is Norm.L1 else csr_array(np.ones((cells, 1)))
+    extra = distance.shape[1]
+    between = block_array([[bounds_on, -distance], [-bounds_on, -distance]])
+    right = np.concatenate([np.full(cells, uniform), np.full(cells, -uniform)])
+    cost = np.concatenate([np.zeros(cells), np.ones(extra)])
+    kinds = np.concatenate([np.full(cells, int(whole)), np.zeros(extra)])
+    limits = [LinearConstraint(hstack([A, csr_array((len(b), extra))]), b, b), LinearConstraint(between, ub=right)]
+    return _solved(cost, limits, Bounds(0.0, np.inf), kinds, seconds)[:cells]
+
+
+def _nearest_l2_whole(A: csr_array, b: Real, uniform: float, seconds: float) -> Real:
+    """A square is straight between whole numbers for our purpose: one segment per record, dearer and dearer."""
+    most = np.full(A.shape[1], np.inf)
+    for row, target in zip(A.toarray() > 0, b, strict=True):
+        most[row] = np.minimum(most[row], target)
+    most = np.where(np.isfinite(most), most, b.max()).astype(np.int64)
+    if most.sum() > SEGMENTS:
+        raise SummaryError(
+            f"the whole l2 problem is for up to {SEGMENTS} records over all cells' room and this one has {most.sum()}; "
+            "use another norm or the relaxed problem"
+        )
+    cell = np.repeat(np.arange(len(most)), most)
+    step = np.arange(len(cell)) - np.repeat(np.cumsum(most) - most, most)
+    cost = 2.0 * (step - uniform) + 1.0  # (k + 1 - u)² - (k - u)²
+    to_cell = csr_array((np.ones(len(cell)), (cell, np.arange(len(cell)))), shape=(len(most), len(cell)))
+    eye = eye_array(len(most))
+    limits = [
+        LinearConstraint(hstack([A, csr_array((len(b), len(cell)))]), b, b),
+        LinearConstraint(hstack([eye, -to_cell]), 0.0, 0.0),
+    ]
+    costs = np.concatenate([np.zeros(len(most)), cost])
+    kinds = np.concatenate([np.ones(len(most)), np.zeros(len(cell))])
+    upper = np.concatenate([most.astype(np.float64), np.ones(len(cell))])
+    return _solved(costs, limits, Bounds(0.0, upper), kinds, seconds)[: len(most)]
+
+
+def _nearest_l2(A: Real, b: Real, uniform: float) -> Real:
+    """Project onto {A x = b, x ≥ 0}: first onto the plane, then a least-distance problem in it, by its NNLS dual."""
+    start = np.full(A.shape[1], uniform)
+    plane: Real = start + np.linalg.lstsq(A, b - A @ start, rcond=None)[0]
+    if (plane >= -1e-9).all():
+        return plane
+    Z = null_space(A)
+    dual = np.vstack([Z.T, -plane[None, :] / max(uniform, 1e-300)])
+    goal = np.zeros(len(dual))
+    goal[-1] = 1.0
+    weights, distance = nnls(dual, goal, maxiter=50 * len(plane))
+    if distance < 1e-9:
+        raise SummaryError(
+            "no joint without negative counts satisfies all constraints; they cannot come from one table"
+        )
+    left = dual @ weights - goal
+    moved: Real = plane + Z @ (-left[:-1] / left[-1]) * uniform
+    return moved
+
+
+def _solved(
+    cost: Real, limits: list[LinearConstraint], bounds: Bounds, kinds: NDArray[np.generic], seconds: float
+) -> Real:
+    solved = milp(cost, constraints=limits, bounds=bounds, integrality=kinds, options={"time_limit": seconds})
+    if solved.status == 2:
+        raise SummaryError("no joint satisfies all constraints; they cannot come from one table")
+    if solved.status != 0 or solved.x is None:
+        raise NotConvergedError(f"the solver found no proven optimum in {seconds:g} s; allow more or relax the problem")
+    return np.asarray(solved.x)
