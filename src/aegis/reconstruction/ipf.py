@@ -38,7 +38,7 @@ class Stopping:
     """
 
     max_iterations: int = 1000
-    largest_change: float = 1e-8
+    largest_change: float = 1e-10
     tolerance_records: float = 1e-6
 
     def __post_init__(self) -> None:

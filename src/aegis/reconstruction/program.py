@@ -14,12 +14,12 @@ from enum import StrEnum
 import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import null_space
-from scipy.optimize import Bounds, LinearConstraint, milp, nnls
+from scipy.optimize import Bounds, LinearConstraint, linprog, milp, nnls
 from scipy.sparse import block_array, csr_array, eye_array, hstack
 
 from aegis.errors import NotConvergedError, SummaryError
 from aegis.reconstruction.constraint import Constraint, check_consistent, shape_of
-from aegis.reconstruction.support import equations
+from aegis.reconstruction.support import equations, possible_cells
 
 Real = NDArray[np.float64]
 
@@ -73,7 +73,7 @@ def nearest_to_uniform(
         raise SummaryError("whole counts can only satisfy whole totals; solve the relaxed problem or round the totals")
     uniform = constraints[0].total / A.shape[1]
     if norm is Norm.L2 and not whole:
-        cells = _nearest_l2(A.toarray(), b, uniform)
+        cells = _nearest_l2(constraints, A.toarray(), b, uniform, shape)
     elif norm is Norm.L2:
         cells = _nearest_l2_whole(A, b, uniform, seconds)
     else:
@@ -124,21 +124,37 @@ def _nearest_l2_whole(A: csr_array, b: Real, uniform: float, seconds: float) -> 
     return _solved(costs, limits, Bounds(0.0, upper), kinds, seconds)[: len(most)]
 
 
-def _nearest_l2(A: Real, b: Real, uniform: float) -> Real:
-    """Project onto {A x = b, x ≥ 0}: first onto the plane, then a least-distance problem in it, by its NNLS dual."""
+def _nearest_l2(constraints: Sequence[Constraint], A: Real, b: Real, uniform: float, shape: tuple[int, int]) -> Real:
+    """Project onto {A x = b, x ≥ 0}: first onto the plane, then a least-distance problem in it, by its NNLS dual.
+
+    Cells that must be zero are taken out first: with them the feasible set has no inside, and the dual no scale.
+    """
+    possible = possible_cells(constraints, np.ones(shape, dtype=bool))
+    if possible is None:
+        raise NotConvergedError("the solver could not tell which cells have room; use proportional fitting")
+    open_cells = possible.ravel()
+    cells = np.zeros(A.shape[1])
+    cells[open_cells] = _projected(A[:, open_cells], b, uniform)
+    # The promise is an exact solution, so it is checked: the sums hold, and no feasible joint lies nearer.
+    towards = uniform - cells
+    furthest = linprog(-towards, A_eq=A, b_eq=b, bounds=(0, None), method="highs")
+    scale = max(1.0, float(b.max()))
+    off = float(np.abs(A @ cells - b).max())
+    if off > 1e-6 * scale or cells.min() < -1e-6 * scale or -furthest.fun > towards @ cells + 1e-5 * scale**2:
+        raise NotConvergedError("the nearest joint was not found to full precision; use proportional fitting")
+    return cells
+
+
+def _projected(A: Real, b: Real, uniform: float) -> Real:
     start = np.full(A.shape[1], uniform)
     plane: Real = start + np.linalg.lstsq(A, b - A @ start, rcond=None)[0]
-    if (plane >= -1e-9).all():
-        return plane
     Z = null_space(A)
-    dual = np.vstack([Z.T, -plane[None, :] / max(uniform, 1e-300)])
+    if (plane >= 0).all() or not Z.shape[1]:
+        return plane
+    dual = np.vstack([Z.T, -plane[None, :] / uniform])
     goal = np.zeros(len(dual))
     goal[-1] = 1.0
-    weights, distance = nnls(dual, goal, maxiter=50 * len(plane))
-    if distance < 1e-9:
-        raise SummaryError(
-            "no joint without negative counts satisfies all constraints; they cannot come from one table"
-        )
+    weights, _ = nnls(dual, goal, maxiter=50 * len(plane))
     left = dual @ weights - goal
     moved: Real = plane + Z @ (-left[:-1] / left[-1]) * uniform
     return moved
