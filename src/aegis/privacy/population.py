@@ -20,6 +20,8 @@ def population_sizes(table: ClassTable) -> NDArray[np.int64]:
         return table.sizes
     if people.columns != table.columns or [d.size for d in people.domains] != [d.size for d in table.domains]:
         raise MeasureError("the population must be counted by the same columns and coded alike; count it again")
+    if table.star and table.classes == 1:  # everybody is suppressed, so they could be anybody
+        return np.maximum(table.sizes, people.records)
     kept = table.codes[:-1] if table.star else table.codes
     _, group = group_rows(np.concatenate([people.codes, kept]), [domain.size for domain in table.domains])
     counts = np.zeros(int(group.max(initial=-1)) + 1, dtype=np.int64)

@@ -1,0 +1,222 @@
+"""A whole policy held against a table, with as many records suppressed as the policy allows.
+
+The rule of suppression. The records of every class that some model fails become one class, ``*`` in every
+quasi-identifier. What the models see of that class is the policy's choice (`Suppressed`):
+
+* *judged*, the default: it is a class like any other. Whoever knows that a person is in the table, and sees that the
+  person's tuple is not, knows that the person is among the suppressed; if these are few, or alike, they are exposed.
+  If the class fails, the smallest of the other classes join it until it holds, within the limit.
+* *exempt*: no model judges it, as in ARX; its values still count in the distribution of the whole table.
+* *dropped*: its records are not published, so there is nothing to judge, and the distribution that t-closeness and its
+  kin compare with is that of the records left. Since that changes what the other classes are compared with, they are
+  judged again until nothing changes.
+
+Each round suppresses more records or ends, so it ends.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from aegis.privacy.policy import Policy, Suppressed
+from aegis.privacy.verdict import Verdict
+from aegis.summaries.class_table import ClassTable
+
+WORST = 10
+"""How many sizes of failing classes a judgement lists."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FailingClasses:
+    """The failing classes of one size, and the models that fail them. Sizes only: which tuples they are is not said."""
+
+    size: int
+    classes: int
+    records: int
+    models: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
+class Judgement:
+    """A table held against a policy.
+
+    ``released`` is the table as it would be published, suppressed records included unless they are dropped;
+    ``verdicts``, ``classes`` and ``smallest_class`` (of the classes that are judged) speak of it. If the policy cannot
+    be satisfied within its limit nothing is suppressed, and they speak of the table as it came.
+    ``records_to_suppress`` is how many records the policy asks to suppress, or at least that many where the limit of
+    ``records_suppressible`` stopped the count; ``reason`` says why that did not help. ``worst`` lists the failing
+    classes of the table as it came, smallest first.
+    """
+
+    policy: Policy
+    satisfied: bool
+    verdicts: tuple[Verdict, ...]
+    classes: int
+    records: int
+    suppressed: int
+    smallest_class: int
+    records_to_suppress: int
+    records_suppressible: int
+    reason: str | None
+    worst: tuple[FailingClasses, ...]
+    released: ClassTable
+
+    def __repr__(self) -> str:
+        end = "satisfied" if self.satisfied else "NOT satisfied"
+        return f"Judgement({end}: {self.classes} classes, {self.records} records, {self.suppressed} suppressed)"
+
+    def as_certificate(self) -> dict[str, Any]:
+        """The judgement for a JSON document."""
+        return {
+            "satisfied": self.satisfied,
+            "models": [verdict.as_certificate() for verdict in self.verdicts],
+            "classes": self.classes,
+            "records": self.records,
+            "suppressed": self.suppressed,
+            "smallest_class": self.smallest_class,
+            "records_to_suppress": self.records_to_suppress,
+            "records_suppressible": self.records_suppressible,
+            "reason": self.reason,
+            "policy": {"id": self.policy.id, **self.policy.to_mapping()},
+        }
+
+
+def judge_all(table: ClassTable, policy: Policy, *, suppress: bool = True) -> Judgement:
+    """Hold a table against a policy.
+
+    With ``suppress=False`` the table is judged as it is, for instance because it was written already; records that
+    it says are suppressed still have to keep within the policy's limit.
+    """
+    limit = int(np.floor(policy.max_suppression * table.records + 1e-9))
+    seen = _seen(table, policy)
+    verdicts = _verdicts(seen, policy)
+    worst = _worst(seen, verdicts)
+    asked, reason = table.suppressed, None
+    current, holds = table, not worst
+    while suppress and not holds:
+        following = _next(current, _failing(verdicts, seen), policy, limit)
+        if following is None:
+            reason = (
+                f"the class of the {asked} suppressed records fails itself, even joined by the smallest classes that "
+                f"the limit of {limit} leaves room for; raise max_suppression, mask more, or drop suppressed records"
+            )
+            break
+        asked = following.suppressed
+        if asked > limit:
+            reason = f"at least {asked} records would have to be suppressed, and the policy allows {limit}"
+            break
+        current, seen = following, _seen(following, policy)
+        verdicts = _verdicts(seen, policy)
+        holds = not _failing(verdicts, seen).any()
+    satisfied = holds and current.suppressed <= limit
+    if holds and not satisfied:
+        reason = f"{current.suppressed} records are suppressed, and the policy allows {limit}"
+    if not satisfied:
+        current, seen = table, _seen(table, policy)
+        verdicts = _verdicts(seen, policy)
+    released = current.without_star(published=False) if policy.suppressed is Suppressed.DROPPED else current
+    return Judgement(
+        policy=policy,
+        satisfied=satisfied,
+        verdicts=verdicts,
+        classes=released.classes,
+        records=table.records,
+        suppressed=current.suppressed,
+        smallest_class=int(seen.sizes.min()) if seen.classes else 0,
+        records_to_suppress=asked,
+        records_suppressible=limit,
+        reason=reason,
+        worst=worst,
+        released=released,
+    )
+
+
+def hopeless(table: ClassTable, policy: Policy) -> tuple[Verdict, ...]:
+    """The verdicts of the models that no configuration can satisfy without dropping records.
+
+    Merging everything into one class is the most that masks can do; a monotone model that fails there fails before.
+    """
+    together = table.together()
+    verdicts = [model.judge(together) for model in policy.models if model.monotone]
+    return tuple(verdict for verdict in verdicts if not verdict.satisfied)
+
+
+def _seen(table: ClassTable, policy: Policy) -> ClassTable:
+    """The table as the models see it."""
+    if policy.suppressed is Suppressed.JUDGED:
+        return table
+    return table.without_star(published=policy.suppressed is Suppressed.EXEMPT)
+
+
+def _verdicts(seen: ClassTable, policy: Policy) -> tuple[Verdict, ...]:
+    return tuple(model.judge(seen) for model in policy.models)
+
+
+def _failing(verdicts: tuple[Verdict, ...], seen: ClassTable) -> NDArray[np.bool_]:
+    failing = np.zeros(seen.classes, dtype=bool)
+    for verdict in verdicts:
+        failing |= verdict.failing
+    return failing
+
+
+def _next(table: ClassTable, failing: NDArray[np.bool_], policy: Policy, limit: int) -> ClassTable | None:
+    """The table after one more round of suppression; None if there is nothing left to try."""
+    ordinary = np.zeros(table.classes, dtype=bool)
+    ordinary[: len(failing)] = failing
+    if table.star:
+        ordinary[-1] = False
+    if ordinary.any():
+        return table.suppress(ordinary)
+    return _grown(table, policy, limit)
+
+
+def _grown(table: ClassTable, policy: Policy, limit: int) -> ClassTable | None:
+    """The class of suppressed records, which fails, joined by the smallest others until it holds."""
+    order = np.argsort(table.sizes[:-1], kind="stable")
+    most = int(np.searchsorted(np.cumsum(table.sizes[order]), limit - table.suppressed, side="right"))
+
+    def joined(count: int) -> ClassTable:
+        mask = np.zeros(table.classes, dtype=bool)
+        mask[order[:count]] = True
+        return table.suppress(mask)
+
+    def holds(candidate: ClassTable) -> bool:
+        return all(model.judge(candidate).satisfied for model in policy.models)
+
+    tried, count = 0, 1
+    while count <= most and not holds(joined(count)):
+        tried, count = count, count + 1 if count == most else min(2 * count, most)
+    if count > most:
+        return None
+    # Fewer may do: halve what lies between the last failure and this success. Whatever is returned was seen to hold.
+    good = count
+    while good - tried > 1:
+        middle = (tried + good) // 2
+        if holds(joined(middle)):
+            good = middle
+        else:
+            tried = middle
+    return joined(good)
+
+
+def _worst(seen: ClassTable, verdicts: tuple[Verdict, ...]) -> tuple[FailingClasses, ...]:
+    """The failing classes by size and by the models that fail them."""
+    failing = _failing(verdicts, seen)
+    if not failing.any():
+        return ()
+    columns = [seen.sizes[failing], *(verdict.failing[failing].astype(np.int64) for verdict in verdicts)]
+    kinds, classes = np.unique(np.column_stack(columns), axis=0, return_counts=True)
+    names = [f"{v.name} of {v.attribute}" if v.attribute else v.name for v in verdicts]
+    return tuple(
+        FailingClasses(
+            size=int(kind[0]),
+            classes=int(count),
+            records=int(kind[0] * count),
+            models=tuple(name for name, fails in zip(names, kind[1:], strict=True) if fails),
+        )
+        for kind, count in zip(kinds[:WORST], classes[:WORST], strict=True)
+    )

@@ -1,0 +1,206 @@
+"""What a release must keep before it may leave: models, roles of the columns, and how much may be suppressed."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from enum import StrEnum
+from pathlib import Path
+from typing import Any
+
+from aegis.data.schema import Role, Roles, Schema
+from aegis.errors import PolicyError, RoleError
+from aegis.privacy.model import Model, check_number
+from aegis.privacy.policy_format import models_from, models_to, parsed_yaml, written_yaml
+from aegis.privacy.verdict import shown
+
+
+class Suppressed(StrEnum):
+    """What happens to suppressed records, and so what the models see of them.
+
+    JUDGED: they are published with ``*`` in every quasi-identifier, as one class that must satisfy every model.
+    EXEMPT: they are published in the same way, but no model judges their class.
+    DROPPED: they are not published, and count in no distribution.
+    """
+
+    JUDGED = "judged"
+    EXEMPT = "exempt"
+    DROPPED = "dropped"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Policy:
+    """The models a table must satisfy, the roles that override the table's own, and the limit on suppression.
+
+    >>> policy = Policy.from_yaml('''
+    ... quasi_identifying: [age, zip]
+    ... k: 5
+    ... l: {disease: {kind: entropy, l: 2}}
+    ... max_suppression: 0.02
+    ... ''')
+    >>> print(policy.describe())
+    k-anonymity: at least 5
+    entropy-l-diversity of disease: at least 2
+    up to 2% of the records may be suppressed; their class is judged like any other
+    >>> policy.roles.sensitive
+    ('disease',)
+    """
+
+    models: tuple[Model, ...]
+    roles: Roles = field(default_factory=Roles)
+    max_suppression: float = 0.0
+    suppressed: Suppressed = Suppressed.JUDGED
+
+    def __post_init__(self) -> None:
+        if not self.models:
+            raise PolicyError("the policy asks for nothing; give it at least one model, for instance k: 5")
+        check_number(self.max_suppression, model="the policy", what="max_suppression", low=0, high=1)
+        asked: set[tuple[object, ...]] = set()
+        for model in self.models:
+            settings = tuple(sorted(model.shown_parameters().items()))
+            key = (model.name, model.needs, settings)
+            if key in asked:
+                of = f" of {model.subject}" if model.subject else ""
+                raise PolicyError(f"the policy asks twice for {model.name}{of}; keep the stricter one")
+            asked.add(key)
+        object.__setattr__(self, "models", tuple(sorted(self.models, key=_order)))
+        object.__setattr__(self, "roles", self._with_attributes())
+
+    def _with_attributes(self) -> Roles:
+        """The roles, with every attribute that a model protects among the sensitive ones."""
+        sensitive = list(self.roles.sensitive)
+        for attribute in self.attributes:
+            role = self.roles.get(attribute)
+            if role not in (None, Role.SENSITIVE, Role.LABEL):
+                raise PolicyError(
+                    f"the policy protects {attribute!r} as a sensitive attribute and names it {role.value}; "
+                    "give the column one part"
+                )
+            if attribute not in sensitive:
+                sensitive.append(attribute)
+        return replace(self.roles, sensitive=tuple(sensitive))
+
+    @property
+    def attributes(self) -> tuple[str, ...]:
+        """The sensitive attributes that must be counted with the classes, each once."""
+        return tuple(dict.fromkeys(attribute for model in self.models for attribute in model.needs))
+
+    @property
+    def hierarchical(self) -> tuple[str, ...]:
+        """The attributes whose hierarchy is needed to judge the policy."""
+        return tuple(
+            m.subject for m in self.models if m.subject and m.shown_parameters().get("distance") == "hierarchical"
+        )
+
+    @property
+    def monotone(self) -> bool:
+        """Whether merging classes keeps the policy satisfied, as long as nothing is suppressed."""
+        return all(model.monotone for model in self.models)
+
+    @property
+    def absorbing(self) -> bool:
+        """Whether merging classes never adds a record to those that must be suppressed."""
+        return all(model.absorbing for model in self.models)
+
+    @property
+    def id(self) -> str:
+        """A name made from the content: policies that ask the same have equal ids, however they were written."""
+        mapping = self.to_mapping()
+        for role in Role:  # the order of columns says nothing
+            if isinstance(mapping.get(role.value), list):
+                mapping[role.value] = sorted(mapping[role.value])
+        text = json.dumps(mapping, sort_keys=True, ensure_ascii=False)
+        return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+    def describe(self) -> str:
+        """The policy in a few lines."""
+        lines = []
+        for model in self.models:
+            of = f" of {', '.join(model.needs)}" if model.needs else ""
+            more = "".join(f", {k} {v}" for k, v in model.shown_parameters().items() if k != "attributes")
+            lines.append(f"{model.name}{of}: {model.bound.value} {shown(model.threshold)}{more}")
+        if self.max_suppression == 0:
+            lines.append("no record may be suppressed")
+        else:
+            then = {
+                Suppressed.JUDGED: "their class is judged like any other",
+                Suppressed.EXEMPT: "their class is exempt from every model",
+                Suppressed.DROPPED: "they are not published",
+            }[self.suppressed]
+            lines.append(f"up to {100 * self.max_suppression:g}% of the records may be suppressed; {then}")
+        return "\n".join(lines)
+
+    def roles_in(self, schema: Schema, own: Roles) -> Roles:
+        """The roles of a table's columns: its own, overridden by the policy's.
+
+        Raises if the policy names a column that the table does not have, or nothing is left to identify by.
+        """
+        for column in self.roles.named:
+            if column not in schema:
+                raise PolicyError(
+                    f"the policy names column {column!r}, which the table does not have; "
+                    f"its columns are {', '.join(schema.names)}"
+                )
+        roles = own.overridden_by(self.roles)
+        for column in self.roles.quasi_identifying:
+            if column not in roles.quasi_identifying:
+                raise PolicyError(
+                    f"the policy names {column!r} quasi-identifying, but it is the label; choose another label"
+                )
+        if not roles.quasi_identifying:
+            raise PolicyError("no column is quasi-identifying; name them in the policy: quasi_identifying: [age, zip]")
+        return roles
+
+    def to_mapping(self) -> dict[str, Any]:
+        """The policy as YAML writes it."""
+        mapping: dict[str, Any] = {**self.roles.to_mapping(), **models_to(self.models)}
+        mapping["max_suppression"] = _plain(self.max_suppression)
+        mapping["suppressed"] = self.suppressed.value
+        return mapping
+
+    @classmethod
+    def from_mapping(cls, mapping: Mapping[str, Any], *, where: str = "the policy") -> Policy:
+        """Read what `to_mapping` writes, and the shorter forms that people write."""
+        roles_given = {key: mapping[key] for key in mapping if key in {role.value for role in Role}}
+        rest = {key: value for key, value in mapping.items() if key not in roles_given}
+        try:
+            roles = Roles.from_mapping(roles_given, where=where)
+        except RoleError as error:
+            raise PolicyError(str(error)) from None
+        max_suppression = rest.pop("max_suppression", 0.0)
+        suppressed = rest.pop("suppressed", Suppressed.JUDGED.value)
+        if suppressed not in {choice.value for choice in Suppressed}:
+            raise PolicyError(f"{where}: suppressed must be one of {', '.join(choice.value for choice in Suppressed)}")
+        return cls(
+            models=models_from(rest, sensitive=roles.sensitive, where=where),
+            roles=roles,
+            max_suppression=max_suppression,
+            suppressed=Suppressed(suppressed),
+        )
+
+    @classmethod
+    def from_yaml(cls, text: str, *, where: str = "the policy") -> Policy:
+        return cls.from_mapping(parsed_yaml(text, where=where), where=where)
+
+    def to_yaml(self) -> str:
+        return written_yaml(self.to_mapping())
+
+    @classmethod
+    def read(cls, path: Path) -> Policy:
+        """Read a policy file."""
+        try:
+            text = path.read_text(encoding="utf-8")
+        except (OSError, UnicodeDecodeError):
+            raise PolicyError(f"the policy {path} cannot be read; give the path of a YAML file") from None
+        return cls.from_yaml(text, where=f"policy {path.name}")
+
+
+def _order(model: Model) -> tuple[str, ...]:
+    """Models about sizes first, then by attribute: the order of verdict tables."""
+    return ("" if model.name == "k-anonymity" else model.name, *model.needs, str(sorted(model.parameters().items())))
+
+
+def _plain(number: float) -> float:
+    return int(number) if float(number).is_integer() else number
