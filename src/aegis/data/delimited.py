@@ -34,8 +34,16 @@ _WIDER = {"BIGINT": "DOUBLE"}
 _SAMPLE_ROWS = 10_000
 
 
-def read(connection: Any, path: Path, *, delimiter: str | None, encoding: str, missing: Sequence[str] = ()) -> ir.Table:
-    """Load a delimited file into a temporary table of an embedded DuckDB."""
+def read(
+    connection: Any,
+    path: Path,
+    *,
+    delimiter: str | None,
+    encoding: str,
+    missing: Sequence[str] = (),
+    as_text: bool = False,
+) -> ir.Table:
+    """Load a delimited file into a temporary table of an embedded DuckDB; ``as_text`` leaves values as written."""
     header = _header_line(path, encoding)
     delimiter = delimiter or _delimiter(header)
     names = _names(header, delimiter, path)
@@ -51,6 +59,8 @@ def read(connection: Any, path: Path, *, delimiter: str | None, encoding: str, m
         database.execute(f"CREATE TEMP TABLE aegis_text AS FROM {parsed}")
     except Exception as error:  # the engine quotes the line in its message: say it in our own words
         raise DataError(_explain(str(error), path, delimiter, encoding)) from None
+    if as_text:
+        return connection.table("aegis_text")
     types = _types(database, names)
     typed = ", ".join(f"CAST({_quoted(name)} AS {types[name]}) AS {_quoted(name)}" for name in names)
     database.execute(f"CREATE TEMP TABLE aegis_data AS SELECT {typed} FROM aegis_text")  # noqa: S608  names are quoted

@@ -38,16 +38,20 @@ def open_dataset(
     delimiter: str | None = None,
     encoding: str = "utf-8",
     missing: Sequence[str] = (),
+    as_text: bool = False,
 ) -> Dataset:
     """Open ``source``: a path, a database URL, a pandas, Polars or Arrow table, or an Ibis table.
 
     ``engine`` is the URL of the engine that should read the file (embedded DuckDB otherwise); ``table`` names a table
-    of a database; ``missing`` lists texts that mean a missing value. Roles given here override those in the
+    of a database; ``missing`` lists texts that mean a missing value; ``as_text`` leaves the values of a delimited file
+    as they are written, so that 1 and 1.0 stay apart. Roles given here override those in the
     ``<stem>.roles.yaml`` beside the file.
     """
     beside = roles_beside(source)
     missing = tuple(missing) or beside.missing
-    name, opened = _open(source, engine=engine, table=table, delimiter=delimiter, encoding=encoding, missing=missing)
+    name, opened = _open(
+        source, engine=engine, table=table, delimiter=delimiter, encoding=encoding, missing=missing, as_text=as_text
+    )
     if not opened.columns:
         raise DataError(f"{name} has no columns; give a table with a header")
     tidy = _tidied(opened, missing)
@@ -64,6 +68,7 @@ def _open(
     delimiter: str | None,
     encoding: str,
     missing: Sequence[str],
+    as_text: bool,
 ) -> tuple[str, ir.Table]:
     if isinstance(source, ibis.expr.types.Table):
         return (source.get_name() if hasattr(source.op(), "name") else "table"), source
@@ -95,7 +100,7 @@ def _open(
             f"{path.name} cannot be read as {last.lstrip('.') or 'parquet'} ({type(error).__name__})"
         ) from None
     return path.stem.removesuffix(".csv"), delimited.read(
-        connection, path, delimiter=delimiter, encoding=encoding, missing=missing
+        connection, path, delimiter=delimiter, encoding=encoding, missing=missing, as_text=as_text
     )
 
 

@@ -93,6 +93,25 @@ def count_joints(
     )
 
 
+def count_histograms(dataset: Dataset, columns: Sequence[str], *, limits: Limits | None = None) -> dict[str, Histogram]:
+    """Count some columns alone, for masks that read edges, ranges or categories off the data."""
+    limits = limits or Limits()
+    large = _large(dataset, columns, limits) if columns else set()
+    histograms = {}
+    for name in columns:
+        kind = dataset.schema.kind(name)
+        found = None
+        if name not in large or not kind.is_number:
+            found = _histogram(dataset, dataset.table[name], kind, _limit(kind, limits) if kind.is_number else 10**9)
+        if found is None:
+            found = _histogram(
+                dataset, _binned(dataset, dataset.table[name], kind, limits.bins), kind, 10**9, discretised=True
+            )
+        assert found is not None
+        histograms[name] = found
+    return histograms
+
+
 def _label(dataset: Dataset, label: str, bins: int | None, limits: Limits) -> tuple[ir.Column, Histogram]:
     """The label as it is counted, with its histogram, or the reason why it cannot be a label."""
     if label not in dataset.schema:
@@ -233,12 +252,13 @@ def ask(expression: ir.Table) -> pa.Table:
 
 def encode(column: pa.ChunkedArray, kind: Kind, *, discretised: bool = False) -> tuple[Domain, NDArray[np.int64]]:
     """The domain of a column of grouped values, and the code of each."""
-    present, values = to_numpy(column, kind)
-    distinct, inverse = np.unique(values, return_inverse=True)
-    codes = np.full(len(column), len(distinct), dtype=np.int64)
-    codes[present] = inverse
-    domain = Domain(kind=kind, values=distinct, missing=bool((~present).any()), discretised=discretised)
-    return domain, codes
+    packed = column.combine_chunks().dictionary_encode()  # hashing in Arrow: sorting texts in numpy is slow
+    _, found = to_numpy(packed.dictionary, kind)
+    distinct, rank = np.unique(found, return_inverse=True)
+    missing = packed.indices.null_count > 0
+    indices = packed.indices.fill_null(len(found)).to_numpy(zero_copy_only=False)
+    codes = np.append(rank, len(distinct))[indices].astype(np.int64)
+    return Domain(kind=kind, values=distinct, missing=missing, discretised=discretised), codes
 
 
 def codes_in(column: pa.ChunkedArray, domain: Domain) -> NDArray[np.int64]:

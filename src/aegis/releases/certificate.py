@@ -1,0 +1,77 @@
+"""What is promised of a released file: the policy, what was measured on the written table, and hashes.
+
+A certificate detects accidents and edits, of the file and of itself. It is not signed: whoever can replace both can
+forge both. It holds column names, counts and thresholds, and never a value of a record.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from aegis.errors import VerificationError
+
+FORMAT_VERSION = 1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Certificate:
+    """The content of a certificate, as written."""
+
+    content: dict[str, Any]
+
+    @property
+    def file_sha256(self) -> str:
+        return str(self.content["release"]["sha256"])
+
+    @property
+    def policy(self) -> dict[str, Any]:
+        return dict(self.content["policy"])
+
+    def to_json(self) -> str:
+        """The document, with the hash of its own content."""
+        return (
+            json.dumps({**self.content, "certificate_sha256": digest(self.content)}, indent=1, ensure_ascii=False)
+            + "\n"
+        )
+
+
+def digest(content: dict[str, Any]) -> str:
+    """The hash of a document, whatever the order of its keys."""
+    text = json.dumps(content, sort_keys=True, ensure_ascii=False, separators=(",", ":"))
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def read_certificate(path: Path) -> Certificate:
+    """Read a certificate and check that nobody changed it."""
+    try:
+        content = json.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise VerificationError(
+            f"there is no certificate {path}; give the .certificate.json beside the release"
+        ) from None
+    except (OSError, ValueError):
+        raise VerificationError(f"{path.name} is not a certificate: it is not readable JSON") from None
+    if not isinstance(content, dict) or "aegis_certificate" not in content:
+        raise VerificationError(f"{path.name} is not a certificate of Aegis")
+    if content["aegis_certificate"] != FORMAT_VERSION:
+        raise VerificationError(f"{path.name} has another certificate format; verify it with the Aegis that wrote it")
+    stated = content.pop("certificate_sha256", None)
+    if stated != digest(content):
+        raise VerificationError(f"{path.name} was changed after it was written: its own hash does not match")
+    return Certificate(content=content)
+
+
+def certificate_paths(release: Path) -> tuple[Path, Path]:
+    """Where the certificate of a release stands: JSON and HTML.
+
+    >>> [path.name for path in certificate_paths(Path("out/clinic.parquet"))]
+    ['clinic.parquet.certificate.json', 'clinic.parquet.certificate.html']
+    """
+    return (
+        release.with_name(f"{release.name}.certificate.json"),
+        release.with_name(f"{release.name}.certificate.html"),
+    )

@@ -1,0 +1,53 @@
+"""Records that must not be singled out: the rows of failing classes, starred or left out."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import ibis
+import ibis.expr.types as ir
+import numpy as np
+import pyarrow as pa
+
+from aegis.masking.suppress import STAR
+from aegis.summaries.class_table import ClassTable
+from aegis.summaries.grouping import group_rows
+
+
+def suppressed_classes(before: ClassTable, after: ClassTable) -> np.ndarray[Any, np.dtype[np.int64]]:
+    """The codes of the classes of ``before`` that ``after`` no longer publishes as they were."""
+    kept = after.codes[: after.classes - after.star]
+    sizes = [domain.size for domain in before.domains]
+    _, group = group_rows(np.concatenate([kept, before.codes]), sizes)
+    published = np.zeros(int(group.max(initial=-1)) + 1, dtype=bool)
+    published[group[: len(kept)]] = True
+    return before.codes[~published[group[len(kept) :]]]
+
+
+def with_suppression(table: ir.Table, before: ClassTable, after: ClassTable, *, drop: bool) -> ir.Table:
+    """``table`` with the records of suppressed classes starred in every quasi-identifier, or dropped.
+
+    A star is a text, so the quasi-identifiers become texts as soon as one record is starred.
+    """
+    codes = suppressed_classes(before, after)
+    if not len(codes):
+        return table
+    columns = {}
+    for position, domain in enumerate(before.domains):
+        values = [*domain.values.tolist(), None]
+        columns[f"_aegis_q{position}"] = pa.array(
+            [values[code] for code in codes[:, position]], _arrow_type(table, before.columns[position])
+        )
+    columns["_aegis_starred"] = pa.array([True] * len(codes))
+    failing = ibis.memtable(pa.table(columns))
+    matches = [table[name].identical_to(failing[f"_aegis_q{position}"]) for position, name in enumerate(before.columns)]
+    joined = table.left_join(failing, matches)
+    starred = joined["_aegis_starred"].notnull()
+    if drop:
+        return joined.filter(~starred).select(*table.columns)
+    masked = {name: starred.ifelse(STAR, joined[name].cast("string")) for name in before.columns}
+    return joined.mutate(**masked).select(*table.columns)
+
+
+def _arrow_type(table: ir.Table, column: str) -> pa.DataType:
+    return table.schema()[column].to_pyarrow()

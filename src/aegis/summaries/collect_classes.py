@@ -1,0 +1,57 @@
+"""Rows to equivalence classes: one GROUP BY over the quasi-identifiers and what is to be known of each class."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import ibis
+import numpy as np
+
+from aegis.data.dataset import Dataset
+from aegis.data.kind import Kind
+from aegis.errors import DataError, RoleError
+from aegis.masking.suppress import STAR
+from aegis.summaries.class_table import ClassTable
+from aegis.summaries.collect import ask, encode
+
+
+def count_classes(
+    dataset: Dataset, columns: Sequence[str], *, contents: Sequence[str] = (), released: bool = False
+) -> ClassTable:
+    """Count the distinct tuples of ``columns``, with the values of each of ``contents`` in them.
+
+    ``released`` says that the table was written by a release: records with ``*`` in every quasi-identifier are its
+    suppressed ones and form one class.
+    """
+    if not columns:
+        raise RoleError("no column is quasi-identifying; name some in the roles or the policy")
+    for name in (*columns, *contents):
+        dataset.schema.kind(name)  # says which columns there are if it is not one of them
+    wanted = list(dict.fromkeys((*columns, *contents)))
+    short = {name: f"c{number}" for number, name in enumerate(wanted)}
+    table = dataset.table.select(**{short[name]: dataset.table[name] for name in wanted})
+    answer = ask(table.group_by(list(short.values())).aggregate(n=ibis._.count()))
+    if not len(answer):
+        raise DataError(f"{dataset.name} has no rows; give a table with some")
+    encoded = {name: encode(answer[short[name]], dataset.schema.kind(name)) for name in wanted}
+    codes = np.column_stack([encoded[name][1] for name in columns])
+    suppressed = None
+    if released and all(dataset.schema.kind(name) is Kind.TEXT for name in columns):
+        starred = [_code_of_star(encoded[name][0].values) for name in columns]
+        suppressed = (codes == np.array(starred)).all(axis=1)
+        # Tuples that are all stars because every column is suppressed are one ordinary class.
+        if all(encoded[name][0].size == 1 for name in columns):
+            suppressed = None
+    return ClassTable.from_codes(
+        columns=tuple(columns),
+        domains=[encoded[name][0] for name in columns],
+        codes=codes,
+        counts=answer["n"].to_numpy(),
+        contents={name: encoded[name] for name in contents},
+        suppressed=suppressed,
+    )
+
+
+def _code_of_star(values: np.ndarray) -> int:  # type: ignore[type-arg]
+    found = np.flatnonzero(values == STAR)
+    return int(found[0]) if len(found) else -2

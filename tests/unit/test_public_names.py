@@ -1,0 +1,69 @@
+"""The public names are pinned, and importing the package costs next to nothing."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+
+import aegis
+
+PUBLIC = {
+    "AegisError",
+    "Configuration",
+    "Hierarchy",
+    "Ranking",
+    "Roles",
+    "Summary",
+    "__version__",
+    "advise",
+    "generate",
+    "inspect",
+    "load_configurations",
+    "open_dataset",
+    "read_summary",
+    "summarize",
+}
+
+
+def test_the_public_names_are_these() -> None:
+    assert set(aegis.__all__) == PUBLIC
+    for name in PUBLIC:
+        assert getattr(aegis, name) is not None
+    with pytest.raises(AttributeError):
+        _ = aegis.nothing_of_this_name
+
+
+def _loaded_by(code: str) -> set[str]:
+    answer = subprocess.run(
+        [sys.executable, "-c", f"{code}\nimport sys; print(*sorted(m.split('.')[0] for m in sys.modules))"],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    return set(answer.stdout.split())
+
+
+def test_importing_the_package_loads_nothing_heavy() -> None:
+    heavy = {"numpy", "ibis", "duckdb", "jax", "sklearn", "fastapi", "sqlalchemy", "altair", "scipy", "jinja2"}
+    assert not _loaded_by("import aegis") & heavy
+
+
+def test_help_loads_nothing_heavy() -> None:
+    heavy = {"numpy", "ibis", "duckdb", "jax", "sklearn", "scipy", "jinja2", "pyarrow"}
+    assert not _loaded_by("import aegis.cli.main") & heavy
+
+
+PURE_ROOMS = ("reconstruction", "utility", "privacy", "advisor")
+
+
+@pytest.mark.parametrize("room", PURE_ROOMS)
+def test_rooms_past_the_counts_cannot_reach_what_reads_rows(room: str) -> None:
+    code = (
+        "import importlib, pkgutil\n"
+        f"import aegis.{room} as room\n"
+        "for module in pkgutil.walk_packages(room.__path__, room.__name__ + '.'):\n"
+        "    importlib.import_module(module.name)"
+    )
+    assert not _loaded_by(code) & {"ibis", "pandas", "pyarrow", "duckdb", "polars"}
