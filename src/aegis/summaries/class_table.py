@@ -15,7 +15,7 @@ from aegis.data.domain import Domain
 from aegis.errors import SummaryError
 from aegis.masking.partition import Partition
 from aegis.summaries.content import Content
-from aegis.summaries.grouping import Codes, group_rows, summed
+from aegis.summaries.grouping import Codes, group_tuples, summed
 
 SUPPRESSED = -1
 """The code of every column in the class of suppressed records."""
@@ -77,17 +77,14 @@ class ClassTable:
             suppressed = None if suppressed is None else suppressed[keep]
         star = suppressed is not None and bool(suppressed.any())
         if star:
-            first, group = _group_with_star(codes, domains, suppressed)
+            tuples, group = _group_with_star(codes, domains, suppressed)
         else:
-            first, group = group_rows(codes, [domain.size for domain in domains])
-        classes = len(first)
-        tuples = codes[first]
-        if star:
-            tuples[-1] = SUPPRESSED
+            tuples, group = group_tuples(codes, [domain.size for domain in domains])
+        classes = len(tuples)
         return cls(
             columns=tuple(columns),
             domains=tuple(domains),
-            codes=np.asfortranarray(tuples),
+            codes=tuples,
             sizes=summed(counts, group, classes),
             contents={
                 name: Content.grouped(
@@ -120,21 +117,21 @@ class ClassTable:
         domains = list(self.domains)
         for position, column in enumerate(self.columns):
             if column in partitions:
-                np.take(partitions[column].codes, self.codes[:, position], out=codes[:, position])
+                np.take(partitions[column].codes, self.codes[:, position], out=codes[:, position], mode="clip")
                 domains[position] = partitions[column].target
             else:
                 codes[:, position] = self.codes[:, position]
-        first, group = group_rows(codes, [domain.size for domain in domains])
+        tuples, group = group_tuples(codes, [domain.size for domain in domains])
         contents = {}
         for name, content in self.contents.items():
             masked = content.masked(partitions[name]) if name in partitions else content
-            contents[name] = masked.regrouped(group, len(first))
+            contents[name] = masked.regrouped(group, len(tuples))
         quasi = {column: partitions[column] for column in self.columns if column in partitions}
         return replace(
             self,
             domains=tuple(domains),
-            codes=np.asfortranarray(codes[first]),
-            sizes=summed(self.sizes, group, len(first)),
+            codes=tuples,
+            sizes=summed(self.sizes, group, len(tuples)),
             contents=contents,
             population=None if self.population is None else self.population.merged(quasi),
         )
@@ -201,13 +198,13 @@ class ClassTable:
 def _group_with_star(
     codes: Codes, domains: Sequence[Domain], suppressed: NDArray[np.bool_] | None
 ) -> tuple[Codes, Codes]:
-    """Groups as in `group_rows` for the rows that are not suppressed, and one group after them for all that are."""
+    """Tuples and groups of the rows that are not suppressed, and one more for all that are."""
     assert suppressed is not None
     kept = np.flatnonzero(~suppressed)
-    first, inner = group_rows(codes[kept], [domain.size for domain in domains])
-    group = np.full(len(codes), len(first), dtype=np.int64)
+    tuples, inner = group_tuples(codes[kept], [domain.size for domain in domains])
+    group = np.full(len(codes), len(tuples), dtype=np.int64)
     group[kept] = inner
-    return np.append(kept[first], np.flatnonzero(suppressed)[0]), group
+    return np.asfortranarray(np.pad(tuples, ((0, 1), (0, 0)), constant_values=SUPPRESSED)), group
 
 
 def _check(

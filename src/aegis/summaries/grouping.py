@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -30,15 +31,15 @@ def row_keys(codes: NDArray[Any], sizes: Sequence[int]) -> tuple[Codes, int]:
 
 def group_keys(keys: Codes, room: int) -> tuple[Codes, Codes]:
     """The distinct keys in order, and the position of every key among them. All keys lie in ``range(room)``."""
-    if room > max(ROOM, 8 * len(keys)):
+    if room > max(ROOM, 16 * len(keys)):
         distinct, inverse = np.unique(keys, return_inverse=True)
         return distinct, inverse
     # A table of all possible keys costs less than a sort while it stays in the size of the data.
-    place = np.zeros(room, dtype=np.int64)
+    place = np.zeros(room, dtype=np.int32)
     place[keys] = 1
     distinct = np.flatnonzero(place)
-    place[distinct] = np.arange(len(distinct))
-    return distinct, place[keys]
+    place[distinct] = np.arange(len(distinct), dtype=np.int32)
+    return distinct, place[keys].astype(np.int64)
 
 
 def group_rows(codes: NDArray[Any], sizes: Sequence[int]) -> tuple[Codes, Codes]:
@@ -57,3 +58,26 @@ def group_rows(codes: NDArray[Any], sizes: Sequence[int]) -> tuple[Codes, Codes]
 def summed(counts: Codes, group: Codes, groups: int) -> Codes:
     """The sum of the counts of each group; sums below 2**53 are exact."""
     return np.bincount(group, weights=counts, minlength=groups).astype(np.int64)
+
+
+def group_tuples(codes: Codes, sizes: Sequence[int]) -> tuple[Codes, Codes]:
+    """The distinct tuples in order, stored by columns, and the position of every row among them.
+
+    >>> tuples, group = group_tuples(np.array([[1, 0], [0, 1], [1, 0]]), [2, 2])
+    >>> tuples.tolist(), group.tolist()
+    ([[0, 1], [1, 0]], [1, 0, 1])
+    """
+    if math.prod(max(size, 1) for size in sizes) > 2**62:
+        first, group = group_rows(codes, sizes)
+        return np.asfortranarray(codes[first]), group
+    # Reading the tuples back off their keys goes through memory in order; picking rows would jump about in it.
+    rest, group = group_keys(*row_keys(codes, sizes))
+    tuples = np.empty((len(rest), len(sizes)), dtype=np.int64, order="F")
+    quotient = np.empty_like(rest)  # two buffers that take turns: fresh memory costs more than the arithmetic
+    for position in range(len(sizes) - 1, -1, -1):
+        column, size = tuples[:, position], max(sizes[position], 1)
+        np.floor_divide(rest, size, out=quotient)
+        np.multiply(quotient, size, out=column)
+        np.subtract(rest, column, out=column)
+        rest, quotient = quotient, rest
+    return tuples, group

@@ -15,7 +15,7 @@ from aegis.errors import SummaryError
 from aegis.masking.partition import Partition
 from aegis.summaries.class_table import SUPPRESSED, ClassTable
 from aegis.summaries.content import Content
-from aegis.summaries.grouping import group_rows
+from aegis.summaries.grouping import group_rows, group_tuples
 
 SIZES = (4, 3, 5)
 
@@ -140,6 +140,11 @@ def test_grouping_agrees_with_numpy_however_large_the_domains(seed: int, n: int)
     expected, inverse = np.unique(codes, axis=0, return_inverse=True)
     assert (codes[first] == expected).all()
     assert (group == inverse.ravel()).all()
+    for width in (2, 5):  # keys that fit, and keys that do not
+        tuples, group = group_tuples(codes[:, :width], sizes[:width])
+        expected, inverse = np.unique(codes[:, :width], axis=0, return_inverse=True)
+        assert (tuples == expected).all()
+        assert (group == inverse.ravel()).all()
 
 
 @given(st.integers(0, 2**32))
