@@ -16,6 +16,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import cho_factor, cho_solve
+from scipy.sparse import csr_array
 
 from aegis.errors import MeasureError
 from aegis.utility.leave_one_out import leave_one_out_gain
@@ -88,10 +89,16 @@ def encode(counts: Counts, *, prior_records: float = 2.0) -> Encoding:
     )
 
 
-def cross_moments(pair: PairCounts, first: Matrix, second: Matrix) -> Matrix:
+def pair_table(pair: PairCounts, *, first_values: int, second_values: int) -> csr_array:
+    """The shares of a pair's values as a sparse table: built once, used by every configuration."""
+    sizes = np.asarray(pair.sizes, dtype=np.float64)
+    shares = sizes / sizes.sum()
+    return csr_array((shares, (pair.first, pair.second)), shape=(first_values, second_values))
+
+
+def cross_moments(table: csr_array, first: Matrix, second: Matrix) -> Matrix:
     """Second moments of two encodings, given per value of the domains that the pair was counted on."""
-    weights = pair.sizes / pair.sizes.sum()
-    return first[pair.first].T @ (weights[:, None] * second[pair.second])
+    return first.T @ (table @ second)
 
 
 def linear_probe(
@@ -142,7 +149,11 @@ def probe_tables(
     if not joints:
         raise MeasureError("the probe needs at least one attribute; name the columns to score")
     encodings = {name: encode(counts, prior_records=prior_records) for name, counts in joints.items()}
-    moments = {(a, b): cross_moments(pair, encodings[a].values, encodings[b].values) for (a, b), pair in pairs.items()}
+    moments = {}
+    for (a, b), pair in pairs.items():
+        first, second = encodings[a].values, encodings[b].values
+        table = pair_table(pair, first_values=len(first), second_values=len(second))
+        moments[a, b] = cross_moments(table, first, second)
     label = np.asarray(next(iter(joints.values()))).sum(axis=0)
     return linear_probe(encodings, moments, label=label, ridge=ridge)
 
