@@ -1,0 +1,127 @@
+"""A configuration: which mask goes on which column."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import lru_cache
+from types import MappingProxyType
+from typing import Any
+
+from aegis.data.schema import Roles, Schema
+from aegis.errors import ConfigurationError
+from aegis.masking.identity import Identity
+from aegis.masking.mask import Mask
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Configuration:
+    """A name, and a mask for some columns; columns that it does not name stay as they are.
+
+    A mask on the label column masks the label. Two configurations are equal when they do the same to every column:
+    the name, the roles and masks that change nothing do not count.
+
+    >>> mild = Configuration.of("mild", {"age": {"bucketize": {"width": 5}}, "zip": "suppress"})
+    >>> strong = Configuration.of("strong", {"age": {"bucketize": {"width": 20}}, "weight": {"round": {"step": 10}}})
+    >>> mild.id, strong.id == mild.id
+    ('6ef60464613b', False)
+    >>> print("\\n".join(mild.diff(strong)))
+    ~ age: buckets of width 5 → buckets of width 20
+    + weight: rounded to the nearest 10
+    - zip: suppressed
+    """
+
+    name: str
+    masks: Mapping[str, Mask]
+    label: str | None = None
+    roles: Roles = field(default_factory=Roles)
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.name, str) or not self.name:
+            raise ConfigurationError("a configuration needs a name")
+        for column, mask in self.masks.items():
+            if not isinstance(column, str) or not isinstance(mask, Mask):
+                raise ConfigurationError(f"configuration {self.name!r} must map names of columns to masks")
+        object.__setattr__(self, "masks", MappingProxyType(dict(self.masks)))
+
+    @classmethod
+    def of(cls, name: str, specs: Mapping[str, Any], *, label: str | None = None) -> Configuration:
+        """From what a file would say of each column."""
+        from aegis.masking.specification import build_mask  # builds masks of every room, this value needs none of them
+
+        return cls(name=name, masks={column: build_mask(spec) for column, spec in specs.items()}, label=label)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Configuration) and self._canonical() == other._canonical()
+
+    def __hash__(self) -> int:
+        return hash(self._canonical())
+
+    def __getitem__(self, column: str) -> Mask:
+        """The mask of a column; identity where it has none."""
+        return self.masks.get(column, _UNCHANGED)
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The columns that are really masked."""
+        return tuple(column for column, mask in self.masks.items() if mask != _UNCHANGED)
+
+    @property
+    def id(self) -> str:
+        """Twelve hexadecimal digits that name its content, hierarchies included: the same on every machine."""
+        return hashlib.sha256(self._canonical().encode()).hexdigest()[:12]
+
+    def _canonical(self) -> str:
+        listed = sorted((column, canonical(self.masks[column])) for column in self.columns)
+        return "{" + ",".join(f"{json.dumps(column)}:{mask}" for column, mask in listed) + "}"
+
+    def diff(self, other: Configuration) -> list[str]:
+        """What ``other`` does differently, a line per column: ``+`` masked there only, ``-`` here only, ``~`` both."""
+        lines = []
+        for column in sorted({*self.columns, *other.columns}):
+            before, after = self[column], other[column]
+            if canonical(before) == canonical(after):
+                continue
+            if before == _UNCHANGED:
+                lines.append(f"+ {column}: {after.describe()}")
+            elif after == _UNCHANGED:
+                lines.append(f"- {column}: {before.describe()}")
+            elif before.describe() != after.describe():
+                lines.append(f"~ {column}: {before.describe()} → {after.describe()}")
+            else:
+                lines.append(f"~ {column}: {canonical(before)} → {canonical(after)}")
+        return lines
+
+    def check(self, schema: Schema) -> None:
+        """Raise unless every column exists and every mask fits its kind."""
+        for column, mask in self.masks.items():
+            if column not in schema:
+                raise ConfigurationError(
+                    f"configuration {self.name!r} masks column {column!r}, which the table does not have; "
+                    f"its columns are {', '.join(schema.names)}"
+                )
+            mask.check(schema.kind(column), column=column)
+
+    def __repr__(self) -> str:
+        return f"Configuration({self.name!r}, {len(self.columns)} columns masked)"
+
+
+_UNCHANGED = Identity()
+
+
+@lru_cache(maxsize=65_536)
+def canonical(mask: Mask) -> str:
+    """The mask as one line of JSON that is the same for equal masks: keys sorted, ``10.0`` written ``10``."""
+    return json.dumps(_plain(mask.fingerprint()), sort_keys=True, separators=(",", ":"), ensure_ascii=True)
+
+
+def _plain(spec: Any) -> Any:
+    if isinstance(spec, dict):
+        return {key: _plain(value) for key, value in spec.items()}
+    if isinstance(spec, list | tuple):
+        return [_plain(value) for value in spec]
+    if isinstance(spec, float) and spec.is_integer() and abs(spec) < 2**53:
+        return int(spec)
+    return spec

@@ -1,0 +1,244 @@
+"""Configurations in YAML and JSON files.
+
+Four forms are read: plain ``{column: mask}``; the full form ``{aegis: 1, name: …, label: …, roles: …, masks: …}``; many
+at once, ``{configurations: {name: …}}``; and the YAML of the published Aegis. A mask ``generalize: {level: 2}`` takes
+the hierarchy of its column from those that are passed in, from ``hierarchies:`` in the same file, or from a folder
+``hierarchies`` beside the file; ``hierarchy: name`` takes another one of those, ``hierarchy: file.csv`` one by its path
+relative to the file.
+
+What is written is one file that stands alone: the hierarchies its masks use are listed in it under ``hierarchies``.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from aegis.data.hierarchy import Hierarchy, read_hierarchies
+from aegis.data.schema import Roles
+from aegis.errors import ConfigurationError, HierarchyError, InputError
+from aegis.masking.chain import Chain
+from aegis.masking.configuration import Configuration
+from aegis.masking.generalize import Generalize
+from aegis.masking.mask import Mask
+from aegis.masking.published_format import is_published, masks_of_published
+from aegis.masking.specification import build_mask
+
+VERSION = 1
+_SUFFIXES = (".yaml", ".yml", ".json")
+_FULL = {"aegis", "name", "label", "roles", "masks", "hierarchies"}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Hierarchies:
+    """Where the hierarchies of one file come from."""
+
+    given: Mapping[str, Hierarchy]
+    inline: Mapping[str, Hierarchy]
+    folder: Path | None
+
+    def find(self, name: str) -> Hierarchy | None:
+        if name in self.inline:
+            return self.inline[name]
+        if name in self.given:
+            return self.given[name]
+        if self.folder is None:
+            return None
+        if name.endswith(".csv") and (self.folder / name).is_file():
+            return Hierarchy.read(self.folder / name)
+        beside = self.folder / "hierarchies"
+        return read_hierarchies(beside).get(name) if beside.is_dir() else None
+
+
+def load_configurations(path: Path | str, *, hierarchies: Mapping[str, Hierarchy] | None = None) -> list[Configuration]:
+    """All configurations of a file, or of the YAML and JSON files of a folder.
+
+    A configuration is called what its file says, else by the file's stem.
+    """
+    path = Path(path)
+    if path.is_dir():
+        files = sorted(file for file in path.iterdir() if file.suffix.lower() in _SUFFIXES)
+        if not files:
+            raise ConfigurationError(f"the folder {path} holds no configurations; they end in {', '.join(_SUFFIXES)}")
+    elif path.is_file():
+        files = [path]
+    else:
+        raise ConfigurationError(f"there is no file or folder {path} to read configurations from")
+    loaded = [one for file in files for one in _of_file(file, hierarchies or {})]
+    taken: set[str] = set()
+    for configuration in loaded:
+        if configuration.name in taken:
+            raise ConfigurationError(f"{path}: two configurations are called {configuration.name!r}; rename one")
+        taken.add(configuration.name)
+    return loaded
+
+
+def configurations_from_mapping(
+    content: Any, *, name: str, hierarchies: Mapping[str, Hierarchy] | None = None, folder: Path | None = None
+) -> list[Configuration]:
+    """All configurations of what a file holds, once it is parsed; ``name`` is for one that does not say its own."""
+    if not isinstance(content, Mapping) or not content:
+        raise ConfigurationError("a configuration is written as {column: mask}")
+    if is_published(content):
+        label, masks = masks_of_published(content)
+        return [Configuration(name=name, masks=masks, label=label)]
+    source = _Hierarchies(given=hierarchies or {}, inline=_inline(content), folder=folder)
+    if "configurations" not in content:
+        return [_one(content, name, source)]
+    listed = content["configurations"]
+    unknown = sorted(set(map(str, content)) - {"aegis", "label", "roles", "hierarchies", "configurations"})
+    if not isinstance(listed, Mapping) or not listed or unknown:
+        raise ConfigurationError("a file of many configurations is written as {configurations: {name: {column: mask}}}")
+    _check_version(content)
+    shared = {key: content[key] for key in ("label", "roles") if key in content}
+    return [_one(_full_form(each, shared), str(each_name), source) for each_name, each in listed.items()]
+
+
+def to_mapping(configuration: Configuration) -> dict[str, Any]:
+    """The full form, ready for YAML or JSON."""
+    hierarchies: dict[str, Hierarchy] = {}
+    return {**_body(configuration, hierarchies), **_written(hierarchies)}
+
+
+def many_to_mapping(configurations: Iterable[Configuration]) -> dict[str, Any]:
+    """Many configurations in one file."""
+    hierarchies: dict[str, Hierarchy] = {}
+    bodies: dict[str, Any] = {}
+    for configuration in configurations:
+        body = _body(configuration, hierarchies)
+        bodies[configuration.name] = {key: body[key] for key in ("label", "roles", "masks") if key in body}
+    return {"aegis": VERSION, "configurations": bodies, **_written(hierarchies)}
+
+
+def save_configurations(configurations: Iterable[Configuration], path: Path | str) -> None:
+    """Write them to one file: JSON where its name ends so, else YAML."""
+    path = Path(path)
+    listed = list(configurations)
+    content = to_mapping(listed[0]) if len(listed) == 1 else many_to_mapping(listed)
+    if path.suffix.lower() == ".json":
+        text = json.dumps(content, indent=2, ensure_ascii=False) + "\n"
+    else:
+        text = yaml.safe_dump(content, sort_keys=False, allow_unicode=True, default_flow_style=None, width=120)
+    path.write_text(text, encoding="utf-8")
+
+
+def _of_file(path: Path, hierarchies: Mapping[str, Hierarchy]) -> list[Configuration]:
+    try:
+        text = path.read_text(encoding="utf-8")
+        content = json.loads(text) if path.suffix.lower() == ".json" else yaml.load(text, Loader=_UniqueKeys)  # noqa: S506
+    except OSError:
+        raise ConfigurationError(f"the configuration file {path} cannot be opened; check its name") from None
+    except UnicodeDecodeError:
+        raise ConfigurationError(f"{path} is not UTF-8 text; save it as UTF-8") from None
+    except json.JSONDecodeError as error:
+        raise ConfigurationError(f"{path} is not valid JSON: see line {error.lineno}") from None
+    except yaml.YAMLError as error:
+        mark = getattr(error, "problem_mark", None)
+        where = f": see line {mark.line + 1}" if mark else ""
+        raise ConfigurationError(f"{path} is not valid YAML, or names a key twice{where}") from None
+    try:
+        return configurations_from_mapping(content, name=path.stem, hierarchies=hierarchies, folder=path.parent)
+    except InputError as error:
+        raise ConfigurationError(f"{path}: {error}") from None
+
+
+def _one(content: Any, name: str, source: _Hierarchies) -> Configuration:
+    if not isinstance(content, Mapping):
+        raise ConfigurationError(f"configuration {name!r} must be written as {{column: mask}}")
+    label, roles, masks = None, Roles(), content
+    if "masks" in content and isinstance(content["masks"], Mapping):
+        _check_version(content)
+        unknown = sorted(set(map(str, content)) - _FULL)
+        if unknown:
+            raise ConfigurationError(f"configuration {name!r} has unknown parts {', '.join(unknown)}")
+        name = str(content.get("name", name))
+        masks = content["masks"]
+        roles = Roles.from_mapping(content.get("roles") or {}, where=f"configuration {name!r}")
+        label = content.get("label", roles.label)
+        if not isinstance(label, str | None):
+            raise ConfigurationError(f"configuration {name!r}: label must be the name of one column")
+    built: dict[str, Mask] = {}
+    for column, spec in masks.items():
+        column = str(column)  # YAML reads a column called 1 or true as something else
+        try:
+            built[column] = build_mask(spec, hierarchy=partial(_find, source, column))
+        except InputError as error:
+            raise ConfigurationError(f"configuration {name!r}, column {column!r}: {error}") from None
+    return Configuration(name=name, masks=built, label=label, roles=roles)
+
+
+def _find(source: _Hierarchies, column: str, wanted: str | None) -> Hierarchy | None:
+    return source.find(column if wanted is None else wanted)
+
+
+def _full_form(content: Any, shared: Mapping[str, Any]) -> Any:
+    if not shared or not isinstance(content, Mapping):
+        return content
+    if "masks" in content and isinstance(content["masks"], Mapping):
+        return {**shared, **content}
+    return {**shared, "masks": content}
+
+
+def _check_version(content: Mapping[str, Any]) -> None:
+    if content.get("aegis", VERSION) != VERSION:
+        raise ConfigurationError(f"the configuration is of another format than {VERSION}; use a newer Aegis to read it")
+
+
+def _inline(content: Mapping[str, Any]) -> dict[str, Hierarchy]:
+    listed = content.get("hierarchies")
+    if listed is None or not ("masks" in content or "configurations" in content):
+        return {}
+    if not isinstance(listed, Mapping):
+        raise ConfigurationError("hierarchies must be written as {name: [[value, label, …], …]}")
+    found = {}
+    for name, rows in listed.items():
+        if not isinstance(rows, list) or not all(isinstance(row, list) for row in rows):
+            raise ConfigurationError(f"hierarchy {name!r} must be a list of rows, each a list of labels")
+        try:
+            found[str(name)] = Hierarchy.of(rows)
+        except HierarchyError as error:
+            raise ConfigurationError(f"hierarchy {name!r}: {error}") from None
+    return found
+
+
+def _body(configuration: Configuration, hierarchies: dict[str, Hierarchy]) -> dict[str, Any]:
+    body: dict[str, Any] = {"aegis": VERSION, "name": configuration.name}
+    if configuration.label is not None:
+        body["label"] = configuration.label
+    if roles := configuration.roles.to_mapping():
+        body["roles"] = roles
+    masks = configuration.masks.items()
+    return {**body, "masks": {column: _named(mask, column, hierarchies) for column, mask in masks}}
+
+
+def _named(mask: Mask, column: str, hierarchies: dict[str, Hierarchy]) -> Any:
+    """The mask's spec, with its hierarchy entered under a name instead of written out."""
+    if isinstance(mask, Chain):
+        return [_named(link, column, hierarchies) for link in mask.links]
+    if not isinstance(mask, Generalize) or mask.hierarchy is None:
+        return mask.spec()
+    name, number = column, 2
+    while hierarchies.setdefault(name, mask.hierarchy) != mask.hierarchy:
+        name, number = f"{column}-{number}", number + 1
+    return {mask.name: {"level": mask.level} if name == column else {"level": mask.level, "hierarchy": name}}
+
+
+def _written(hierarchies: Mapping[str, Hierarchy]) -> dict[str, Any]:
+    listed = {name: [list(row) for row in hierarchy.rows] for name, hierarchy in hierarchies.items()}
+    return {"hierarchies": listed} if listed else {}
+
+
+class _UniqueKeys(yaml.SafeLoader):
+    """The safe loader, except that a key named twice is an error instead of the last one winning."""
+
+    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
+        keys = [self.construct_object(key, deep=True) for key, _ in node.value if key.tag != "tag:yaml.org,2002:merge"]
+        if any(isinstance(key, list | dict) for key in keys) or len(set(keys)) < len(keys):
+            raise yaml.constructor.ConstructorError(None, None, "a key named twice", node.start_mark)
+        return super().construct_mapping(node, deep=deep)
