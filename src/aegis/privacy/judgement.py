@@ -25,6 +25,7 @@ from numpy.typing import NDArray
 from aegis.privacy.policy import Policy, Suppressed
 from aegis.privacy.verdict import Verdict
 from aegis.summaries.class_table import ClassTable
+from aegis.summaries.grouping import group_keys
 
 WORST = 10
 """How many sizes of failing classes a judgement lists."""
@@ -92,8 +93,8 @@ def judge_all(table: ClassTable, policy: Policy, *, suppress: bool = True) -> Ju
     it says are suppressed still have to keep within the policy's limit.
     """
     limit = int(np.floor(policy.max_suppression * table.records + 1e-9))
-    seen = _seen(table, policy)
-    verdicts = _verdicts(seen, policy)
+    seen = as_it_came = _seen(table, policy)
+    verdicts = before = _verdicts(seen, policy)
     worst = _worst(seen, verdicts)
     asked, reason = table.suppressed, None
     current, holds = table, not worst
@@ -116,8 +117,7 @@ def judge_all(table: ClassTable, policy: Policy, *, suppress: bool = True) -> Ju
     if holds and not satisfied:
         reason = f"{current.suppressed} records are suppressed, and the policy allows {limit}"
     if not satisfied:
-        current, seen = table, _seen(table, policy)
-        verdicts = _verdicts(seen, policy)
+        current, seen, verdicts = table, as_it_came, before
     released = current.without_star(published=False) if policy.suppressed is Suppressed.DROPPED else current
     return Judgement(
         policy=policy,
@@ -204,19 +204,27 @@ def _grown(table: ClassTable, policy: Policy, limit: int) -> ClassTable | None:
 
 
 def _worst(seen: ClassTable, verdicts: tuple[Verdict, ...]) -> tuple[FailingClasses, ...]:
-    """The failing classes by size and by the models that fail them."""
-    failing = _failing(verdicts, seen)
-    if not failing.any():
+    """The failing classes of the smallest sizes, by size and by the models that fail them."""
+    failing = np.flatnonzero(_failing(verdicts, seen))
+    if not len(failing):
         return ()
-    columns = [seen.sizes[failing], *(verdict.failing[failing].astype(np.int64) for verdict in verdicts)]
-    kinds, classes = np.unique(np.column_stack(columns), axis=0, return_counts=True)
-    names = [f"{v.name} of {v.attribute}" if v.attribute else v.name for v in verdicts]
+    few = np.flatnonzero(np.bincount(seen.sizes[failing]))[:WORST]
+    failing = failing[seen.sizes[failing] <= few[-1]]
+    kind = np.zeros(len(failing), dtype=np.int64)
+    for position, verdict in enumerate(verdicts):
+        kind |= verdict.failing[failing].astype(np.int64) << position
+    combinations, together = group_keys(kind, 1 << len(verdicts))
+    width = len(combinations)
+    key = np.searchsorted(few, seen.sizes[failing]) * width + together
+    classes = np.bincount(key)
+    member = np.zeros(len(classes), dtype=np.int64)
+    member[key] = failing
     return tuple(
         FailingClasses(
-            size=int(kind[0]),
-            classes=int(count),
-            records=int(kind[0] * count),
-            models=tuple(name for name, fails in zip(names, kind[1:], strict=True) if fails),
+            size=int(few[i // width]),
+            classes=int(classes[i]),
+            records=int(few[i // width] * classes[i]),
+            models=tuple(v.title for v in verdicts if v.failing[member[i]]),
         )
-        for kind, count in zip(kinds[:WORST], classes[:WORST], strict=True)
+        for i in np.flatnonzero(classes)[:WORST]
     )

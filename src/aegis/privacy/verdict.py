@@ -42,14 +42,18 @@ class Verdict:
     def __repr__(self) -> str:
         return f"Verdict({self.sentence()})"
 
+    @property
+    def title(self) -> str:
+        """The model and what it is about."""
+        return f"{self.name} of {self.attribute}" if self.attribute else self.name
+
     def sentence(self) -> str:
         """The verdict as people read it."""
-        of = f" of {self.attribute}" if self.attribute else ""
         more = ", ".join(f"{key} = {value}" for key, value in self.parameters.items())
         found = "nothing to judge" if self.value is None else f"found {shown(self.value)}"
         asked = f"{self.bound.value} {shown(self.threshold)} asked"
         end = "satisfied" if self.satisfied else "NOT satisfied"
-        return f"{self.name}{of}{f' ({more})' if more else ''}: {asked}, {found}: {end}"
+        return f"{self.title}{f' ({more})' if more else ''}: {asked}, {found}: {end}"
 
     def as_certificate(self) -> dict[str, Any]:
         """The verdict for a JSON document: an infinite value is written as a word, for JSON has no number for it."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 
 import numpy as np
 import pytest
@@ -188,3 +189,22 @@ def test_a_table_without_classes_satisfies_everything_and_says_so() -> None:
     assert judgement.satisfied
     assert judgement.classes == judgement.smallest_class == 0
     assert judgement.verdicts[0].value is None
+
+
+@settings(max_examples=40)
+@given(seed=st.integers(0, 2**32))
+def test_the_worst_classes_are_counted_by_size_and_model(seed: int) -> None:
+    table = random_table(np.random.default_rng(seed))
+    policy = Policy.from_yaml("k: 4\nl: {s: 2}\nt: {s: 0.4}")
+    verdicts = [model.judge(table) for model in policy.models]
+    expected = Counter(
+        (int(size), tuple(v.title for v in verdicts if v.failing[i]))
+        for i, size in enumerate(table.sizes)
+        if any(v.failing[i] for v in verdicts)
+    )
+    worst = judge_all(table, policy).worst
+    listed = {(w.size, w.models): w.classes for w in worst}
+    assert len(listed) == len(worst) == min(len(expected), 10)
+    assert all(expected[key] == count for key, count in listed.items())
+    assert all(w.records == w.size * w.classes for w in worst)
+    assert [w.size for w in worst] == sorted(size for size, _ in expected)[: len(worst)]
