@@ -142,12 +142,14 @@ def _labels(edges: tuple[float, ...]) -> list[str]:
 
 def _equal_width(values: Values, kind: Kind, count: int) -> tuple[float, ...]:
     low, high = float(values[0]), float(values[-1])
-    inner = low + (high - low) * np.arange(1, count) / count
+    shares = np.arange(1, count) / count
+    inner = low * (1 - shares) + high * shares
     if kind is Kind.INTEGER:
         return tuple(float(edge) for edge in np.unique(np.ceil(inner)))
     # Four digits below the spread are plenty for an edge that nobody chose.
-    decimals = 4 - math.floor(math.log10(high - low))
-    return tuple(fifteen_digits(edge) for edge in np.unique(np.round(inner, decimals)).tolist())
+    decimals = 4 - math.floor(math.log10(max(high / 2 - low / 2, 1e-300)))
+    rounded = np.round(inner, decimals) if abs(decimals) < 15 else inner
+    return tuple(sorted({fifteen_digits(edge) for edge in rounded.tolist()}))
 
 
 def _equal_frequency(values: Values, counts: NDArray[np.float64], quantiles: int) -> tuple[float, ...]:

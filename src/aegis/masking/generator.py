@@ -1,0 +1,242 @@
+"""Configurations to choose from, made at random from masks that fit each column.
+
+For each column a pool of sensible masks is made once, and each is measured by the share of the column's entropy that it
+keeps; the strength says from which part of the pool to draw. The label is never touched.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass
+from itertools import product
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from aegis.data.domain import Domain, show
+from aegis.data.hierarchy import Hierarchy
+from aegis.data.kind import Kind
+from aegis.errors import ConfigurationError, InputError
+from aegis.masking.automatic_hierarchy import code_length
+from aegis.masking.bottom_code import BottomCode
+from aegis.masking.bucketize import Bucketize
+from aegis.masking.configuration import Configuration
+from aegis.masking.date_truncate import DateTruncate
+from aegis.masking.digits import MOST_DIGITS
+from aegis.masking.erase_digits import EraseDigits
+from aegis.masking.gaussian_noise import AddGaussianNoise
+from aegis.masking.generalize import Generalize
+from aegis.masking.laplace_noise import AddLaplaceNoise
+from aegis.masking.mask import MASKS, Mask
+from aegis.masking.nice_number import nice_numbers
+from aegis.masking.nullify import Nullify
+from aegis.masking.partition import Partition
+from aegis.masking.randomize import Randomize
+from aegis.masking.ranges import Ranges
+from aegis.masking.regroup import Regroup
+from aegis.masking.round import Round
+from aegis.masking.shuffle import Shuffle
+from aegis.masking.star_digits import StarDigits
+from aegis.masking.star_trailing import StarTrailing
+from aegis.masking.suppress import Suppress
+from aegis.masking.top_code import TopCode
+from aegis.masking.transition import transition
+
+DEFAULT_MASKS = (
+    "bucketize", "round", "top_code", "bottom_code", "date_truncate", "generalize", "regroup", "star_trailing",
+    "suppress",
+)  # fmt: skip
+"""Drawn from unless others are allowed: the ones that a reader of the release understands at once."""
+
+_LARGE_CATEGORY = 200  # beyond it a configuration would list too many values
+
+
+class Counted(Protocol):
+    """A column's domain and how often each of its values occurs: a Histogram."""
+
+    @property
+    def domain(self) -> Domain: ...
+    @property
+    def counts(self) -> NDArray[Any]: ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Strength:
+    """Which share of a column's entropy a mask may keep, and how often a column stays as it is."""
+
+    least: float
+    most: float
+    unmasked: float
+
+    def distance(self, kept: float) -> float:
+        return max(self.least - kept, kept - self.most, 0.0)
+
+
+STRENGTHS = {
+    "light": Strength(least=0.6, most=1.0, unmasked=0.3),
+    "medium": Strength(least=0.25, most=0.7, unmasked=0.15),
+    "heavy": Strength(least=0.0, most=0.35, unmasked=0.05),
+    "mixed": Strength(least=0.0, most=1.0, unmasked=0.2),
+}
+
+
+def generate(
+    histograms: Mapping[str, Counted],
+    *,
+    count: int,
+    rng: np.random.Generator,
+    strength: str = "mixed",
+    masks: Collection[str] | None = None,
+    label: str | None = None,
+    hierarchies: Mapping[str, Hierarchy] | None = None,
+) -> list[Configuration]:
+    """``count`` different configurations of the columns in ``histograms``, the label excepted.
+
+    ``masks`` names the masks to draw from; ``hierarchies`` gives columns their `generalize`.
+    """
+    if strength not in STRENGTHS:
+        raise ConfigurationError(f"there is no strength {strength!r}; choose one of {', '.join(STRENGTHS)}")
+    if isinstance(count, bool) or not isinstance(count, int) or count < 1:
+        raise ConfigurationError("the number of configurations to generate must be 1 or more")
+    allowed = DEFAULT_MASKS if masks is None else tuple(MASKS[name].name for name in masks)
+    chosen = STRENGTHS[strength]
+    pools: dict[str, tuple[Mask, ...]] = {}
+    for column, counted in histograms.items():
+        if column != label:
+            own = None if hierarchies is None else hierarchies.get(column)
+            if pool := _pool(counted, chosen, allowed, own):
+                pools[column] = pool
+    possible = math.prod(len(pool) + 1 for pool in pools.values()) - 1
+    if count > possible:
+        raise ConfigurationError(
+            f"only {possible} different configurations can be made of these columns and masks, not {count}; "
+            "ask for fewer, or allow more masks"
+        )
+    sizes = [len(pool) for pool in pools.values()]
+    digits = max(3, len(str(count)))
+    drawn = _draw(sizes, count=count, possible=possible, unmasked=chosen.unmasked, rng=rng)
+    return [
+        Configuration(
+            name=f"g{number:0{digits}d}",
+            masks={column: pools[column][place] for column, place in zip(pools, places, strict=True) if place >= 0},
+            label=label,
+        )
+        for number, places in enumerate(drawn, start=1)
+    ]
+
+
+def _draw(
+    sizes: list[int], *, count: int, possible: int, unmasked: float, rng: np.random.Generator
+) -> list[tuple[int, ...]]:
+    """Different rows of places in the pools; -1 leaves a column as it is, and no row leaves all."""
+    if possible <= 4 * count:
+        everything = [row for row in product(*(range(-1, size) for size in sizes)) if max(row) >= 0]
+        return [everything[i] for i in rng.choice(len(everything), size=count, replace=False)]
+    found: dict[tuple[int, ...], None] = {}
+    while len(found) < count:
+        batch = rng.integers(0, sizes, size=(count, len(sizes)))
+        batch[rng.random(batch.shape) < unmasked] = -1
+        found.update(dict.fromkeys(row for row in map(tuple, batch.tolist()) if max(row) >= 0))
+    return list(found)[:count]
+
+
+def _pool(
+    counted: Counted, strength: Strength, allowed: Collection[str], hierarchy: Hierarchy | None
+) -> tuple[Mask, ...]:
+    """The masks of the wanted strength; the nearest ones where a column has none."""
+    counts = np.asarray(counted.counts, dtype=np.float64)
+    if len(counted.domain.values) < 2 or counts.sum() <= 0:
+        return ()
+    before = _entropy(counts)
+    seen: set[bytes] = set()
+    measured: list[tuple[float, Mask]] = []
+    for mask in _candidates(counted.domain, counts, hierarchy):
+        if mask.name not in allowed or counted.domain.kind not in mask.accepts:
+            continue
+        try:
+            step = transition(mask, counted.domain, counts)
+        except InputError:
+            continue  # does not fit these values; there are others
+        if isinstance(step, Partition):
+            if step.target.size == counted.domain.size or step.codes.tobytes() in seen:
+                continue
+            seen.add(step.codes.tobytes())
+        after = step.push(counts)
+        inside = 0.0 if isinstance(step, Partition) else float(counts @ _row_entropies(step.matrix)) / counts.sum()
+        measured.append(((_entropy(after) - inside) / before if before else 0.0, mask))
+    if not measured:
+        return ()
+    nearest = min(strength.distance(kept) for kept, _ in measured)
+    return tuple(mask for kept, mask in measured if strength.distance(kept) <= nearest)
+
+
+def _candidates(domain: Domain, counts: NDArray[np.float64], hierarchy: Hierarchy | None) -> Iterator[Mask]:
+    """Everything worth trying on a column; what comes first is kept where two do the same."""
+    if hierarchy is not None:
+        yield from (Generalize(level=level, hierarchy=hierarchy) for level in range(1, hierarchy.top))
+    if domain.kind.is_number:
+        yield from _for_numbers(domain)
+    if domain.kind in (Kind.DATE, Kind.TIMESTAMP):
+        yield from (DateTruncate(unit=unit) for unit in ("day", "week", "month", "quarter", "year"))
+    if domain.kind is Kind.TEXT or (domain.kind is Kind.INTEGER and len(domain.values) <= 12):
+        yield from _for_categories(domain, counts)
+    if domain.kind is Kind.TEXT and (length := code_length(domain)) is not None:
+        yield from (StarTrailing(characters=characters) for characters in range(1, length))
+    yield Suppress()
+    yield Nullify()
+    yield Shuffle()
+    if len(domain.values) <= _LARGE_CATEGORY:
+        yield from (Randomize(keep=keep) for keep in (0.9, 0.8, 0.6, 0.4, 0.2))
+
+
+def _for_numbers(domain: Domain) -> Iterator[Mask]:
+    low, high = float(domain.values[0]), float(domain.values[-1])
+    spread = high - low
+    if not math.isfinite(spread):
+        return
+    finest = spread / (2 * len(domain.values))
+    steps = nice_numbers(least=max(finest, spread / 200), most=spread)
+    if domain.kind is Kind.INTEGER:
+        steps = [step for step in steps if step >= 2 and isinstance(step, int)]
+    yield from (Bucketize(width=width) for width in steps)
+    yield from (Bucketize(quantiles=number) for number in (2, 3, 4, 5, 6, 8, 10, 16, 20, 32))
+    yield from (Bucketize(count=number) for number in (2, 3, 4, 6, 8, 12))
+    yield from (Round(step=step) for step in steps)
+    digits = len(str(int(max(abs(low), abs(high)))))
+    for number in range(1, min(digits, MOST_DIGITS)):
+        yield EraseDigits(digits=number)
+        yield StarDigits(digits=number)
+    yield from (Ranges(count=number) for number in (2, 3, 4, 5, 8, 10))
+    yield from (TopCode(quantile=share) for share in (0.95, 0.9, 0.75, 0.5))
+    yield from (BottomCode(quantile=share) for share in (0.05, 0.1, 0.25, 0.5))
+    whole = domain.kind is Kind.INTEGER
+    for grain in nice_numbers(least=max(spread / 400, 1 if whole else 0), most=max(spread / 20, 1 if whole else 0))[:1]:
+        for share in (0.02, 0.05, 0.1, 0.2, 0.5):
+            scale = float(f"{spread * share:.3g}")
+            yield AddLaplaceNoise(scale=scale, step=grain)
+            yield AddGaussianNoise(scale=scale, step=grain)
+
+
+def _for_categories(domain: Domain, counts: NDArray[np.float64]) -> Iterator[Mask]:
+    """Keep the most frequent values and put the rest together; or deal all values into a few groups."""
+    values = [show(value) for value in domain.values.tolist()]
+    frequent = [values[i] for i in np.argsort(-counts[: len(values)], kind="stable")]
+    for kept in (1, 2, 3, 4, 6, 8, 12, 20, 50):
+        if kept < len(values):
+            yield Regroup(groups={value: [value] for value in frequent[:kept]}, other="other")
+    if len(values) <= _LARGE_CATEGORY:
+        for number in (2, 3, 5, 8):
+            if number < len(values):
+                yield Regroup(groups={f"group {i + 1}": frequent[i::number] for i in range(number)})
+
+
+def _entropy(counts: NDArray[np.float64]) -> float:
+    shares = counts[counts > 0] / counts.sum()
+    return float(-(shares * np.log2(shares)).sum())
+
+
+def _row_entropies(matrix: NDArray[np.float64]) -> NDArray[np.float64]:
+    positive = np.where(matrix > 0, matrix, 1.0)
+    return -(positive * np.log2(positive)).sum(axis=1)
