@@ -15,7 +15,16 @@ from aegis.data.domain import Domain
 from aegis.errors import SummaryError
 from aegis.masking.partition import Partition
 from aegis.summaries.content import Content
-from aegis.summaries.grouping import Codes, group_tuples, summed
+from aegis.summaries.grouping import (
+    Codes,
+    group_keys,
+    group_tuples,
+    needs_sorting,
+    overflows,
+    row_keys,
+    summed,
+    tuples_of,
+)
 
 SUPPRESSED = -1
 """The code of every column in the class of suppressed records."""
@@ -76,10 +85,18 @@ class ClassTable:
             contents = {name: (domain, values[keep]) for name, (domain, values) in contents.items()}
             suppressed = None if suppressed is None else suppressed[keep]
         star = suppressed is not None and bool(suppressed.any())
+        sizes = [domain.size for domain in domains]
+        keys, room = row_keys(codes, sizes)
         if star:
             tuples, group = _group_with_star(codes, domains, suppressed)
+        elif needs_sorting(len(keys), room) and not overflows(sizes):
+            # Sort once, here: contents whose rows are in the order of classes hardly need a sort of their own.
+            order = np.argsort(keys)
+            distinct, group = group_keys(keys[order], room)
+            tuples, counts = tuples_of(distinct, sizes), counts[order]
+            contents = {name: (domain, values[order]) for name, (domain, values) in contents.items()}
         else:
-            tuples, group = group_tuples(codes, [domain.size for domain in domains])
+            tuples, group = group_tuples(codes, sizes)
         classes = len(tuples)
         return cls(
             columns=tuple(columns),

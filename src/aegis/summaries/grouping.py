@@ -31,15 +31,31 @@ def row_keys(codes: NDArray[Any], sizes: Sequence[int]) -> tuple[Codes, int]:
 
 def group_keys(keys: Codes, room: int) -> tuple[Codes, Codes]:
     """The distinct keys in order, and the position of every key among them. All keys lie in ``range(room)``."""
-    if room > max(ROOM, 16 * len(keys)):
-        distinct, inverse = np.unique(keys, return_inverse=True)
-        return distinct, inverse
-    # A table of all possible keys costs less than a sort while it stays in the size of the data.
-    place = np.zeros(room, dtype=np.int32)
-    place[keys] = 1
-    distinct = np.flatnonzero(place)
-    place[distinct] = np.arange(len(distinct), dtype=np.int32)
-    return distinct, place[keys].astype(np.int64)
+    if not needs_sorting(len(keys), room):
+        # A table of all possible keys costs less than a sort while it stays in the size of the data.
+        place = np.zeros(room, dtype=np.int32)
+        place[keys] = 1
+        distinct = np.flatnonzero(place)
+        place[distinct] = np.arange(len(distinct), dtype=np.int32)
+        return distinct, place[keys].astype(np.int64)
+    ascending = bool((keys[1:] >= keys[:-1]).all())
+    # The stable sort is the one that is quick on keys that are nearly in order.
+    order = None if ascending else np.argsort(keys, kind="stable")
+    inorder = keys if order is None else keys[order]
+    new = np.empty(len(keys), dtype=bool)
+    new[:1] = True
+    np.not_equal(inorder[1:], inorder[:-1], out=new[1:])
+    place_in_order = np.cumsum(new) - 1
+    if order is None:
+        return inorder[new], place_in_order
+    group = np.empty(len(keys), dtype=np.int64)
+    group[order] = place_in_order
+    return inorder[new], group
+
+
+def needs_sorting(rows: int, room: int) -> bool:
+    """Whether so many rows with keys below ``room`` are grouped by a sort rather than by a table."""
+    return room > max(ROOM, 16 * rows)
 
 
 def group_rows(codes: NDArray[Any], sizes: Sequence[int]) -> tuple[Codes, Codes]:
@@ -67,17 +83,30 @@ def group_tuples(codes: Codes, sizes: Sequence[int]) -> tuple[Codes, Codes]:
     >>> tuples.tolist(), group.tolist()
     ([[0, 1], [1, 0]], [1, 0, 1])
     """
-    if math.prod(max(size, 1) for size in sizes) > 2**62:
+    if overflows(sizes):
         first, group = group_rows(codes, sizes)
         return np.asfortranarray(codes[first]), group
-    # Reading the tuples back off their keys goes through memory in order; picking rows would jump about in it.
-    rest, group = group_keys(*row_keys(codes, sizes))
-    tuples = np.empty((len(rest), len(sizes)), dtype=np.int64, order="F")
-    quotient = np.empty_like(rest)  # two buffers that take turns: fresh memory costs more than the arithmetic
+    keys, group = group_keys(*row_keys(codes, sizes))
+    return tuples_of(keys, sizes), group
+
+
+def overflows(sizes: Sequence[int]) -> bool:
+    """Whether a key had to be compressed, so that it no longer tells its tuple."""
+    return math.prod(max(size, 1) for size in sizes) > 2**62
+
+
+def tuples_of(keys: Codes, sizes: Sequence[int]) -> Codes:
+    """The tuples that keys stand for, stored by columns.
+
+    Reading them off their keys goes through memory in order; picking the rows would jump about in it.
+    """
+    tuples = np.empty((len(keys), len(sizes)), dtype=np.int64, order="F")
+    # Two buffers take turns: fresh memory costs more than the arithmetic.
+    rest, quotient = keys.copy(), np.empty_like(keys)
     for position in range(len(sizes) - 1, -1, -1):
         column, size = tuples[:, position], max(sizes[position], 1)
         np.floor_divide(rest, size, out=quotient)
         np.multiply(quotient, size, out=column)
         np.subtract(rest, column, out=column)
         rest, quotient = quotient, rest
-    return tuples, group
+    return tuples

@@ -148,6 +148,23 @@ def test_grouping_agrees_with_numpy_however_large_the_domains(seed: int, n: int)
 
 
 @given(st.integers(0, 2**32))
+def test_tables_too_large_for_a_lookup_count_the_same(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    sizes = (5000, 3000, 7000)
+    rows = np.column_stack([rng.choice(rng.integers(0, size, 4), 80) for size in sizes])
+    sensitive = rng.integers(0, 6, 80)
+    table = ClassTable.from_codes(
+        columns=["a", "b", "c"],
+        domains=[domain(size) for size in sizes],
+        codes=rows,
+        counts=np.ones(80, dtype=np.int64),
+        contents={"s": (domain(6), sensitive)},
+    )
+    expected = Counter((tuple(row), s) for row, s in zip(rows.tolist(), sensitive.tolist(), strict=True))
+    assert counted(table) == dict(expected)
+
+
+@given(st.integers(0, 2**32))
 def test_wide_contents_are_sparse_and_right(seed: int) -> None:
     rng = np.random.default_rng(seed)
     owners, values = rng.integers(0, 300, 400), rng.integers(0, 4000, 400)
