@@ -101,6 +101,15 @@ def test_pooling_lies_between_each_mask_and_the_truth(case: tuple[Ints, Partitio
     assert float(information(found.counts)) <= float(information(counts)) + 1e-6
 
 
+def test_without_a_histogram_the_pooled_joint_may_tell_more_than_the_truth() -> None:
+    counts = np.array([[4, 5], [0, 0], [0, 4], [0, 0]])
+    masks = [partition(np.array(codes)) for codes in ([0, 0, 1, 1], [0, 1, 1, 0])]
+    masked = {f"mask {i}": (mask, mask.push(counts)) for i, mask in enumerate(masks)}
+    information = MEASURES["mutual-information"]
+    assert float(information(pooled(masked).counts)) > float(information(counts)) + 0.089
+    assert float(information(pooled(masked, histogram=counts.sum(axis=1)).counts)) <= float(information(counts)) + 1e-9
+
+
 def test_pooling_uses_what_else_is_known_and_names_what_contradicts() -> None:
     counts = np.array([[5, 1], [2, 2], [0, 6], [3, 3]])
     halves = partition(np.array([0, 0, 1, 1]))

@@ -107,3 +107,10 @@ def test_ten_million_records_lose_no_precision() -> None:
     small = counts / 1_000_000
     assert float(mutual_information(counts)) == pytest.approx(float(mutual_information(small)), abs=1e-12)
     assert float(chi_square(np.full((100, 4), 25_000))) == pytest.approx(0.0, abs=1e-6)
+
+
+def test_cramers_v_rises_when_values_that_say_the_same_are_merged() -> None:
+    counts = np.array([[10, 0, 0], [0, 5, 5], [0, 5, 5]])
+    merged = np.array([[10, 0, 0], [0, 10, 10]])
+    assert float(cramers_v(counts)) == pytest.approx(0.7071, abs=1e-4)
+    assert float(cramers_v(merged)) == pytest.approx(1.0)
