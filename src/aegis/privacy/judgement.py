@@ -49,8 +49,8 @@ class Judgement:
     ``verdicts``, ``classes`` and ``smallest_class`` (of the classes that are judged) speak of it. If the policy cannot
     be satisfied within its limit nothing is suppressed, and they speak of the table as it came.
     ``records_to_suppress`` is how many records the policy asks to suppress, or at least that many where the limit of
-    ``records_suppressible`` stopped the count; ``reason`` says why that did not help. ``worst`` lists the failing
-    classes of the table as it came, smallest first.
+    ``records_suppressible`` stopped the count; ``reason`` says why that did not help. ``came`` is the table as it
+    came, as the models see it.
     """
 
     policy: Policy
@@ -63,12 +63,18 @@ class Judgement:
     records_to_suppress: int
     records_suppressible: int
     reason: str | None
-    worst: tuple[FailingClasses, ...]
     released: ClassTable
+    came: ClassTable
+    came_verdicts: tuple[Verdict, ...]
 
     def __repr__(self) -> str:
         end = "satisfied" if self.satisfied else "NOT satisfied"
         return f"Judgement({end}: {self.classes} classes, {self.records} records, {self.suppressed} suppressed)"
+
+    @property
+    def worst(self) -> tuple[FailingClasses, ...]:
+        """The failing classes of the table as it came, the smallest first."""
+        return _worst(self.came, self.came_verdicts)
 
     def as_certificate(self) -> dict[str, Any]:
         """The judgement for a JSON document."""
@@ -95,11 +101,16 @@ def judge_all(table: ClassTable, policy: Policy, *, suppress: bool = True) -> Ju
     limit = int(np.floor(policy.max_suppression * table.records + 1e-9))
     seen = as_it_came = _seen(table, policy)
     verdicts = before = _verdicts(seen, policy)
-    worst = _worst(seen, verdicts)
     asked, reason = table.suppressed, None
-    current, holds = table, not worst
+    current, failing = table, _failing(verdicts, seen)
+    holds = not failing.any()
     while suppress and not holds:
-        following = _next(current, _failing(verdicts, seen), policy, limit)
+        more = _ordinary(current, failing)
+        asked = current.suppressed + int(current.sizes[more].sum())
+        if asked > limit:
+            reason = f"at least {asked} records would have to be suppressed, and the policy allows {limit}"
+            break
+        following = current.suppress(more) if more.any() else _grown(current, policy, limit)
         if following is None:
             reason = (
                 f"the class of the {asked} suppressed records fails itself, even joined by the smallest classes that "
@@ -107,12 +118,10 @@ def judge_all(table: ClassTable, policy: Policy, *, suppress: bool = True) -> Ju
             )
             break
         asked = following.suppressed
-        if asked > limit:
-            reason = f"at least {asked} records would have to be suppressed, and the policy allows {limit}"
-            break
         current, seen = following, _seen(following, policy)
         verdicts = _verdicts(seen, policy)
-        holds = not _failing(verdicts, seen).any()
+        failing = _failing(verdicts, seen)
+        holds = not failing.any()
     satisfied = holds and current.suppressed <= limit
     if holds and not satisfied:
         reason = f"{current.suppressed} records are suppressed, and the policy allows {limit}"
@@ -130,8 +139,9 @@ def judge_all(table: ClassTable, policy: Policy, *, suppress: bool = True) -> Ju
         records_to_suppress=asked,
         records_suppressible=limit,
         reason=reason,
-        worst=worst,
         released=released,
+        came=as_it_came,
+        came_verdicts=before,
     )
 
 
@@ -163,15 +173,13 @@ def _failing(verdicts: tuple[Verdict, ...], seen: ClassTable) -> NDArray[np.bool
     return failing
 
 
-def _next(table: ClassTable, failing: NDArray[np.bool_], policy: Policy, limit: int) -> ClassTable | None:
-    """The table after one more round of suppression; None if there is nothing left to try."""
+def _ordinary(table: ClassTable, failing: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    """The failing classes but that of the suppressed records."""
     ordinary = np.zeros(table.classes, dtype=bool)
     ordinary[: len(failing)] = failing
     if table.star:
         ordinary[-1] = False
-    if ordinary.any():
-        return table.suppress(ordinary)
-    return _grown(table, policy, limit)
+    return ordinary
 
 
 def _grown(table: ClassTable, policy: Policy, limit: int) -> ClassTable | None:

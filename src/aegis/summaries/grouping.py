@@ -33,9 +33,10 @@ def group_keys(keys: Codes, room: int) -> tuple[Codes, Codes]:
     """The distinct keys in order, and the position of every key among them. All keys lie in ``range(room)``."""
     if not needs_sorting(len(keys), room):
         # A table of all possible keys costs less than a sort while it stays in the size of the data.
-        place = np.zeros(room, dtype=np.int32)
-        place[keys] = 1
-        distinct = np.flatnonzero(place)
+        present = np.zeros(room, dtype=bool)
+        present[keys] = True
+        distinct = np.flatnonzero(present)
+        place = np.empty(room, dtype=np.int32)
         place[distinct] = np.arange(len(distinct), dtype=np.int32)
         return distinct, place[keys].astype(np.int64)
     ascending = bool((keys[1:] >= keys[:-1]).all())
