@@ -20,7 +20,7 @@ _HOMES: dict[str, str] = {
     "advise": "aegis.workflows.advise",
     "generate": "aegis.masking.generator",
     "inspect": "aegis.workflows.inspect",
-    "load_configurations": "aegis.masking.configuration",
+    "load_configurations": "aegis.masking.configuration_file",
     "open_dataset": "aegis.data.engine",
     "read_summary": "aegis.summaries.folder",
     "summarize": "aegis.workflows.summarize",

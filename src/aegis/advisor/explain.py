@@ -6,33 +6,44 @@ from collections.abc import Sequence
 
 from aegis.advisor.ranking import AttributeLoss
 
+_WORTH_SAYING = 0.05  # smaller parts of a loss are not named
 
-def reasons(losses: Sequence[AttributeLoss], *, retained: float | None, label: str, unit: str) -> tuple[str, ...]:
-    """What is kept overall, and where most of the loss comes from.
+
+def reasons(
+    cards: Sequence[AttributeLoss], behind: Sequence[float], *, retained: float | None, label: str
+) -> tuple[str, ...]:
+    """What is kept overall, and which attributes put the configuration behind the best, or cost the best most.
+
+    ``behind`` says per attribute by how much the best configuration is better, all zero for the best itself.
 
     >>> age = AttributeLoss(name="age", mask="suppressed", original=0.4, masked=0.0, deviation=0.4, standard_error=0.0)
     >>> zip = AttributeLoss(name="zip", mask="unchanged", original=0.1, masked=0.1, deviation=0.0, standard_error=0.0)
-    >>> reasons([age, zip], retained=0.2, label="health", unit="bits")
-    ('keeps 20.0 % of what the attributes say about health', 'age (suppressed) accounts for all of the loss')
+    >>> reasons([age, zip], [0.0, 0.0], retained=0.2, label="health")
+    ('keeps 20.0 % of what the attributes say about health', 'loses on age (suppressed)')
+    >>> reasons([age, zip], [0.3, 0.0], retained=0.2, label="health")[1]
+    'behind the best on age (suppressed)'
     """
     said: list[str] = []
-    if retained is not None:
-        if retained > 1 + 1e-9:
-            said.append(f"says more about {label} than the original attributes one by one: a gain, not something kept")
-        else:
-            said.append(f"keeps {retained:.1%}".replace("%", " %") + f" of what the attributes say about {label}")
-    known = [(loss.deviation, loss) for loss in losses if loss.deviation is not None]
-    lost = sum(amount for amount, _ in known if amount > 0)
-    if not known:
-        weakest = min(losses, key=lambda loss: loss.masked)
-        said.append(f"{weakest.name} ({weakest.mask}) is left with least: {weakest.masked:.3g} {unit}")
-    elif lost <= 1e-12:
-        said.append("nothing is lost on any attribute")
+    if retained is not None and retained > 1 + 1e-9:
+        said.append(f"keeps all that the attributes say about {label}: merging rare values even makes them clearer")
+    elif retained is not None:
+        said.append(f"keeps {100 * retained:.1f} % of what the attributes say about {label}")
+    if any(gap > 1e-12 for gap in behind):
+        said.append(f"behind the best on {_worst(cards, behind)}")
     else:
-        for amount, loss in sorted(known, key=lambda pair: -pair[0])[:2]:
-            share = amount / lost
-            if share < 0.05:
-                break
-            part = "all" if share > 0.995 else f"{share:.0%}".replace("%", " %")
-            said.append(f"{loss.name} ({loss.mask}) accounts for {part} of the loss")
+        lost = [card.deviation or 0.0 for card in cards]
+        if any(amount > 1e-12 for amount in lost):
+            said.append(f"loses on {_worst(cards, lost)}")
+        elif retained is not None:
+            said.append("no attribute loses anything")
     return tuple(said)
+
+
+def _worst(cards: Sequence[AttributeLoss], amounts: Sequence[float]) -> str:
+    """The attributes that make up most of a loss, with their share of it where several do."""
+    total = sum(amount for amount in amounts if amount > 0)
+    ordered = sorted(zip(amounts, cards, strict=True), key=lambda pair: -pair[0])
+    named = [(amount / total, card) for amount, card in ordered[:2] if amount / total >= _WORTH_SAYING]
+    if named[0][0] > 0.995:
+        return f"{named[0][1].name} ({named[0][1].mask})"
+    return ", ".join(f"{card.name} ({card.mask}; {100 * share:.0f} %)" for share, card in named)

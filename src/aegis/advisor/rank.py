@@ -54,6 +54,7 @@ def rank(
     retained = _retained(chosen, summary, original, masked)
     best = int(np.argmin(badness))
     like_best = _like_best(scores, picked, badness, best)
+    behind = losses(chosen, masked[best], masked)
     half_width = _SURE * errors.mean(axis=1)  # as if all errors went the same way: never too narrow
     places = _places(badness)
     names = [c.name for c in summary.configurations]
@@ -77,7 +78,7 @@ def rank(
                 interval=(centre - float(half_width[i]), centre + float(half_width[i])),
                 like_best=bool(like_best[i]),
                 attributes=attributes,
-                reasons=reasons(attributes, retained=share, label=summary.label, unit=chosen.unit),
+                reasons=reasons(attributes, behind[i].tolist(), retained=share, label=summary.label),
             )
         )
     return Ranking(

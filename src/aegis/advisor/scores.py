@@ -44,7 +44,8 @@ def score_attribute(
     joint = attribute.joint
     batch = None if joint is None else _resampled(joint.counts, rng)
     index: dict[tuple[str, str | None], int] = {}
-    values, resampled = [], []
+    values: list[float] = []
+    resampled: list[Floats] = []
     for key, masked in attribute.masked.items():
         index[key] = len(values)
         if batch is None or masked.change is None:
@@ -52,7 +53,7 @@ def score_attribute(
         else:
             counts = _pushed(batch, masked, summary)
         measured = measure(np.moveaxis(counts, 1, 0))
-        values.append(measured[0])
+        values.append(float(measured[0]))
         resampled.append(measured[1:])
     # Small tables may be resampled more often than large ones: cut to the smallest number.
     common = min(len(r) for r in resampled)

@@ -82,14 +82,13 @@ def show_ranking(advice: Ranking, *, top: int) -> None:
     """The ranking as a table, with the reasons for the first."""
     rows = []
     for one in advice.ranking[:top]:
-        low, high = one.interval
         rows.append(
             [
                 str(one.rank),
-                one.configuration + (" [dim]≈ best[/dim]" if one.like_best and one.rank > 1 else ""),
+                one.configuration + (" ≈ best" if one.like_best and one.rank > 1 else ""),
                 "–" if one.retained is None else f"{100 * one.retained:.1f} %",
                 "–" if one.deviation is None else f"{one.deviation:.5f}",
-                f"{low:.5f} … {high:.5f}",
+                f"± {(one.interval[1] - one.interval[0]) / 2:.5f}",
                 one.reasons[-1] if one.reasons else "",
             ]
         )
@@ -97,7 +96,7 @@ def show_ranking(advice: Ranking, *, top: int) -> None:
     console.print(
         terminal.table(
             f"{advice.label} · {advice.measure} ({advice.unit}) · reference {advice.reference} · {advice.rows:,} rows",
-            ["rank", "configuration", ("kept", "right"), ("deviation", "right"), "95 % interval", "why"],
+            ["rank", "configuration", ("kept", "right"), ("deviation", "right"), "95 %", "why"],
             rows,
         )
     )
@@ -107,6 +106,6 @@ def show_ranking(advice: Ranking, *, top: int) -> None:
     if alike > 1:
         console.print(f"{alike} configurations cannot be told apart from the best on these rows.")
     for note in advice.notes:
-        terminal.talk().print(f"[dim]note: {note}[/dim]")
+        terminal.aside(f"note: {note}")
     for column, reason in advice.skipped.items():
-        terminal.talk().print(f"[dim]left out: {column} ({reason})[/dim]")
+        terminal.aside(f"left out: {column} ({reason})")

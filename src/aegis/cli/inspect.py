@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from rich.text import Text
+
 from aegis.cli import options, terminal
 
 
@@ -47,7 +49,7 @@ def inspect(
             column.kind.value,
             f"{column.distinct:,}",
             f"{column.missing:,}" if column.missing else "",
-            column.role.value if column.role is not None else f"[dim]{column.suggested.value}?[/dim]",
+            column.role.value if column.role is not None else Text(f"{column.suggested.value}?", style="dim"),
             column.why if column.role is None else "as given",
         ]
         for column in seen.columns

@@ -2,33 +2,45 @@
 
 from __future__ import annotations
 
+from rich.text import Text
+
 from aegis.cli import options, terminal
 
 
 def masks(json: options.Json = False) -> None:
     """List the masks with their parameters and an example."""
+    from aegis.data.kind import Kind
     from aegis.masking.catalogue import catalogue
 
     rows = catalogue()
     if json:
-        terminal.print_json({"masks": [row.to_json() for row in rows]})
-        return
-    terminal.out().print(
-        terminal.table(
-            "Masks",
-            ["name", "parameters", "fits", "example", "what it does"],
-            [
-                [
-                    row.name,
-                    ", ".join(row.parameters),
-                    ", ".join(row.kinds),
-                    " → ".join(row.example) if any(row.example) else "",
-                    row.summary,
+        terminal.print_json(
+            {
+                "masks": [
+                    {
+                        "name": row.name,
+                        "summary": row.summary,
+                        "parameters": [
+                            {"name": p.name, "required": p.required, "default": p.default} for p in row.parameters
+                        ],
+                        "kinds": [kind.value for kind in row.kinds],
+                        "random": row.random,
+                        "aliases": list(row.aliases),
+                        "example": {"mask": row.example_spec, "value": row.example_value, "masked": row.example_masked},
+                    }
+                    for row in rows
                 ]
-                for row in rows
-            ],
+            }
         )
-    )
+        return
+    console = terminal.out()
+    for row in rows:
+        fits = "any column" if len(row.kinds) == len(Kind) else ", ".join(row.kinds)
+        console.print(Text.assemble((row.name, "bold"), f"({row.signature})  ", (fits, "dim")), soft_wrap=True)
+        console.print(Text(f"    {row.summary.replace('``', '')}"), soft_wrap=True)
+        console.print(Text(f"    {row.example_value} → {row.example_masked}", style="green"), soft_wrap=True)
+        if row.aliases:
+            console.print(Text(f"    also: {', '.join(row.aliases)}", style="dim"), soft_wrap=True)
 
 
 def measures(json: options.Json = False) -> None:

@@ -84,5 +84,5 @@ def summarize(
         f"{len(summary.configurations)} configurations"
     )
     for column, reason in summary.skipped.items():
-        terminal.talk().print(f"[dim]left out: {column} ({reason})[/dim]")
+        terminal.aside(f"left out: {column} ({reason})")
     terminal.next_step(f"aegis advise {out}")

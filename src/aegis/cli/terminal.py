@@ -10,12 +10,14 @@ from typing import Any
 
 from rich.console import Console
 from rich.table import Table
+from rich.text import Text
 
 from aegis.errors import AegisError
 
 
 def out() -> Console:
-    return Console(file=sys.stdout, highlight=False, soft_wrap=False)
+    # A pipe has no width of its own: leave room, a reader can cut.
+    return Console(file=sys.stdout, highlight=False, width=None if sys.stdout.isatty() else 160)
 
 
 def talk() -> Console:
@@ -37,32 +39,33 @@ def _plain(content: Any) -> Any:
     return content
 
 
-def table(title: str, columns: Sequence[str | tuple[str, str]], rows: Sequence[Sequence[str]]) -> Table:
-    """A plain table; a column given as (name, "right") is aligned to the right."""
-    drawn = Table(title=title, title_justify="left", box=None, pad_edge=False, header_style="bold", title_style="bold")
+def table(title: str, columns: Sequence[str | tuple[str, str]], rows: Sequence[Sequence[str | Text]]) -> Table:
+    """A plain table of texts, taken literally; a column given as (name, "right") is aligned to the right."""
+    drawn = Table(
+        title=Text(title), title_justify="left", box=None, pad_edge=False, header_style="bold", title_style="bold"
+    )
     for column in columns:
         name, justify = column if isinstance(column, tuple) else (column, "left")
         drawn.add_column(name, justify="right" if justify == "right" else "left", overflow="fold")
     for row in rows:
-        drawn.add_row(*row)
+        drawn.add_row(*(cell if isinstance(cell, Text) else Text(cell) for cell in row))
     return drawn
 
 
 def next_step(command: str) -> None:
     """The last line: what one would do next."""
-    talk().print(f"[dim]next:[/dim] {command}", soft_wrap=True)
+    talk().print(Text.assemble(("next: ", "dim"), command), soft_wrap=True)
 
 
 def fail(error: AegisError) -> int:
     """Say an error in one line and give its exit status."""
-    talk().print(f"[bold red]error:[/bold red] {_escape(str(error))}", soft_wrap=True)
+    talk().print(Text.assemble(("error: ", "bold red"), str(error)), soft_wrap=True)
     return error.exit_status
 
 
-def _escape(text: str) -> str:
-    from rich.markup import escape
-
-    return escape(text)
+def aside(text: str) -> None:
+    """Something worth knowing, said quietly."""
+    talk().print(Text(text, style="dim"), soft_wrap=True)
 
 
 @contextmanager

@@ -8,7 +8,7 @@ import ibis
 import numpy as np
 
 from aegis.data.dataset import Dataset
-from aegis.data.kind import Kind
+from aegis.data.kind import Kind, Values
 from aegis.errors import DataError, RoleError
 from aegis.masking.suppress import STAR
 from aegis.summaries.class_table import ClassTable
@@ -52,6 +52,6 @@ def count_classes(
     )
 
 
-def _code_of_star(values: np.ndarray) -> int:  # type: ignore[type-arg]
+def _code_of_star(values: Values) -> int:
     found = np.flatnonzero(values == STAR)
     return int(found[0]) if len(found) else -2

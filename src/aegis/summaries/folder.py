@@ -20,9 +20,9 @@ from aegis.data.domain import Domain
 from aegis.data.kind import Kind
 from aegis.errors import MaskError, OutputError, SummaryError
 from aegis.masking.channel import Channel
-from aegis.masking.configuration import mask_from_spec, mask_to_spec
 from aegis.masking.mask import Mask
 from aegis.masking.partition import Partition
+from aegis.masking.specification import build_mask
 from aegis.masking.transition import Transition
 from aegis.summaries.consistency import check_margins
 from aegis.summaries.joint import Histogram, Joint
@@ -237,11 +237,11 @@ def _domain_from_json(content: dict[str, Any]) -> Domain:
 
 
 def _mask_to_json(mask: Mask | None) -> Any:
-    return None if mask is None else mask_to_spec(mask)
+    return None if mask is None else mask.spec()
 
 
 def _mask_from_json(content: Any) -> Mask | None:
-    return None if content is None else mask_from_spec(content)
+    return None if content is None else build_mask(content)
 
 
 def _change_to_json(change: Transition | None) -> dict[str, Any] | None:

@@ -17,7 +17,6 @@ the ranking needs nothing else.
 from __future__ import annotations
 
 import hashlib
-import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
@@ -28,7 +27,7 @@ from numpy.typing import NDArray
 
 from aegis.data.domain import Domain
 from aegis.data.kind import Kind
-from aegis.masking.configuration import Configuration
+from aegis.masking.configuration import Configuration, canonical
 from aegis.masking.identity import Identity
 from aegis.masking.mask import Mask
 from aegis.masking.transition import Transition, transition
@@ -262,5 +261,4 @@ def anonymous(joint: Joint) -> Joint:
 
 def mask_id(mask: Mask) -> str:
     """A short, stable name of a mask, from what it does."""
-    content = json.dumps(mask.spec(), sort_keys=True, ensure_ascii=False, default=str)
-    return hashlib.sha256(content.encode()).hexdigest()[:12]
+    return hashlib.sha256(canonical(mask).encode()).hexdigest()[:12]

@@ -63,10 +63,10 @@ def advise(
 def _summary(data: Any, *, seed: int, **options: Any) -> Summary:
     if not isinstance(data, Summary) and not is_summary(data):
         return summarize(data, seed=seed, **options)
-    given = sorted(name for name, value in options.items() if value not in (None, 0, (), False))
-    unwanted = [name for name in given if name not in ("progress", "strength", "encoding")]
-    if unwanted:
-        raise ConfigurationError(
-            f"a summary brings its label and configurations along; leave out {', '.join(unwanted)}"
-        )
-    return data if isinstance(data, Summary) else read_summary(data)
+    summary = data if isinstance(data, Summary) else read_summary(Path(data))
+    given = [name for name in ("configurations", "generate", "label_bins") if options.get(name)]
+    if options.get("label") not in (None, summary.label):
+        given.append("label")
+    if given:
+        raise ConfigurationError(f"a summary brings its label and configurations along; leave out {', '.join(given)}")
+    return summary

@@ -6,9 +6,12 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from aegis.data.hierarchy import Hierarchy, read_hierarchies
 from aegis.errors import ConfigurationError
-from aegis.masking.configuration import Configuration, load_configurations
+from aegis.masking.configuration import Configuration
+from aegis.masking.configuration_file import configurations_from_mapping, load_configurations
 from aegis.masking.generator import generate
 from aegis.summaries.collect import Counted
 
@@ -29,10 +32,8 @@ def gather(
     if isinstance(configurations, str | Path):
         return load_configurations(Path(configurations), hierarchies=find_hierarchies(hierarchies, data))
     if isinstance(configurations, Mapping):
-        from aegis.masking.configuration import configuration_from_mapping
-
         known = find_hierarchies(hierarchies, data)
-        return [configuration_from_mapping(dict(configurations), name="configuration", hierarchies=known)]
+        return configurations_from_mapping(configurations, name="configuration", hierarchies=known)
     return list(configurations)
 
 
@@ -67,7 +68,7 @@ def with_generated(
         count=count,
         strength=strength,
         masks=None if masks is None else tuple(masks),
-        seed=seed,
+        rng=np.random.default_rng(seed),
         hierarchies=hierarchies or {},
     )
 

@@ -60,7 +60,7 @@ CONFIGURATIONS: Mapping[str, Mapping[str, Any]] = {
     "no-place": {"age": {"bucketize": {"width": 10}}, "zip": "suppress", "gender": "suppress"},
     "no-body": {"weight": "suppress", "gender": "suppress", "zip": {"star_trailing": {"characters": 2}}},
     "capped": {
-        "age": [{"top_code": {"limit": 80}}, {"bucketize": {"width": 5}}],
+        "age": [{"top_code": {"at": 80}}, {"bucketize": {"width": 5}}],
         "weight": {"round": {"step": 5}},
         "zip": {"star_trailing": {"characters": 3}},
     },
@@ -129,7 +129,7 @@ def hierarchies() -> dict[str, list[list[str]]]:
     """Hierarchies for age and zip, as rows of an ARX file: the value, then ever coarser groups."""
     ages = []
     for age in range(10, 96):
-        generation = "under 30" if age < 30 else "30 to 59" if age < 60 else "60 and over"
+        generation = "under 30" if age < 30 else "30 to 45" if age <= 45 else "46 to 64" if age < 65 else "65 and over"
         ages.append([str(age), generation, "young" if age <= 45 else "old", "*"])
     zips = []
     for prefix, _ in _REGIONS:
