@@ -146,9 +146,10 @@ def judge_all(table: ClassTable, policy: Policy, *, suppress: bool = True) -> Ju
 
 
 def hopeless(table: ClassTable, policy: Policy) -> tuple[Verdict, ...]:
-    """The verdicts of the models that no configuration can satisfy without dropping records.
+    """The verdicts of the models that no masking can satisfy as long as no record is suppressed.
 
     Merging everything into one class is the most that masks can do; a monotone model that fails there fails before.
+    Where records may be suppressed, such a model may still hold for the records that are left.
     """
     together = table.together()
     verdicts = [model.judge(together) for model in policy.models if model.monotone]
