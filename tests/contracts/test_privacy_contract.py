@@ -100,7 +100,7 @@ ASKED = {
 
 every_case = pytest.mark.parametrize(("name", "make"), CASES)
 seeds = st.integers(0, 2**32)
-a_few = settings(max_examples=60)
+a_few = settings(max_examples=60, deadline=None)
 
 
 def test_every_model_stands_in_this_suite() -> None:
@@ -295,7 +295,7 @@ def test_the_order_of_rows_changes_nothing(name: str, make: Make, seed: int) -> 
 
 @every_case
 @given(seed=seeds)
-@settings(max_examples=20)
+@settings(max_examples=20, deadline=None)
 def test_parameters_make_the_same_model(name: str, make: Make, seed: int) -> None:
     model = MODELS[name].from_parameters(make(np.random.default_rng(seed)))
     written = json.loads(json.dumps(model.parameters()))

@@ -57,7 +57,7 @@ def random_table(rng: np.random.Generator) -> ClassTable:
 
 @pytest.mark.parametrize("asked", ASKED)
 @pytest.mark.parametrize("mode", list(Suppressed))
-@settings(max_examples=40)
+@settings(max_examples=40, deadline=None)
 @given(seed=st.integers(0, 2**32))
 def test_what_is_promised_holds_on_the_released_table(asked: str, mode: Suppressed, seed: int) -> None:
     rng = np.random.default_rng(seed)
@@ -191,7 +191,7 @@ def test_a_table_without_classes_satisfies_everything_and_says_so() -> None:
     assert judgement.verdicts[0].value is None
 
 
-@settings(max_examples=40)
+@settings(max_examples=40, deadline=None)
 @given(seed=st.integers(0, 2**32))
 def test_the_worst_classes_are_counted_by_size_and_model(seed: int) -> None:
     table = random_table(np.random.default_rng(seed))

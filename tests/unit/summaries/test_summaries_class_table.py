@@ -130,7 +130,7 @@ def test_everything_together_is_one_class() -> None:
     assert table_of(np.zeros((0, 3), dtype=np.int64), np.zeros(0, dtype=np.int64)).together().classes == 0
 
 
-@settings(max_examples=30)
+@settings(max_examples=30, deadline=None)
 @given(st.integers(0, 2**32), st.integers(1, 200))
 def test_grouping_agrees_with_numpy_however_large_the_domains(seed: int, n: int) -> None:
     rng = np.random.default_rng(seed)
