@@ -74,13 +74,13 @@ class Grid:
         scale, width = self.scale, self.width
         if kind is Kind.INTEGER:
             moved = column.cast("int64") * scale - self.origin
-            rest = moved % width  # takes the sign of `moved` in every engine
-            return moved - (rest < 0).ifelse(rest + width, rest) + self.origin
+            # In engines a remainder takes the sign of the number.
+            return moved - (moved % width + width) % width + self.origin
         numbers = column.cast("float64")
         low = ((numbers - self.origin / scale) / (width / scale)).floor().cast("int64") * width + self.origin
-        return (numbers < low.cast("float64") / scale).ifelse(
-            low - width, (numbers >= (low + width).cast("float64") / scale).ifelse(low + width, low)
-        )
+        too_high = numbers < low.cast("float64") / scale
+        too_low = numbers >= (low + width).cast("float64") / scale
+        return low + too_high.ifelse(-width, too_low.ifelse(width, 0))
 
     def text(self, scaled: NDArray[np.int64]) -> list[str]:
         """Scaled whole numbers as decimals."""

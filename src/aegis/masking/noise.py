@@ -96,12 +96,11 @@ class NoiseMask(RandomMask):
         grid = Grid.of(width=self.step or 1, half_steps=True)
         units, per_unit = self._outcomes()
         noisy = column.cast("float64") + self.noise(draw) * self.scale
-        middle = 2 * grid.low_expression(noisy, Kind.REAL) + grid.width
-        least, most = int(units[0]) * per_unit, int(units[-1]) * per_unit
-        clamped = (middle < least).ifelse(least, (middle > most).ifelse(most, middle))
+        # Noise hits the boundary between two outcomes with probability zero, so plain arithmetic will do.
+        unit = (noisy / (self.step or 1) + 0.5).floor().cast("int64").clip(lower=int(units[0]), upper=int(units[-1]))
         if self.kind_after(kind) is Kind.INTEGER:
-            return (clamped // (2 * grid.scale)).cast("int64")
-        return clamped.cast("float64") / (2 * grid.scale)
+            return unit * (per_unit // (2 * grid.scale))
+        return (unit * per_unit).cast("float64") / (2 * grid.scale)
 
     def _outcomes(self) -> tuple[NDArray[np.int64], int]:
         """Which multiples of the step lie between the ends; and the step times twice the grid's scale."""
