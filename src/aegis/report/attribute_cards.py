@@ -1,0 +1,154 @@
+"""Each attribute under one configuration: original against masked distribution, and its masks side by side."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from aegis.report.charts.paired_bars import paired_bars
+from aegis.report.charts.share_strip import share_strip
+from aegis.report.disclosure import FEWEST
+from aegis.report.distribution import distribution
+from aegis.report.figures import count, figure, percent
+from aegis.report.page import picture
+
+if TYPE_CHECKING:
+    from aegis.advisor.ranking import AttributeLoss, RankedConfiguration, Ranking
+    from aegis.summaries.summary import AttributeSummary, ConfigurationSummary, MaskedJoint, Summary
+
+Key = tuple[str, str | None]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MaskRow:
+    """One of the masks that the configurations put on an attribute."""
+
+    mask: str
+    of_best: bool
+    groups: str
+    strip: Any
+    left: str
+    lost: str
+    used: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Card:
+    """An attribute, ready for the template."""
+
+    name: str
+    mask: str
+    effect: str
+    changed: bool
+    chart: Any
+    notes: tuple[str, ...]
+    has_loss: bool
+    masks: tuple[MaskRow, ...]
+
+
+def attribute_cards(ranking: Ranking, summary: Summary) -> list[Card]:
+    """A card for every attribute under the best configuration, the largest loss first."""
+    described = {(one.name, one.id): one for one in summary.configurations}
+    best = described[ranking.best.configuration, ranking.best.id]
+    scored = _scored(ranking, described)
+    cards = []
+    for loss in _by_loss(ranking.best):
+        attribute = summary.attributes[loss.name]
+        key = (best.masks[loss.name], best.label_mask)
+        cards.append(_card(ranking, attribute, attribute.masked[key], loss, scored[loss.name]))
+    return cards
+
+
+def _scored(
+    ranking: Ranking, described: dict[tuple[str, str], ConfigurationSummary]
+) -> dict[str, dict[Key, tuple[AttributeLoss, int]]]:
+    """Per attribute and mask: what it costs, and in how many configurations it is used."""
+    found: dict[str, dict[Key, tuple[AttributeLoss, int]]] = {}
+    for one in ranking.ranking:
+        configuration = described[one.configuration, one.id]
+        for loss in one.attributes:
+            of_attribute = found.setdefault(loss.name, {})
+            key = (configuration.masks[loss.name], configuration.label_mask)
+            of_attribute[key] = loss, of_attribute.get(key, (loss, 0))[1] + 1
+    return found
+
+
+def _by_loss(best: RankedConfiguration) -> list[AttributeLoss]:
+    def amount(loss: AttributeLoss) -> float:
+        return -loss.deviation if loss.deviation is not None else loss.masked
+
+    return sorted(best.attributes, key=amount)
+
+
+def _card(
+    ranking: Ranking,
+    attribute: AttributeSummary,
+    masked: MaskedJoint,
+    loss: AttributeLoss,
+    scored: dict[Key, tuple[AttributeLoss, int]],
+) -> Card:
+    drawn = distribution(attribute, masked)
+    changed = masked.mask is None or masked.mask.name != "identity" or masked.label_mask is not None
+    chart = paired_bars(
+        drawn.upper,
+        drawn.lower,
+        ticks=drawn.ticks,
+        title=f"{attribute.name}, original and {loss.mask}" if drawn.upper else f"{attribute.name}, {loss.mask}",
+        lower_name="masked" if masked.mask is None or masked.mask.name != "identity" else "published",
+    )
+    rows = [
+        _mask_row(attribute, key, one, used, len(ranking.ranking), of_best=key == (masked.id, masked.label_mask))
+        for key, (one, used) in scored.items()
+    ]
+    order = {key: i for i, key in enumerate(sorted(scored, key=lambda key: _cost(scored[key][0], ranking)))}
+    ordered = [row for _, row in sorted(zip((order[key] for key in scored), rows, strict=True), key=lambda p: p[0])]
+    return Card(
+        name=attribute.name,
+        mask=loss.mask,
+        effect=_effect(loss, ranking),
+        changed=changed,
+        chart=picture(chart),
+        notes=drawn.notes,
+        has_loss=any(one.deviation is not None for one, _ in scored.values()),
+        masks=tuple(ordered),
+    )
+
+
+def _cost(loss: AttributeLoss, ranking: Ranking) -> float:
+    if loss.deviation is not None:
+        return loss.deviation
+    return -loss.masked if ranking.higher_is_better else loss.masked
+
+
+def _effect(loss: AttributeLoss, ranking: Ranking) -> str:
+    unit = ranking.unit
+    if loss.deviation is None or loss.original is None:
+        return f"{figure(loss.masked, 3)} {unit} left"
+    if abs(loss.deviation) < 1e-12:
+        return f"nothing lost ({figure(loss.masked, 3)} {unit})"
+    if loss.deviation < 0:
+        return f"gains {figure(-loss.deviation, 3)} {unit} ({figure(loss.original, 3)} before)"
+    if not ranking.higher_is_better or loss.original <= 1e-12:
+        return f"worse by {figure(loss.deviation, 3)} {unit} ({figure(loss.original, 3)} before)"
+    share = percent(min(loss.deviation / loss.original, 1.0))
+    return f"loses {figure(loss.deviation, 3)} of {figure(loss.original, 3)} {unit} ({share})"
+
+
+def _mask_row(
+    attribute: AttributeSummary, key: Key, loss: AttributeLoss, used: int, configurations: int, *, of_best: bool
+) -> MaskRow:
+    counts = np.asarray(attribute.masked[key].joint.counts.sum(axis=1), dtype=np.float64)
+    total = float(counts.sum()) or 1.0
+    large = counts[counts >= FEWEST] / total
+    groups = count(int((counts > 0).sum()), "group")
+    return MaskRow(
+        mask=loss.mask,
+        of_best=of_best,
+        groups=groups,
+        strip=picture(share_strip(large.tolist(), rest=max(1.0 - float(large.sum()), 0.0), title=groups)),
+        left=figure(loss.masked, 3),
+        lost=figure(loss.deviation, 3),
+        used=f"{used:,} of {configurations:,}",
+    )

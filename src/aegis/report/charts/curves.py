@@ -1,0 +1,134 @@
+"""Several curves over one axis, each with an optional band of uncertainty."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from aegis.errors import InputError
+from aegis.report.scale import Linear, tick_text, ticks
+from aegis.report.svg import Svg, num, text_width
+
+_TOP, _FOOT = 16.0, 46.0
+SERIES = 6  # distinct colours, dashes and markers in the style sheet
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Curve:
+    """A named curve; ``band`` holds a lower and an upper value per point. Not a number leaves a gap."""
+
+    name: str
+    x: tuple[float, ...]
+    y: tuple[float, ...]
+    band: tuple[tuple[float, float], ...] | None = None
+    dots: bool = False
+
+    def __post_init__(self) -> None:
+        lengths = {len(self.x), len(self.y), len(self.band) if self.band is not None else len(self.x)}
+        if len(lengths) != 1:
+            raise InputError(f"the curve {self.name!r} has x, y and band of different lengths")
+
+
+def curves(
+    series: Sequence[Curve],
+    *,
+    title: str,
+    x_axis: str,
+    y_axis: str,
+    zero: bool = True,
+    width: float = 860,
+    height: float = 420,
+) -> str:
+    """Curves in the order given; the first ones have the strongest colours. ``zero`` keeps zero on both axes."""
+    every_x = [x for one in series for x in one.x]
+    every_y = [y for one in series for y in one.y] + [y for one in series for pair in one.band or () for y in pair]
+    y_texts = Linear.covering(every_y, start=0, end=1, zero=zero)
+    left = 34 + max((text_width(tick_text(t)) for t in ticks(y_texts.low, y_texts.high)), default=20)
+    legend = _legend_rows(series, width - left)
+    top = _TOP + 20 * (len(legend) if len(series) > 1 else 0)
+    x_scale = Linear.covering(every_x, start=left, end=width - 14, zero=zero)
+    y_scale = Linear.covering(every_y, start=height - _FOOT, end=top, zero=zero)
+    picture = Svg(width, height, title=title, description=_describe(series, x_axis, y_axis))
+    axes(picture, x_scale, y_scale, x_axis=x_axis, y_axis=y_axis)
+    for i, one in enumerate(series):
+        if one.band is not None:
+            for part in _runs([(x, low, high) for x, (low, high) in zip(one.x, one.band, strict=True)]):
+                there = [(x_scale(x), y_scale(high)) for x, _, high in part]
+                back = [(x_scale(x), y_scale(low)) for x, low, _ in reversed(part)]
+                picture.polyline(there + back, f"band s{i % SERIES}", closed=True)
+    for i, one in enumerate(series):
+        for run in _runs(list(zip(one.x, one.y, strict=True))):
+            if len(run) > 1:
+                picture.polyline([(x_scale(x), y_scale(y)) for x, y in run], f"curve s{i % SERIES}")
+            for x, y in run if one.dots or len(run) == 1 else ():
+                tip = f"{one.name}: {y:.4g} at {x:.4g}"
+                picture.path(marker(x_scale(x), y_scale(y), i), f"mark s{i % SERIES}", tip=tip)
+    if len(series) > 1:
+        for level, row in enumerate(legend):
+            for i, x in row:
+                _key(picture, left + x, _TOP + 20 * level, series[i], i)
+    return picture.markup()
+
+
+def axes(picture: Svg, x_scale: Linear, y_scale: Linear, *, x_axis: str, y_axis: str) -> None:
+    """Grid, ticks and names of two straight axes."""
+    floor, top = y_scale.start, y_scale.end
+    for tick in ticks(y_scale.low, y_scale.high):
+        picture.line(x_scale.start, y_scale(tick), x_scale.end, y_scale(tick), "grid")
+        picture.text(x_scale.start - 7, y_scale(tick) + 4, tick_text(tick), "tick", anchor="end")
+    for tick in ticks(x_scale.low, x_scale.high, 8):
+        picture.line(x_scale(tick), floor, x_scale(tick), floor + 4, "axis")
+        picture.text(x_scale(tick), floor + 18, tick_text(tick), "tick", anchor="middle")
+    picture.line(x_scale.start, floor, x_scale.end, floor, "axis")
+    picture.text((x_scale.start + x_scale.end) / 2, floor + 38, x_axis, "quiet", anchor="middle")
+    picture.text(13, (floor + top) / 2, y_axis, "quiet", anchor="middle", rotate=-90)
+
+
+def marker(x: float, y: float, series: int, size: float = 4.0) -> str:
+    """The path of a series' marker: circle, square, diamond, triangle up, triangle down, cross."""
+    s = size
+    at = f"M{num(x)} {num(y)}"
+    shapes = (
+        f"{at}m-{num(s)} 0a{num(s)} {num(s)} 0 1 0 {num(2 * s)} 0a{num(s)} {num(s)} 0 1 0 -{num(2 * s)} 0Z",
+        f"{at}m-{num(s)} -{num(s)}h{num(2 * s)}v{num(2 * s)}h-{num(2 * s)}Z",
+        f"{at}m0 -{num(1.3 * s)}l{num(1.3 * s)} {num(1.3 * s)}l-{num(1.3 * s)} {num(1.3 * s)}"
+        f"l-{num(1.3 * s)} -{num(1.3 * s)}Z",
+        f"{at}m0 -{num(1.2 * s)}l{num(1.2 * s)} {num(2.2 * s)}h-{num(2.4 * s)}Z",
+        f"{at}m0 {num(1.2 * s)}l{num(1.2 * s)} -{num(2.2 * s)}h-{num(2.4 * s)}Z",
+        f"{at}m-{num(s)} -{num(s)}l{num(2 * s)} {num(2 * s)}m0 -{num(2 * s)}l-{num(2 * s)} {num(2 * s)}",
+    )
+    return shapes[series % len(shapes)]
+
+
+def _legend_rows(series: Sequence[Curve], room: float) -> list[list[tuple[int, float]]]:
+    """Which series stand on which line of the legend, and where."""
+    rows: list[list[tuple[int, float]]] = [[]]
+    x = 0.0
+    for i, one in enumerate(series):
+        wide = min(text_width(one.name), 240.0) + 50
+        if x + wide > room and rows[-1]:
+            rows.append([])
+            x = 0.0
+        rows[-1].append((i, x))
+        x += wide
+    return rows
+
+
+def _key(picture: Svg, x: float, y: float, one: Curve, i: int) -> None:
+    picture.line(x, y, x + 26, y, f"curve s{i % SERIES}")
+    if one.dots:
+        picture.path(marker(x + 13, y, i), f"mark s{i % SERIES}")
+    picture.text(x + 32, y + 4, one.name, "", room=240)
+
+
+def _runs(points: list[tuple[float, ...]]) -> list[list[tuple[float, ...]]]:
+    """The stretches without a gap."""
+    known = itertools.groupby(points, key=lambda point: all(map(math.isfinite, point)))
+    return [list(run) for finite, run in known if finite]
+
+
+def _describe(series: Sequence[Curve], x_axis: str, y_axis: str) -> str:
+    named = "; ".join(f"{one.name}, {len(one.x)} points" for one in series)
+    return f"{y_axis} over {x_axis}: {named}."

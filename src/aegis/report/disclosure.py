@@ -1,0 +1,93 @@
+"""What a page may show of a column: the one place where values become labels.
+
+The rule: no value with fewer than `FEWEST` records is named. Rare values of an unordered column are drawn together as
+"other"; an ordered column is drawn in bins of neighbouring values on an axis whose ticks are round numbers, cut where
+only a few records lie beyond. Values of a masked column are named if their group is large enough *and* they are not
+rare values of the original (a mask that draws at random makes rare values common).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from aegis.report.charts.paired_bars import Bar, Tick
+
+if TYPE_CHECKING:
+    from aegis.summaries.summary import AttributeSummary, MaskedJoint
+
+FEWEST = 5
+MOST_BARS = 40
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Distribution:
+    """A column before (``upper``) and after (``lower``) a mask, ready to draw. Either may be empty."""
+
+    upper: tuple[Bar, ...]
+    lower: tuple[Bar, ...]
+    ticks: tuple[Tick, ...]
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Columns:
+    """The counts of a column before and after a mask, as far as they are known, with names that may be printed.
+
+    ``names`` and ``masked_names`` hold None where a value must not be named; ``codes`` say where each value of the
+    domain goes, and are None where the mask draws or is not known.
+    """
+
+    counts: Floats | None
+    names: list[str | None]
+    masked_counts: Floats
+    masked_names: list[str | None]
+    codes: NDArray[np.int64] | None
+
+
+def columns(attribute: AttributeSummary, masked: MaskedJoint) -> Columns:
+    """Apply the rule to one attribute and one of its masks."""
+    after = np.asarray(masked.joint.counts.sum(axis=1), dtype=np.float64)
+    before = value_counts(attribute)
+    known = [] if attribute.domain is None else attribute.domain.labels()
+    if before is None:
+        names: list[str | None] = [None] * len(known)
+        # Without counts of the original a rare value cannot be told from a common one that was drawn at random.
+        rare = set() if masked.change is not None and masked.change.deterministic else set(known)
+    else:
+        names = [name if count >= FEWEST else None for name, count in zip(known, before, strict=True)]
+        rare = {name for name, count in zip(known, before, strict=True) if count < FEWEST}
+    if masked.mask is None:
+        masked_names: list[str | None] = [None] * len(after)
+    else:
+        shown = masked.joint.attribute.labels()
+        masked_names = [
+            name if count >= FEWEST and (name not in rare or name == "missing") else None
+            for name, count in zip(shown, after, strict=True)
+        ]
+    return Columns(
+        counts=before,
+        names=names,
+        masked_counts=after,
+        masked_names=masked_names,
+        codes=partition_codes(masked, len(known)),
+    )
+
+
+def value_counts(attribute: AttributeSummary) -> Floats | None:
+    """How often each value occurs, where the summary says so."""
+    histogram, domain = attribute.histogram, attribute.domain
+    if histogram is None or domain is None or len(histogram.labels) != domain.size:
+        return None
+    return np.asarray(histogram.counts, dtype=np.float64)[histogram.codes]
+
+
+def partition_codes(masked: MaskedJoint, size: int) -> NDArray[np.int64] | None:
+    """Where each of ``size`` values goes, if the mask is known and draws nothing."""
+    codes: Any = getattr(masked.change, "codes", None)
+    return None if codes is None or len(codes) != size else np.asarray(codes, dtype=np.int64)

@@ -1,0 +1,81 @@
+"""Numbers as people read them."""
+
+from __future__ import annotations
+
+import math
+
+NO_BREAK = "\u00a0"
+
+
+def percent(share: float | None) -> str:
+    """A share in per cent, with more digits where they matter.
+
+    The space before the sign does not break.
+
+    >>> [percent(share).replace(NO_BREAK, " ") for share in (0.9731, 0.99996, 0.0004, 0.0, None, math.inf)]
+    ['97.3 %', '99.996 %', '0.04 %', '0 %', '–', 'more than there was']
+    """
+    if share is None or math.isnan(share):
+        return "–"
+    if math.isinf(share):
+        return "more than there was"
+    if share in (0, 1):
+        return f"{100 * share:.0f}{NO_BREAK}%"
+    near = min(abs(share), abs(1 - share))
+    digits = 1 if near >= 0.001 else min(max(-math.floor(math.log10(near)) - 2, 1), 4)
+    text = f"{100 * share:.{digits}f}"
+    return f"{text.replace('-', '−', 1)}{NO_BREAK}%"
+
+
+def figure(value: float | None, digits: int = 4) -> str:
+    """A value of a measure with a few significant digits.
+
+    >>> figure(0.0312345), figure(12345.6), figure(0.0), figure(-2e-7), figure(None)
+    ('0.03123', '12,346', '0', '−2e-07', '–')
+    """
+    if value is None or math.isnan(value):
+        return "–"
+    if math.isinf(value):
+        return "∞" if value > 0 else "−∞"
+    if abs(value) < 1e-12:
+        return "0"  # what is left of a difference of equal numbers
+    if abs(value) >= 10**digits:
+        text = f"{value:,.0f}"
+    else:
+        text = f"{value:.{digits}g}"
+    return "−" + text[1:] if text.startswith("-") else text
+
+
+def count(number: float, one: str, many: str | None = None) -> str:
+    """A number of things.
+
+    >>> count(1, "configuration"), count(12000, "row"), count(2, "entry", "entries")
+    ('1 configuration', '12,000 rows', '2 entries')
+    """
+    return f"{number:,.0f} {one if number == 1 else many or one + 's'}"
+
+
+def listed(names: list[str], most: int = 4) -> str:
+    """Names in a sentence, the first few of many.
+
+    >>> listed(["a"]), listed(["a", "b"]), listed(["a", "b", "c"]), listed(list("abcdefg"), 3)
+    ('a', 'a and b', 'a, b and c', 'a, b, c and 4 more')
+    """
+    if len(names) > most:
+        return f"{', '.join(names[:most])} and {len(names) - most:,} more"
+    if len(names) < 2:
+        return "".join(names)
+    return f"{', '.join(names[:-1])} and {names[-1]}"
+
+
+def seconds(value: float) -> str:
+    """A duration.
+
+    >>> seconds(0.0123), seconds(3.21), seconds(200)
+    ('12 ms', '3.2 s', '3 min 20 s')
+    """
+    if value < 1:
+        return f"{1000 * value:.0f} ms"
+    if value < 90:
+        return f"{value:.1f} s"
+    return f"{value // 60:.0f} min {value % 60:.0f} s"

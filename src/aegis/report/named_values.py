@@ -1,0 +1,166 @@
+"""Columns without an order: a bar per value, values that a mask merges side by side."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from aegis.report.charts.paired_bars import Bar, Tick
+from aegis.report.disclosure import FEWEST, MOST_BARS, Columns, Distribution, Floats, columns
+
+if TYPE_CHECKING:
+    from aegis.summaries.summary import AttributeSummary, MaskedJoint
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Slot:
+    """Values that share a bar: one that may be named, or several that are drawn together."""
+
+    codes: tuple[int, ...]
+    group: int
+    width: float = 1.0
+
+
+def named_distribution(attribute: AttributeSummary, masked: MaskedJoint) -> Distribution:
+    """A slot per value that may be named, side by side with those of its group; the others drawn together."""
+    known = columns(attribute, masked)
+    if known.counts is None:
+        return _ranges(attribute, known)
+    slots = _slots(known)
+    total = float(known.counts.sum()) or 1.0
+    upper: list[Bar] = []
+    ticks: list[Tick] = []
+    spans: dict[int, tuple[float, float]] = {}
+    left = 0.0
+    for slot in slots:
+        right = left + slot.width
+        single = known.names[slot.codes[0]] if len(slot.codes) == 1 else None
+        name = single or other(len(slot.codes))
+        share = float(known.counts[list(slot.codes)].sum()) / total
+        upper.append(Bar(left=left, right=right, share=share, name=name, merged=single is None))
+        ticks.append(Tick(at=(left + right) / 2, text=name, room=slot.width if single else None))
+        if slot.group >= 0:
+            spans[slot.group] = (spans[slot.group][0] if slot.group in spans else left, right)
+        left = right
+    end = left - slots[-1].width if slots and slots[-1].group < 0 else left
+    lower = _below(known, spans, end=end, width=left - end)
+    return Distribution(upper=tuple(upper), lower=tuple(lower), ticks=tuple(ticks))
+
+
+def only_masked(known: Columns) -> Distribution:
+    """Bars of the masked column alone, where nothing is known of the original: named if they may be."""
+    named = [code for code, name in enumerate(known.masked_names) if name is not None]
+    total = float(known.masked_counts.sum()) or 1.0
+    if not named:
+        # Nameless groups say only how large they are: the largest first.
+        sizes = np.sort(known.masked_counts[known.masked_counts >= FEWEST])[::-1][:MOST_BARS]
+        bars = [Bar(left=i, right=i + 1, share=float(size) / total) for i, size in enumerate(sizes)]
+        return Distribution(upper=(), lower=tuple(_with_rest(bars, len(known.masked_counts))), ticks=())
+    kept = sorted(sorted(named, key=lambda code: -known.masked_counts[code])[:MOST_BARS])
+    bars = [
+        Bar(left=i, right=i + 1, share=float(known.masked_counts[code]) / total, name=known.masked_names[code] or "")
+        for i, code in enumerate(kept)
+    ]
+    return Distribution(upper=(), lower=tuple(_with_rest(bars, len(known.masked_counts))), ticks=())
+
+
+def other(values: int) -> str:
+    """The name of values that are not named.
+
+    >>> other(1), other(12)
+    ('other (1 value)', 'other (12 values)')
+    """
+    return f"other ({values:,} value{'' if values == 1 else 's'})"
+
+
+def _slots(known: Columns) -> list[Slot]:
+    """The most common values one by one; the others by group if they are many enough, or else all together.
+
+    The group of a slot is the masked value it becomes, and -1 for the slot of the leftovers, which stands last.
+    """
+    assert known.counts is not None
+    counts = known.counts
+    named = [code for code, name in enumerate(known.names) if name is not None]
+    most = MOST_BARS if len(named) <= MOST_BARS else MOST_BARS - 1
+    kept = set(sorted(named, key=lambda code: -counts[code])[:most])
+    groups = _targets(known)
+    by_group: dict[int, list[int]] = {}
+    for code in range(len(counts)):
+        by_group.setdefault(groups[code], []).append(code)
+    # A bar as wide as the values it stands for has their mean height; but they must not fill the picture.
+    narrow = min(1.0, MOST_BARS / max(len(counts) - len(kept), 1))
+    slots: list[Slot] = []
+    leftover: list[int] = []
+    for group, codes in sorted(by_group.items()):
+        slots += [Slot(codes=(code,), group=group) for code in codes if code in kept]
+        hidden = tuple(code for code in codes if code not in kept)
+        if group >= 0 and len(by_group) <= MOST_BARS and counts[list(hidden)].sum() >= FEWEST:
+            slots.append(Slot(codes=hidden, group=group, width=max(len(hidden) * narrow, 0.5)))
+        else:
+            leftover += hidden
+    if leftover:
+        slots.append(Slot(codes=tuple(leftover), group=-1, width=max(len(leftover) * narrow, 1.0)))
+    return slots
+
+
+def _targets(known: Columns) -> list[int]:
+    """The masked value that each value becomes; where the mask draws, the one of the same name, or -1."""
+    if known.codes is not None:
+        return known.codes.tolist()
+    place = {name: code for code, name in enumerate(known.masked_names) if name is not None}
+    return [-1 if name is None else place.get(name, -1) for name in known.names]
+
+
+def _below(known: Columns, spans: dict[int, tuple[float, float]], *, end: float, width: float) -> list[Bar]:
+    """The masked bars under the values they came from; what is rare or came from elsewhere stands at the end."""
+    total = float(known.masked_counts.sum()) or 1.0
+    drawn = {group: span for group, span in spans.items() if known.masked_counts[group] >= FEWEST}
+    bars = [
+        Bar(left=a, right=b, share=float(known.masked_counts[group]) / total, name=known.masked_names[group] or "")
+        for group, (a, b) in drawn.items()
+    ]
+    hidden = len(known.masked_counts) - len(drawn)
+    if hidden:
+        rest = 1.0 - sum(bar.share for bar in bars)
+        right = end + (width or max(end / 12, 1.0))
+        bars.append(Bar(left=end, right=right, share=max(rest, 0.0), name=other(hidden), merged=True))
+    return bars
+
+
+def _ranges(attribute: AttributeSummary, known: Columns) -> Distribution:
+    """A histogram of ranges of texts: their ends may be rare values, so the ranges are numbered."""
+    histogram = attribute.histogram
+    assert histogram is not None
+    counts: Floats = np.asarray(histogram.counts, dtype=np.float64)
+    total = float(counts.sum()) or 1.0
+    large = np.flatnonzero(counts >= FEWEST)[:MOST_BARS]
+    upper = [
+        Bar(left=i, right=i + 1, share=float(counts[code]) / total, name=f"range {code + 1}")
+        for i, code in enumerate(large)
+    ]
+    upper = _with_rest(upper, len(counts))
+    below = only_masked(known).lower
+    # The two halves have different numbers of bars: stretch the lower to the same width.
+    wide = upper[-1].right if upper else 1.0
+    factor = wide / below[-1].right if below else 1.0
+    stretched = [
+        Bar(left=b.left * factor, right=b.right * factor, share=b.share, name=b.name, merged=b.merged) for b in below
+    ]
+    note = "The original is known in ranges only; the two halves have different axes."
+    return Distribution(upper=tuple(upper), lower=tuple(stretched), ticks=(), notes=(note,))
+
+
+def _with_rest(bars: list[Bar], values: int) -> list[Bar]:
+    """``bars`` and, if they are not all, one more for the rest."""
+    rest = 1.0 - sum(bar.share for bar in bars)
+    if values == len(bars):
+        return bars
+    hidden, end = values - len(bars), float(len(bars))
+    right = end + _room(hidden, len(bars))
+    return [*bars, Bar(left=end, right=right, share=max(rest, 0.0), name=other(hidden), merged=True)]
+
+
+def _room(hidden: int, shown: int) -> float:
+    return max(min(float(hidden), shown / 3), 1.0)

@@ -1,0 +1,183 @@
+"""The advisor's answer as a page: ranking, losses, distributions, ledger."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from aegis.report.attribute_cards import attribute_cards
+from aegis.report.charts.heat_map import heat_map
+from aegis.report.charts.interval_plot import IntervalRow, interval_plot
+from aegis.report.figures import figure, percent
+from aegis.report.page import picture, render_page
+from aegis.report.ranking_words import headline, ledger
+
+if TYPE_CHECKING:
+    from aegis.advisor.ranking import AttributeLoss, RankedConfiguration, Ranking
+    from aegis.summaries.summary import Summary
+
+ROWS_DRAWN = 30
+COLUMNS_DRAWN = 40
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TableRow:
+    """A configuration in the table of all of them."""
+
+    rank: int
+    tied: bool
+    configuration: str
+    id: str
+    like_best: bool
+    kept: str
+    value: str
+    low: str
+    high: str
+    why: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Heat:
+    """The heat map with its words."""
+
+    title: str
+    text: str
+    chart: Any
+
+
+def render_ranking(ranking: Ranking, summary: Summary, *, version: str) -> str:
+    """The page for a ranking and the summary it was made from, as one self-contained HTML document."""
+    cards = attribute_cards(ranking, summary)
+    known = ranking.best.deviation is not None
+    return render_page(
+        "ranking.html",
+        title=f"{ranking.label} · {summary.name} · Aegis",
+        version=version,
+        label=ranking.label,
+        source=summary.name,
+        best=ranking.best.configuration,
+        headline=headline(ranking),
+        ranking_text=_ranking_text(ranking),
+        ranking_chart=picture(_intervals(ranking)),
+        value_name="deviation" if known else ranking.measure,
+        rows=_rows(ranking),
+        heat=_heat(ranking),
+        attributes_text=_attributes_text(ranking, summary),
+        changed=[card for card in cards if card.changed],
+        unchanged=[card for card in cards if not card.changed],
+        ledger=ledger(ranking, summary, version=version),
+    )
+
+
+def _value(one: RankedConfiguration) -> float:
+    return one.utility if one.deviation is None else one.deviation
+
+
+def _unit(ranking: Ranking) -> str:
+    return f" in {ranking.unit}" if ranking.unit else ""
+
+
+def _ranking_text(ranking: Ranking) -> str:
+    if ranking.best.deviation is None:
+        better = "higher" if ranking.higher_is_better else "lower"
+        said = f"Mean {ranking.measure} of the masked attributes{_unit(ranking)}: {better} is better."
+    else:
+        what = f"{ranking.measure}{_unit(ranking)}"
+        said = f"The deviation is what an attribute loses on average, as {what}: lower is better."
+    hidden = len(ranking.ranking) - ROWS_DRAWN
+    return f"{said} The first {ROWS_DRAWN} of {len(ranking.ranking):,} are drawn." if hidden > 0 else said
+
+
+def _intervals(ranking: Ranking) -> str:
+    drawn = ranking.ranking[:ROWS_DRAWN]
+    known = ranking.best.deviation is not None
+    rows = [
+        IntervalRow(
+            label=one.configuration,
+            value=_value(one),
+            low=one.interval[0],
+            high=one.interval[1],
+            note=percent(one.retained) if one.retained is not None else figure(one.utility, 3),
+            marked=one.like_best,
+        )
+        for one in drawn
+    ]
+    return interval_plot(
+        rows,
+        title=f"Configurations from best to worst by {ranking.measure}",
+        axis=f"deviation{_unit(ranking)}" if known else f"{ranking.measure}{_unit(ranking)}",
+        note_heading="kept" if ranking.best.retained is not None else "mean",
+        guide=_value(ranking.best),
+    )
+
+
+def _rows(ranking: Ranking) -> list[TableRow]:
+    places = [one.rank for one in ranking.ranking]
+    return [
+        TableRow(
+            rank=one.rank,
+            tied=places.count(one.rank) > 1,
+            configuration=one.configuration,
+            id=one.id,
+            like_best=one.like_best,
+            kept=percent(one.retained),
+            value=figure(_value(one)),
+            low=figure(one.interval[0]),
+            high=figure(one.interval[1]),
+            why="; ".join(one.reasons),
+        )
+        for one in ranking.ranking
+    ]
+
+
+def _heat(ranking: Ranking) -> Heat:
+    drawn = ranking.ranking[:ROWS_DRAWN]
+    known = ranking.best.deviation is not None
+    tables = [{loss.name: loss for loss in one.attributes} for one in drawn]
+    names = [loss.name for loss in ranking.best.attributes]
+
+    def weight(name: str) -> float:
+        return -max(abs(_loss(table[name]) or 0.0) for table in tables)
+
+    columns = sorted(names, key=weight)[:COLUMNS_DRAWN]
+    gains = known and any((table[name].deviation or 0.0) < 0 for table in tables for name in columns)
+    chart = heat_map(
+        [[_loss(table[name]) for name in columns] for table in tables],
+        rows=[one.configuration for one in drawn],
+        columns=columns,
+        title="What each configuration loses on each attribute" if known else "What is left of each attribute",
+        legend=("lost" if known else "left") + _unit(ranking) + (", gained below zero" if gains else ""),
+        tips=[[_tip(one, table[name], ranking) for name in columns] for one, table in zip(drawn, tables, strict=True)],
+        cool=not known and ranking.higher_is_better,
+    )
+    said = "Configurations from first to last, attributes from the largest loss to the smallest."
+    if not known:
+        said = "What the masked attributes still say; the losses are not known, because the originals are not."
+    if len(ranking.ranking) > ROWS_DRAWN:
+        said += f" The first {ROWS_DRAWN} configurations are drawn."
+    if len(names) > COLUMNS_DRAWN:
+        said += f" {COLUMNS_DRAWN} of {len(names):,} attributes are drawn."
+    return Heat(
+        title="What is lost, and where" if known else "What is left, and where", text=said, chart=picture(chart)
+    )
+
+
+def _loss(loss: AttributeLoss) -> float | None:
+    return loss.masked if loss.deviation is None else loss.deviation
+
+
+def _tip(one: RankedConfiguration, loss: AttributeLoss, ranking: Ranking) -> str:
+    left = f"{figure(loss.masked, 3)} {ranking.unit} left"
+    lost = "" if loss.deviation is None else f"{figure(loss.deviation, 3)} lost, "
+    return f"{one.configuration}, {loss.name} ({loss.mask}): {lost}{left}"
+
+
+def _attributes_text(ranking: Ranking, summary: Summary) -> str:
+    if summary.opaque:
+        return "The masks are named by opaque ids, so only the sizes of the published groups are known."
+    if all(attribute.histogram is None for attribute in summary.attributes.values()):
+        return "The summary tells nothing of the unmasked attributes; the bars are the published groups."
+    return (
+        "The original distribution points up, the published one down. Area is the share of records: a wide bar is a "
+        "group of values that can no longer be told apart."
+    )

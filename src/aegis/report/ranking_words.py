@@ -1,0 +1,161 @@
+"""The ranking in words: the answer, the figures beside it, and the ledger of what was done."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from aegis.report.disclosure import FEWEST
+from aegis.report.figures import count, figure, listed, percent, seconds
+
+if TYPE_CHECKING:
+    from aegis.advisor.ranking import RankedConfiguration, Ranking
+    from aegis.summaries.summary import Summary
+
+_TIMINGS = {"summary_seconds": "counting", "ranking_seconds": "ranking", "total_seconds": "together"}
+_LEVELS = {
+    "2d": "2d: each attribute with the label",
+    "1d": "1d: histograms, and masked attributes with the label",
+    "none": "none: masked attributes with the label only",
+}
+_REFERENCES = {
+    "exact": "exact: the unmasked counts are known",
+    "pooled": "pooled: reconstructed from everything that was published",
+    "per-configuration": "per-configuration: reconstructed from each configuration alone, as in the paper",
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Fact:
+    """A figure with its name."""
+
+    term: str
+    value: str
+    unit: str = ""
+    is_name: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Headline:
+    """The answer, in a title, a few sentences and a few figures."""
+
+    title: str
+    sentences: tuple[str, ...]
+    facts: tuple[Fact, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Entry:
+    """A line of the ledger."""
+
+    term: str
+    lines: tuple[str, ...]
+
+
+def headline(ranking: Ranking) -> Headline:
+    """What a reader should know who reads nothing else."""
+    best, others = ranking.best, ranking.ranking[1:]
+    alike = [one.configuration for one in others if one.like_best]
+    if best.retained is not None and math.isfinite(best.retained) and not best.borrowed:
+        title = f"{best.configuration} keeps {percent(best.retained)} of what the table says about {ranking.label}"
+    else:
+        title = f"{best.configuration} comes first of {count(len(ranking.ranking), 'configuration')}"
+    sentences = [_alike(ranking, alike), _why(ranking, best)]
+    if others and not ranking.ranking[-1].like_best:
+        sentences.append(_last(ranking, ranking.ranking[-1]))
+    facts = [
+        Fact(term="first", value=best.configuration, is_name=True),
+        Fact(term=f"kept of {ranking.label}", value=percent(best.retained))
+        if best.retained is not None
+        else Fact(term="mean of the measure", value=figure(best.utility, 3), unit=ranking.unit),
+        Fact(term="not told apart from it", value=f"{len(alike):,}", unit=f"of {len(others):,} others"),
+        Fact(term="records", value=f"{ranking.rows:,}"),
+    ]
+    return Headline(title=title, sentences=tuple(s for s in sentences if s), facts=tuple(facts))
+
+
+def _alike(ranking: Ranking, alike: list[str]) -> str:
+    others = len(ranking.ranking) - 1
+    if not others:
+        return "It is the only configuration that was given, so there is nothing to compare it with."
+    if not alike:
+        only = "the other configuration" if others == 1 else f"none of the {others:,} other configurations"
+        negation = "is too far behind" if others == 1 else "is close enough"
+        return f"On these records {only} {negation} to be mistaken for it."
+    tied = sum(one.rank == ranking.best.rank for one in ranking.ranking[1:])
+    exactly = f" ({tied:,} of them exactly equal)" if tied and tied < len(alike) else ""
+    if tied == len(alike):
+        exactly = " (exactly equal)"
+    which = "The other one" if others == 1 else f"{len(alike):,} of the {others:,} others"
+    return (
+        f"{which} cannot be told apart from it on these records{exactly}: {listed(alike)}. "
+        "Between these, choose by other needs, such as privacy."
+    )
+
+
+def _why(ranking: Ranking, best: RankedConfiguration) -> str:
+    if best.borrowed:
+        more = "" if best.retained is None or math.isinf(best.retained) else f" ({percent(best.retained)})"
+        return (
+            f"Its masked attributes, one by one, say more about {ranking.label} than the original ones{more}: "
+            "merging rare values can do that. Such a surplus is gained, not kept."
+        )
+    if best.retained is None:
+        better = "more" if ranking.higher_is_better else "less"
+        return (
+            f"Nothing is known of the unmasked attributes, so the size of the loss is not known either. Its attributes "
+            f"come to {figure(best.utility, 3)} {ranking.unit} on average; {better} is better."
+        )
+    parts = [reason for reason in best.reasons if not reason.startswith("keeps ")]
+    return f"Where it loses: {'; '.join(parts)}." if parts else ""
+
+
+def _last(ranking: Ranking, last: RankedConfiguration) -> str:
+    if last.retained is not None and math.isfinite(last.retained):
+        return f"At the other end, {last.configuration} keeps {percent(last.retained)}."
+    return f"At the other end, {last.configuration} comes to {figure(last.utility, 3)} {ranking.unit}."
+
+
+def ledger(ranking: Ranking, summary: Summary, *, version: str) -> list[Entry]:
+    """What was counted and how it was judged."""
+    masks = sum(len({ident for ident, _ in attribute.masked}) for attribute in summary.attributes.values())
+    label_masks = f", and {count(len(summary.label_masks), 'mask')} of the label" if summary.label_masks else ""
+    better = "higher is better" if ranking.higher_is_better else "lower is better"
+    unit = f", in {ranking.unit}" if ranking.unit else ""
+    entries = [
+        Entry(term="source", lines=(summary.name,)),
+        Entry(term="records", lines=(f"{ranking.rows:,}",)),
+        Entry(term="label", lines=(f"{ranking.label}, {count(summary.label_histogram.domain.size, 'value')}",)),
+        Entry(
+            term="attributes counted",
+            lines=(f"{len(summary.attributes):,}: {', '.join(summary.attributes)}",),
+        ),
+        Entry(
+            term="left out",
+            lines=tuple(f"{column}: {reason}" for column, reason in ranking.skipped.items()) or ("no column",),
+        ),
+        Entry(
+            term="configurations",
+            lines=(f"{len(ranking.ranking):,}, with {count(masks, 'distinct mask')} of attributes{label_masks}",),
+        ),
+        Entry(term="measure", lines=(f"{ranking.measure}{unit}; {better}; mean over the attributes",)),
+        Entry(term="compared with", lines=(_REFERENCES.get(ranking.reference, ranking.reference),)),
+        Entry(
+            term="summary",
+            lines=(
+                _LEVELS.get(str(summary.level), str(summary.level))
+                + ("; masks named by opaque ids" if summary.opaque else ""),
+            ),
+        ),
+        Entry(term="notes", lines=ranking.notes or ("none",)),
+        Entry(
+            term="shown here",
+            lines=(f"no value with fewer than {FEWEST} records is named, and no record is part of this page",),
+        ),
+    ]
+    if ranking.timing:
+        spent = [f"{_TIMINGS.get(name, name)} {seconds(value)}" for name, value in ranking.timing.items()]
+        entries.append(Entry(term="time", lines=(", ".join(spent),)))
+    entries.append(Entry(term="software", lines=(f"Aegis {version}",)))
+    return entries
