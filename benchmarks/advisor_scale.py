@@ -22,7 +22,7 @@ BARE = """
 import duckdb, sys
 con = duckdb.connect()
 for i in range({attributes}):
-    con.execute(f"SELECT a{{i:02d}}, y, count(*) FROM read_parquet('{file}') GROUP BY ALL").fetch_arrow_table()
+    con.execute(f"SELECT a{{i:02d}}, y, count(*) FROM read_parquet('{file}') GROUP BY ALL").to_arrow_table()
 """
 
 OURS = """

@@ -60,9 +60,7 @@ def advise(
             generate=generate,
             strength=strength,
             masks=options.names(masks) or None,
-            roles=options.roles(
-                label=label, identifying=identifying, quasi=quasi, sensitive=sensitive, insensitive=insensitive
-            ),
+            roles=options.roles(identifying=identifying, quasi=quasi, sensitive=sensitive, insensitive=insensitive),
             label_bins=label_bins,
             hierarchies=hierarchies,
             progress=progress,

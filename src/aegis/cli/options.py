@@ -72,12 +72,11 @@ def names(text: str) -> tuple[str, ...]:
     return tuple(part.strip() for part in text.split(",") if part.strip())
 
 
-def roles(*, label: str | None, identifying: str, quasi: str, sensitive: str, insensitive: str) -> Roles:
-    """The roles that the flags give."""
+def roles(*, identifying: str, quasi: str, sensitive: str, insensitive: str) -> Roles:
+    """The roles that the flags give; the label is an option of its own."""
     from aegis.data.schema import Roles
 
     return Roles(
-        label=label,
         identifying=names(identifying),
         quasi_identifying=names(quasi),
         sensitive=names(sensitive),

@@ -58,9 +58,7 @@ def summarize(
             opaque=opaque,
             out=out,
             overwrite=overwrite,
-            roles=options.roles(
-                label=label, identifying=identifying, quasi=quasi, sensitive=sensitive, insensitive=insensitive
-            ),
+            roles=options.roles(identifying=identifying, quasi=quasi, sensitive=sensitive, insensitive=insensitive),
             label_bins=label_bins,
             hierarchies=hierarchies,
             progress=progress,

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import ibis
 import numpy as np
 import pyarrow as pa
+from ibis.expr.operations import InMemoryTable
 from numpy.typing import NDArray
 
 from aegis.data.dataset import Dataset
@@ -37,7 +38,7 @@ class Limits:
     texts: int = 20_000
     bins: int = 512
     label_classes: int = 50
-    peek_rows: int = 100_000
+    peek_rows: int = 25_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -241,6 +242,10 @@ def stepped(column: ir.Column, edges: Sequence[Any], results: Sequence[Any]) -> 
 def ask(expression: ir.Table) -> pa.Table:
     """Run a query; what an engine says when it fails may quote data, so only its kind is passed on."""
     try:
+        backend = expression.get_backend()
+        if backend.name == "duckdb" and not expression.op().find(InMemoryTable):
+            # The short way: Ibis would import pandas to convert what needs no converting.
+            return backend.raw_sql(backend.compile(expression)).to_arrow_table()
         return expression.to_pyarrow()
     except KeyboardInterrupt:
         raise

@@ -17,7 +17,7 @@ import numpy as np
 from aegis.data.yaml_text import dump
 from aegis.errors import OutputError
 
-ROWS = 4_000
+ROWS = 12_000
 HEALTH = ("very good", "good", "moderate", "poor", "very poor")
 _DIAGNOSES = ("none", "asthma", "hypertension", "diabetes", "arthritis", "heart disease")
 _REGIONS = (("02", 0.9), ("10", 0.2), ("11", -0.3), ("21", -0.8), ("60", 0.0), ("94", -0.5))
@@ -90,7 +90,7 @@ def columns(rows: int = ROWS, *, seed: int = 0) -> dict[str, list[str]]:
     rng = np.random.default_rng(seed)
     age = np.clip(np.round(np.where(rng.random(rows) < 0.3, rng.normal(24, 9, rows), rng.normal(58, 15, rows))), 10, 95)
     gender = rng.choice(["female", "male", "other"], rows, p=[0.50, 0.48, 0.02])
-    weight = np.round(rng.normal(62, 11, rows) + 10 * (gender == "male") + 8 * (age > 40) - 18 * (age < 16), 1)
+    weight = np.round(2 * (rng.normal(62, 11, rows) + 10 * (gender == "male") + 8 * (age > 40) - 18 * (age < 16))) / 2
     weight = np.clip(weight, 28.0, 140.0)
     region = rng.choice(len(_REGIONS), rows, p=[0.26, 0.2, 0.18, 0.14, 0.12, 0.1])
     place = rng.integers(0, 60, rows)

@@ -1,0 +1,136 @@
+"""Write the reference pages from the code itself: commands, masks, measures, privacy models.
+
+``python docs/reference/generate.py`` writes them; ``--check`` fails if a page does not say what the code says.
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Any
+
+import click
+import typer
+
+HERE = Path(__file__).parent
+NOTE = "<!-- Written by docs/reference/generate.py: edit the code, not this page. -->\n\n"
+
+
+def commands() -> str:
+    """Every command with its arguments and options."""
+    from aegis.cli.main import app
+
+    root: Any = typer.main.get_command(app)
+    context = click.Context(root, info_name="aegis")
+    parts = ["# Commands\n\n", NOTE]
+    parts.append("Exit status: 0 done, 1 a guarantee or check is not satisfied, 2 bad input, 130 interrupted.\n")
+    for name, command in sorted(_leaves(root, context)):
+        parts.append(f"\n## aegis {name}\n\n{_text(command.help)}\n\n")
+        arguments = [p for p in command.params if p.param_type_name == "argument"]
+        options = [p for p in command.params if p.param_type_name == "option" and p.name != "help"]
+        usage = " ".join(["aegis", name, *(str(a.name).upper() for a in arguments), "[OPTIONS]" if options else ""])
+        parts.append(f"```\n{usage.strip()}\n```\n")
+        if arguments or options:
+            parts.append("\n| | | default |\n|---|---|---|\n")
+        for argument in arguments:
+            parts.append(f"| `{str(argument.name).upper()}` | {_text(getattr(argument, 'help', ''))} | |\n")
+        for option in options:
+            default = "required" if option.required else _default(option)
+            parts.append(f"| `{'`, `'.join(option.opts)}` | {_text(option.help)} | {default} |\n")
+    return "".join(parts)
+
+
+def _leaves(group: Any, context: click.Context, prefix: str = "") -> list[tuple[str, Any]]:
+    found = []
+    for name in group.list_commands(context):
+        command = group.get_command(context, name)
+        if hasattr(command, "list_commands"):
+            found += _leaves(command, context, f"{prefix}{name} ")
+        else:
+            found.append((prefix + name, command))
+    return found
+
+
+def _default(option: Any) -> str:
+    value = option.default
+    if value is None or value is False or value in ("", ()):
+        return ""
+    return f"`{value}`"
+
+
+def _text(text: str | None) -> str:
+    return " ".join((text or "").split()).replace("|", "\\|")
+
+
+def masks() -> str:
+    """Every mask with its parameters and an example."""
+    from aegis.data.kind import Kind
+    from aegis.masking.catalogue import catalogue
+
+    parts = ["# Masks\n\n", NOTE, "`aegis masks` prints the same.\n"]
+    for row in catalogue():
+        fits = "any column" if len(row.kinds) == len(Kind) else ", ".join(kind.value for kind in row.kinds)
+        parts.append(f"\n## {row.name}\n\n{row.summary.replace('``', '`')}\n\n")
+        parts.append(f"- fits: {fits}\n- random: {'yes' if row.random else 'no'}\n")
+        if row.parameters:
+            listed = ", ".join(f"`{p.name}`{' (required)' if p.required else ''}" for p in row.parameters)
+            parts.append(f"- parameters: {listed}\n")
+        if row.aliases:
+            parts.append(f"- also called: {', '.join(row.aliases)}\n")
+        parts.append(f"- example: `{row.example_value}` → `{row.example_masked}`\n")
+    return "".join(parts)
+
+
+def measures() -> str:
+    """Every measure with its declared facts."""
+    from aegis.utility.measure import MEASURES
+
+    parts = ["# Measures\n\n", NOTE]
+    parts.append(
+        "*Monotone*: merging values can only make it worse. *Invariant*: spreading a group by its own distribution of "
+        "the label changes nothing, so a per-configuration reconstruction says nothing. What that means is in "
+        "[the theory](../theory/measures.md).\n\n"
+    )
+    parts.append(
+        "| name | unit | better | bounds | monotone | invariant | what it says |\n|---|---|---|---|---|---|---|\n"
+    )
+    for name, measure in MEASURES.items():
+        upper = "∞" if measure.upper == float("inf") else f"{measure.upper:g}"
+        parts.append(
+            f"| `{name}` | {measure.unit} | {'higher' if measure.higher_is_better else 'lower'} "
+            f"| {measure.lower:g} … {upper} | {'yes' if measure.monotone else 'no'} "
+            f"| {'yes' if measure.invariant else 'no'} | {_text(measure.summary)} |\n"
+        )
+    return "".join(parts)
+
+
+def models() -> str:
+    """Every privacy model."""
+    from aegis.privacy.model import MODELS
+
+    parts = ["# Privacy models\n\n", NOTE, "| name | value must be | what it promises | source |\n|---|---|---|---|\n"]
+    for name, model in MODELS.items():
+        parts.append(f"| `{name}` | {model.bound.value} | {_text(model.describe())} | {_text(model.reference)} |\n")
+    return "".join(parts)
+
+
+PAGES = {"commands.md": commands, "masks.md": masks, "measures.md": measures, "privacy-models.md": models}
+
+
+def main() -> int:
+    """Write or check every page."""
+    stale = []
+    for name, page in PAGES.items():
+        path, text = HERE / name, page()
+        if "--check" in sys.argv[1:]:
+            if not path.exists() or path.read_text(encoding="utf-8") != text:
+                stale.append(name)
+        else:
+            path.write_text(text, encoding="utf-8")
+    if stale:
+        print(f"out of date: {', '.join(stale)}; run python docs/reference/generate.py")
+    return 1 if stale else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,201 @@
+"""The command line as people use it: contracts, exit statuses, one sentence for every mistake, and no cell value."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import aegis as library
+
+Aegis = Callable[..., Any]
+
+
+def test_advise_prints_the_object_of_the_contract(aegis: Aegis, clinic: Path) -> None:
+    answer = aegis(
+        "advise", clinic / "clinic.csv", "--label", "health", "--configs", clinic / "configurations", "--json"
+    )
+    assert answer.status == 0
+    found = answer.json
+    assert {"label", "measure", "reference", "rows", "ranking", "timing"} <= set(found)
+    assert (found["label"], found["reference"], found["rows"]) == ("health", "exact", 1_500)
+    assert [one["rank"] for one in found["ranking"]] == sorted(one["rank"] for one in found["ranking"])
+    assert len(found["ranking"]) == 12
+    for one in found["ranking"]:
+        assert {"rank", "configuration", "id", "deviation", "retained", "attributes"} <= set(one)
+        for attribute in one["attributes"]:
+            assert {"name", "mask", "original", "masked", "deviation"} <= set(attribute)
+    assert {one["configuration"] for one in found["ranking"]} == {f.stem for f in (clinic / "configurations").iterdir()}
+
+
+def test_the_library_gives_the_same_answer(aegis: Aegis, clinic: Path) -> None:
+    found = aegis("advise", clinic / "clinic.csv", "--configs", clinic / "configurations", "--json").json
+    advice = library.advise(clinic / "clinic.csv", configurations=clinic / "configurations")
+    assert {**advice.to_json(), "timing": None} == {**found, "timing": None}
+
+
+@pytest.mark.parametrize("level", ["2d", "1d", "none"])
+def test_a_publisher_gets_the_same_ranking_without_rows(aegis: Aegis, clinic: Path, tmp_path: Path, level: str) -> None:
+    common = (clinic / "clinic.csv", "--configs", clinic / "configurations")
+    assert aegis("summarize", *common, "--level", level, "--out", tmp_path / "s").status == 0
+    for measure in ("mutual-information", "leave-one-out-information"):
+        provider = aegis("advise", *common, "--measure", measure, "--json").json
+        publisher = aegis("advise", tmp_path / "s", "--measure", measure, "--json").json
+        order = [(one["rank"], one["configuration"]) for one in provider["ranking"]]
+        assert [(one["rank"], one["configuration"]) for one in publisher["ranking"]] == order
+        if level == "2d":
+            assert publisher["ranking"] == provider["ranking"]
+
+
+def test_generated_configurations_are_seeded_and_spare_the_label(aegis: Aegis, clinic: Path) -> None:
+    ask = ("advise", clinic / "clinic.csv", "--generate", "15", "--seed", "4", "--json")
+    one, two = aegis(*ask).json, aegis(*ask).json
+    assert [o["id"] for o in one["ranking"]] == [o["id"] for o in two["ranking"]]
+    assert len({o["id"] for o in one["ranking"]}) == 15
+    assert all(a["name"] != "health" for o in one["ranking"] for a in o["attributes"])
+
+
+def test_every_command_has_help_and_json_where_it_answers(aegis: Aegis, clinic: Path, tmp_path: Path) -> None:
+    for command in ("inspect", "masks", "measures"):
+        arguments = (command, clinic / "clinic.csv") if command == "inspect" else (command,)
+        assert aegis(*arguments).status == 0
+        assert isinstance(aegis(*arguments, "--json").json, dict)
+    assert aegis("--version").out.strip() == f"aegis {library.__version__}"
+    assert "advise" in aegis("--help").out
+
+
+def test_help_answers_at_once() -> None:
+    started = time.perf_counter()
+    subprocess.run([sys.executable, "-m", "aegis", "--help"], check=True, capture_output=True)
+    # Half a second on a quiet machine; the bound leaves room for a busy one.
+    assert time.perf_counter() - started < 3.0
+
+
+def test_inspect_shows_no_value(aegis: Aegis, tmp_path: Path) -> None:
+    path = tmp_path / "t.csv"
+    path.write_text("name,y\nCANARY,CANARY2\nb,c\n", encoding="utf-8")
+    for more in ((), ("--json",)):
+        answer = aegis("inspect", path, *more)
+        assert answer.status == 0
+        assert "CANARY" not in answer.out + answer.err
+
+
+def _write(folder: Path, name: str, text: str | bytes) -> Path:
+    path = folder / name
+    path.write_bytes(text.encode() if isinstance(text, str) else text)
+    return path
+
+
+GOOD = "age,zip,when,y\n1,CANARY,2020-01-01,a\n2,CANARY2,2020-01-02,b\n3,CANARY,2020-01-02,a\n4,CANARY3,2020-01-03,b\n"
+
+MISTAKES: dict[str, tuple[str | bytes, list[str], str]] = {
+    "label absent": (GOOD, ["--label", "nope", "--generate", "3"], "there is no column 'nope'"),
+    "no label": (GOOD, ["--generate", "3"], "no label is given"),
+    "label constant": ("a,y\n1,CANARY\n2,CANARY\n", ["--label", "y", "--generate", "3"], "same value in every row"),
+    "label continuous": (
+        "a,y\n" + "".join(f"{i % 3},{i}.5\n" for i in range(100)),
+        ["--label", "y", "--generate", "3"],
+        "--label-bins",
+    ),
+    "unknown column": (GOOD, ["--label", "y", "--configs", "{config:colour: suppress}"], "'colour'"),
+    "mask that does not fit": (
+        GOOD,
+        ["--label", "y", "--configs", "{config:zip: {bucketize: {width: 10}}}"],
+        "does not fit column 'zip'",
+    ),
+    "unknown mask": (GOOD, ["--label", "y", "--configs", "{config:zip: vanish}"], "there is no mask called 'vanish'"),
+    "bad parameter": (GOOD, ["--label", "y", "--configs", "{config:age: {bucketize: {width: -1}}}"], "width"),
+    "outside a hierarchy": (
+        GOOD,
+        ["--label", "y", "--configs", "{config:zip: {generalize: {level: 1, hierarchy: [[CANARY, c, '*']]}}}"],
+        "misses 2 of its column's 3 values",
+    ),
+    "not yaml": (GOOD, ["--label", "y", "--configs", "{config:age: [}"], "YAML"),
+    "no configurations": (GOOD, ["--label", "y"], "--generate"),
+    "unknown measure": (GOOD, ["--label", "y", "--generate", "3", "--measure", "magic"], "there is no measure"),
+    "unknown reference": (GOOD, ["--label", "y", "--generate", "3", "--reference", "magic"], "there is no reference"),
+    "ragged": ("a,y\n1,CANARY\n2\n", ["--label", "y", "--generate", "3"], "line 3"),
+    "wrong encoding": (b"a,y\n1,CANARY\xe9\n", ["--label", "y", "--generate", "3"], "encoding"),
+    "empty file": ("", ["--label", "y", "--generate", "3"], "is empty"),
+    "no rows": ("a,y\n", ["--label", "y", "--generate", "3"], "no rows"),
+    "one row": ("a,y\n1,CANARY\n", ["--label", "y", "--generate", "3"], "same value in every row"),
+    "all-null label": ("a,y\n1,\n2,\n", ["--label", "y", "--generate", "3"], "missing in every row"),
+    "report exists": (GOOD, ["--label", "y", "--generate", "3", "--report", "{exists}"], "exists already"),
+}
+
+
+@pytest.mark.parametrize("mistake", MISTAKES)
+def test_a_mistake_is_one_sentence_and_exit_status_2(aegis: Aegis, tmp_path: Path, mistake: str) -> None:
+    content, arguments, said = MISTAKES[mistake]
+    data = _write(tmp_path, "data.csv", content)
+    given: list[Any] = []
+    for argument in arguments:
+        if argument.startswith("{config:"):
+            argument = str(_write(tmp_path, "c.yaml", argument.removeprefix("{config:")[:-1]))
+        elif argument == "{exists}":
+            argument = str(_write(tmp_path, "r.html", "old"))
+        given.append(argument)
+    before = sorted(path.name for path in tmp_path.iterdir())
+    answer = aegis("advise", data, *given)
+    assert answer.status == 2, answer.err
+    assert said in answer.err.replace("\n", " ")
+    assert answer.out == ""
+    assert answer.err.startswith("error: ")
+    assert answer.err.count("\n") == 1, "one sentence"
+    assert "CANARY" not in answer.err
+    assert sorted(path.name for path in tmp_path.iterdir()) == before, "nothing is written"
+
+
+def test_an_all_null_column_is_no_mistake(aegis: Aegis, tmp_path: Path) -> None:
+    data = _write(tmp_path, "data.csv", "a,b,y\n1,,u\n2,,v\n3,,u\n1,,v\n")
+    assert aegis("advise", data, "--label", "y", "--generate", "2").status == 0
+
+
+def test_start_walks_a_newcomer_to_a_ranking(aegis: Aegis, clinic: Path, tmp_path: Path) -> None:
+    data = _write(tmp_path, "mine.csv", (clinic / "clinic.csv").read_bytes())
+    answer = aegis("start", data, "--yes", "--report", tmp_path / "r.html")
+    assert answer.status == 0, answer.err
+    assert "rank" in answer.out
+    assert (tmp_path / "r.html").exists()
+    roles = (tmp_path / "mine.roles.yaml").read_text(encoding="utf-8")
+    assert "label: health" in roles
+    assert "patient" in roles
+    assert "k: 5" in (tmp_path / "mine.policy.yaml").read_text(encoding="utf-8")
+
+
+def test_start_asks_and_listens(clinic: Path, tmp_path: Path) -> None:
+    data = _write(tmp_path, "mine.csv", (clinic / "clinic.csv").read_bytes())
+    said = "nonsense\nhealth\npatient\nage, zip\ndiagnosis\n7\n2\nn\nn\n5\nheavy\n"
+    answer = subprocess.run(
+        [sys.executable, "-m", "aegis", "start", str(data)], input=said, capture_output=True, text=True, check=False
+    )
+    assert answer.returncode == 0, answer.stderr
+    assert "there is no such column" in answer.stderr
+    assert answer.stdout.count("\n") >= 6
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["mine.csv"], "nothing is saved without a yes"
+
+
+def test_an_unknown_failure_shows_no_traceback(aegis: Aegis, clinic: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def explode(*_: object, **__: object) -> None:
+        raise RuntimeError("CANARY")
+
+    monkeypatch.setattr("aegis.workflows.advise.rank", explode)
+    answer = aegis("advise", clinic / "clinic.csv", "--generate", "2")
+    assert answer.status == 2
+    assert "internal error" in answer.err
+    assert "CANARY" not in answer.err
+
+
+def test_an_interruption_is_130(aegis: Aegis, clinic: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupt(*_: object, **__: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("aegis.summaries.collect._joint", interrupt)
+    answer = aegis("summarize", clinic / "clinic.csv", "--generate", "2", "--out", tmp_path / "s")
+    assert answer.status == 130
+    assert list(tmp_path.iterdir()) == []

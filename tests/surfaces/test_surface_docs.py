@@ -1,0 +1,28 @@
+"""Docs that cannot drift: generated pages say what the code says, and links lead somewhere."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+PAGES = sorted([ROOT / "README.md", *ROOT.glob("docs/**/*.md")])
+
+
+def test_the_reference_pages_say_what_the_code_says() -> None:
+    answer = subprocess.run(
+        [sys.executable, "docs/reference/generate.py", "--check"], cwd=ROOT, capture_output=True, text=True, check=False
+    )
+    assert answer.returncode == 0, answer.stdout
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_links_lead_somewhere(page: Path) -> None:
+    text = page.read_text(encoding="utf-8")
+    targets = re.findall(r"\]\(([^)#\s]+)(?:#[^)]*)?\)", text)
+    absent = [t for t in targets if "://" not in t and not (page.parent / t).exists()]
+    assert not absent, f"{page.name} links to {absent}"

@@ -1,0 +1,27 @@
+"""The README's commands and its Python run as printed."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+README = (Path(__file__).parents[2] / "README.md").read_text(encoding="utf-8")
+
+
+def test_the_commands_of_the_readme_run(
+    aegis: Callable[..., Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    listed = README.split("readme-commands")[1].split("```console\n")[1].split("```")[0]
+    commands = [line.removeprefix("$ aegis ") for line in listed.splitlines() if line.startswith("$ aegis ")]
+    assert len(commands) >= 9
+    for command in commands:
+        answer = aegis(*shlex.split(command))
+        assert answer.status == 0, f"{command}: {answer.err}"
+    for example in re.findall(r"```python\n(.*?)```", README, re.DOTALL):
+        exec(compile(example, "README", "exec"), {})
