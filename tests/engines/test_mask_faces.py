@@ -188,7 +188,17 @@ REALS = st.one_of(
 @settings(max_examples=25, deadline=None, phases=QUICK)
 @given(rows=columns(REALS), masks=number_masks(Kind.REAL))
 def test_real_numbers(engine: Any, rows: list[Any], masks: list[Mask]) -> None:
-    assert_faces_agree(engine, Kind.REAL, [None if v is None else v + 0.0 for v in rows], masks)
+    rows = [None if v is None else v + 0.0 for v in rows]
+    present = {f"{v:.15g}": v for v in rows if v is not None}
+    at_the_values = Bucketize(edges=tuple(sorted(present.values())))  # each value lies on an edge
+    assert_faces_agree(engine, Kind.REAL, rows, [*masks, at_the_values])
+
+
+def test_decimals_with_seventeen_digits(engine: Any) -> None:
+    """Engines read a long decimal literal as its neighbour now and then, so edges keep fifteen digits."""
+    rows = np.random.default_rng(0).normal(size=400).tolist()
+    masks: list[Mask] = [Bucketize(edges=tuple(sorted(rows))), *(TopCode(at=limit) for limit in rows[:40])]
+    assert_faces_agree(engine, Kind.REAL, rows, masks)
 
 
 TEXTS = st.one_of(
@@ -303,7 +313,7 @@ RANDOM: list[tuple[Kind, list[Any], Mask]] = [
 
 @pytest.mark.parametrize(("kind", "pattern", "mask"), RANDOM, ids=[f"{m.name}-{k}" for k, _, m in RANDOM])
 def test_random_masks_agree_in_distribution(engine: Any, kind: Kind, pattern: list[Any], mask: Mask) -> None:
-    rows = pattern * (20_000 if engine.name == "duckdb" else 2_000)
+    rows = pattern * (60_000 if engine.name == "duckdb" else 2_000)
     (found,) = run(engine, kind, rows, [mask])
     histogram = counted(kind, rows)
     step = transition(mask, histogram.domain, histogram.counts)
@@ -318,8 +328,8 @@ def test_random_masks_agree_in_distribution(engine: Any, kind: Kind, pattern: li
     for seen, awaited in zip(observed, expected, strict=True):
         usual = awaited >= 5
         statistic = ((seen - awaited)[usual] ** 2 / awaited[usual]).sum()
-        # One in a billion: a failure means that the faces differ, not bad luck.
-        assert statistic < chi2.isf(1e-9, max(int(usual.sum()), 1))
+        # One in ten million: a failure means that the faces differ, not bad luck.
+        assert statistic < chi2.isf(1e-7, max(int(usual.sum()), 1))
 
 
 def test_every_mask_is_held_to_this() -> None:
