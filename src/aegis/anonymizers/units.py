@@ -8,6 +8,8 @@ import numpy as np
 
 from aegis.anonymizers.arrays import Floats, Ints
 from aegis.anonymizers.compiled import compiled
+from aegis.anonymizers.information_loss import Scale, divisors
+from aegis.anonymizers.records import Records, Tuples
 
 
 class Units(NamedTuple):
@@ -38,6 +40,35 @@ class State(NamedTuple):
     head: Ints  # first member of a class, -1 if empty: members form a linked list
     after: Ints
     before: Ints
+
+
+def units_of(records: Records, tuples: Tuples, *, scale: Scale, whole_tuples: bool) -> Units:
+    """Units for the optimiser: one per unique tuple, or one per record."""
+    divisor = divisors(records, scale=scale)
+    centre = records.numeric.mean(axis=0)
+    numeric, categorical = (
+        (tuples.numeric, tuples.categorical) if whole_tuples else (records.numeric, records.categorical)
+    )
+    levels = [int(column.max()) + 1 for column in records.categorical.T]
+    code_start = np.concatenate([[0], np.cumsum(levels, dtype=np.int64)]).astype(np.int64)
+    hidden_levels = [int(column.max()) + 1 for column in records.sensitive.T]
+    hidden_start = np.concatenate([[0], np.cumsum(hidden_levels, dtype=np.int64)]).astype(np.int64)
+    unit_of = tuples.tuple_of if whole_tuples else np.arange(len(records), dtype=np.int64)
+    count = len(numeric)
+    flat = (unit_of[:, None] * hidden_start[-1] + records.sensitive + hidden_start[:-1]).ravel()
+    present, times = np.unique(flat, return_counts=True)  # sorted by unit, then attribute, then value
+    owner = present // max(int(hidden_start[-1]), 1)
+    return Units(
+        numbers=np.ascontiguousarray((numeric - centre) / divisor),
+        codes=np.ascontiguousarray(categorical + code_start[:-1]),
+        weight=tuples.weight if whole_tuples else np.ones(count, dtype=np.int64),
+        code_start=code_start,
+        sensitive_start=np.searchsorted(owner, np.arange(count + 1)).astype(np.int64),
+        sensitive_value=(present % max(int(hidden_start[-1]), 1)).astype(np.int64),
+        sensitive_count=times.astype(np.int64),
+        sensitive_attribute=np.repeat(np.arange(len(hidden_levels)), hidden_levels).astype(np.int64),
+        sensitive_attributes=len(hidden_levels),
+    )
 
 
 def empty_state(units: Units, *, capacity: int) -> State:

@@ -1,0 +1,166 @@
+"""l-diverse k-member clustering, in the spirit of Zheng, Ma, Wang, Jia and Li: grow one class at a time, greedily.
+
+Start far from the class before, take in whatever raises the loss least until k records are there, then only what
+brings a missing sensitive value until there are l; what remains at the end goes where it costs least.
+"""
+
+from __future__ import annotations
+
+import time
+
+import numpy as np
+
+from aegis.anonymizers.arrays import Ints
+from aegis.anonymizers.centroids import CENTROIDS, Centroid, centers_of
+from aegis.anonymizers.compiled import compiled
+from aegis.anonymizers.estimator import Anonymizer
+from aegis.anonymizers.feasibility import check_feasible, check_parameters
+from aegis.anonymizers.information_loss import Scale, information_loss
+from aegis.anonymizers.publication import Publication, publish
+from aegis.anonymizers.records import Records, collapse
+from aegis.anonymizers.result import Diagnosis, Listener
+from aegis.anonymizers.units import State, Units, add, cost_of_adding, empty_state, remove, satisfies, units_of
+from aegis.errors import AnonymizerError
+
+
+class KMember(Anonymizer):
+    """Greedy classes of at least k records and l values of every sensitive attribute.
+
+    >>> records = Records.from_arrays(numeric=[1.0, 2.0, 10.0, 11.0], sensitive=["a", "b", "a", "b"])
+    >>> KMember(k=2, l=2).fit(records).labels_.tolist()
+    [0, 0, 1, 1]
+    """
+
+    def __init__(
+        self,
+        *,
+        k: int,
+        l: int = 1,  # noqa: E741 - l as in l-diversity
+        scale: Scale = "raw",
+        centroid: Centroid = "mean",
+        random_state: int = 0,
+    ) -> None:
+        check_parameters(k=k, l=l)
+        if centroid not in CENTROIDS:
+            raise AnonymizerError("the centroid is 'mean', 'rounded' or 'medoid'")
+        self.k = k
+        self.l = l
+        self.scale = scale
+        self.centroid = centroid
+        self.random_state = random_state
+
+    def _publication(self, records: Records, listener: Listener | None) -> Publication:
+        began = time.perf_counter()
+        tuples = collapse(records)
+        check_feasible(records, tuples, k=self.k, l=self.l, classes=None)
+        units = units_of(records, tuples, scale=self.scale, whole_tuples=False)
+        state = empty_state(units, capacity=len(records) // self.k + 1)
+        # records that agree in everything are interchangeable: only the first of each kind is looked at
+        kinds = np.unique(np.column_stack([tuples.tuple_of, records.sensitive]), axis=0, return_inverse=True)[1]
+        kind_of = kinds.reshape(-1).astype(np.int64)
+        order = np.argsort(kind_of, kind="stable").astype(np.int64)
+        start = np.searchsorted(kind_of[order], np.arange(int(kind_of.max()) + 2)).astype(np.int64)
+        seed = int(np.random.default_rng(self.random_state).integers(len(start) - 1))
+        _grow(units, state, order, start, seed, self.k, self.l)
+        labels = np.unique(state.label, return_inverse=True)[1].astype(np.int64)
+        loss = information_loss(records, centers_of(records, labels).rows(labels), scale=self.scale)
+        return publish(
+            records,
+            labels,
+            method="k-member",
+            k=self.k,
+            l=self.l,
+            centroid=self.centroid,
+            scale=self.scale,
+            lower_bound=None,
+            seconds=time.perf_counter() - began,
+            diagnosis=Diagnosis(
+                finished="done", rounds=int(labels.max()) + 1, start_loss=loss, best_loss=loss, stages=("k-member",)
+            ),
+        )
+
+
+@compiled
+def _apart(units: Units, u: int, v: int) -> float:
+    total = 0.0
+    for d in range(units.numbers.shape[1]):
+        gap = units.numbers[u, d] - units.numbers[v, d]
+        total += gap * gap
+    for j in range(units.codes.shape[1]):
+        if units.codes[u, j] != units.codes[v, j]:
+            total += 1.0
+    return total
+
+
+@compiled
+def _brings(units: Units, state: State, u: int, c: int, l: int) -> bool:  # noqa: E741
+    for e in range(units.sensitive_start[u], units.sensitive_start[u + 1]):
+        v = units.sensitive_value[e]
+        if state.seen[c, v] == 0 and state.distinct[c, units.sensitive_attribute[v]] < l:
+            return True
+    return False
+
+
+@compiled
+def _grow(units: Units, state: State, order: Ints, start: Ints, seed: int, k: int, l: int) -> None:  # noqa: E741
+    kinds = len(start) - 1
+    used = np.zeros(kinds, dtype=np.int64)
+    live = np.arange(kinds)
+    lives = kinds
+    remaining = len(order)
+    last = order[start[seed]]
+    c = 0
+    while remaining >= k and c < len(state.size):
+        far, seed = -1.0, -1
+        for e in range(lives):
+            away = _apart(units, order[start[live[e]]], last)
+            if away > far:
+                far, seed = away, live[e]
+        u = order[start[seed] + used[seed]]
+        last = u
+        add(units, state, u, c)
+        used[seed] += 1
+        remaining -= 1
+        while not satisfies(state, c, k, l):
+            full = state.size[c] >= k
+            best, chosen = np.inf, -1
+            for e in range(lives):
+                t = live[e]
+                if used[t] == start[t + 1] - start[t]:
+                    continue
+                candidate = order[start[t] + used[t]]
+                if full and not _brings(units, state, candidate, c, l):
+                    continue
+                cost = cost_of_adding(units, state, candidate, c)
+                if cost < best:
+                    best, chosen = cost, t
+            if chosen < 0:
+                break
+            add(units, state, order[start[chosen] + used[chosen]], c)
+            used[chosen] += 1
+            remaining -= 1
+        kept = 0
+        for e in range(lives):
+            t = live[e]
+            if used[t] < start[t + 1] - start[t]:
+                live[kept] = t
+                kept += 1
+        lives = kept
+        if not satisfies(state, c, k, l):
+            break
+        c += 1
+    # the last class may have stayed short: with the other leftovers it joins the finished ones
+    if c < len(state.size) and state.size[c] > 0 and not satisfies(state, c, k, l) and c > 0:
+        while state.head[c] >= 0:
+            remove(units, state, state.head[c])
+    finished = max(c, 1)
+    for e in range(len(order)):
+        u = order[e]
+        if state.label[u] >= 0:
+            continue
+        best, chosen = np.inf, 0
+        for other in range(finished):
+            cost = cost_of_adding(units, state, u, other)
+            if cost < best:
+                best, chosen = cost, other
+        add(units, state, u, chosen)
