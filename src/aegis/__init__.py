@@ -18,7 +18,7 @@ _HOMES: dict[str, str] = {
     "Roles": "aegis.data.schema",
     "Summary": "aegis.summaries.summary",
     "advise": "aegis.workflows.advise",
-    "generate": "aegis.masking.generator",
+    "generate": "aegis.workflows.generate",
     "inspect": "aegis.workflows.inspect",
     "load_configurations": "aegis.masking.configuration_file",
     "open_dataset": "aegis.data.engine",

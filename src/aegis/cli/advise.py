@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -31,6 +32,9 @@ def advise(
     seed: options.Seed = 0,
     json: options.Json = False,
     report: options.Report = None,
+    save: Annotated[
+        Path | None, typer.Option("--save", help="Write the best configuration to this YAML or JSON file.")
+    ] = None,
     overwrite: options.Overwrite = False,
     label_bins: options.LabelBins = None,
     identifying: options.Identifying = "",
@@ -54,6 +58,7 @@ def advise(
             reference=reference,
             seed=seed,
             report=report,
+            save=save,
             overwrite=overwrite,
             label=label,
             configurations=configs,
@@ -70,10 +75,13 @@ def advise(
         terminal.print_json(advice.to_json())
     else:
         show_ranking(advice, top=top)
-    if report is not None:
-        terminal.talk().print(f"report: {report}")
-    elif not json:
-        terminal.next_step("add --report OUT.html for intervals, heat map and distributions")
+    for what, path in (("best configuration", save), ("report", report)):
+        if path is not None:
+            terminal.talk().print(f"{what}: {path}", soft_wrap=True)
+    if report is None and not json:
+        terminal.next_step(
+            "add --report OUT.html for intervals, heat map and distributions, --save BEST.yaml to keep the best"
+        )
 
 
 def show_ranking(advice: Ranking, *, top: int) -> None:

@@ -10,7 +10,7 @@ import click
 import typer
 
 from aegis._version import __version__
-from aegis.cli import advise, demo, inspect, reference, start, summarize
+from aegis.cli import advise, configurations, demo, inspect, reference, start, summarize
 from aegis.errors import AegisError
 
 app = typer.Typer(
@@ -42,6 +42,8 @@ app.command("start")(start.start)
 app.command("inspect")(inspect.inspect)
 app.command("advise")(advise.advise)
 app.command("summarize")(summarize.summarize)
+app.command("generate")(configurations.generate)
+app.command("diff")(configurations.diff)
 app.command("masks")(reference.masks)
 app.command("measures")(reference.measures)
 app.command("demo")(demo.demo)

@@ -21,6 +21,7 @@ from typing import Any
 import yaml
 
 from aegis.data.hierarchy import Hierarchy, read_hierarchies
+from aegis.data.output import write_text
 from aegis.data.schema import Roles
 from aegis.errors import ConfigurationError, HierarchyError, InputError
 from aegis.masking.chain import Chain
@@ -116,16 +117,18 @@ def many_to_mapping(configurations: Iterable[Configuration]) -> dict[str, Any]:
     return {"aegis": VERSION, "configurations": bodies, **_written(hierarchies)}
 
 
-def save_configurations(configurations: Iterable[Configuration], path: Path | str) -> None:
-    """Write them to one file: JSON where its name ends so, else YAML."""
-    path = Path(path)
+def as_text(configurations: Iterable[Configuration], *, path: Path) -> str:
+    """What a file called ``path`` says of them: JSON where its name ends so, else YAML."""
     listed = list(configurations)
     content = to_mapping(listed[0]) if len(listed) == 1 else many_to_mapping(listed)
     if path.suffix.lower() == ".json":
-        text = json.dumps(content, indent=2, ensure_ascii=False) + "\n"
-    else:
-        text = yaml.safe_dump(content, sort_keys=False, allow_unicode=True, default_flow_style=None, width=120)
-    path.write_text(text, encoding="utf-8")
+        return json.dumps(content, indent=2, ensure_ascii=False) + "\n"
+    return yaml.safe_dump(content, sort_keys=False, allow_unicode=True, default_flow_style=None, width=120)
+
+
+def save_configurations(configurations: Iterable[Configuration], path: Path | str, *, overwrite: bool = False) -> None:
+    """Write them to one file."""
+    write_text(Path(path), as_text(configurations, path=Path(path)), overwrite=overwrite)
 
 
 def _of_file(path: Path, hierarchies: Mapping[str, Hierarchy]) -> list[Configuration]:

@@ -27,6 +27,7 @@ from numpy.typing import NDArray
 
 from aegis.data.domain import Domain
 from aegis.data.kind import Kind
+from aegis.errors import SummaryError
 from aegis.masking.configuration import Configuration, canonical
 from aegis.masking.identity import Identity
 from aegis.masking.mask import Mask
@@ -135,6 +136,25 @@ class Summary:
     def names(self) -> tuple[str, ...]:
         """The attributes, in order."""
         return tuple(self.attributes)
+
+
+def configuration_of(summary: Summary, name: str) -> Configuration:
+    """A configuration as the summary knows it, to be saved or released."""
+    for known in summary.configurations:
+        if known.name == name:
+            break
+    else:
+        raise SummaryError(f"the summary has no configuration called {name!r}")
+    masks: dict[str, Mask] = {}
+    for attribute, ident in known.masks.items():
+        mask = summary.attributes[attribute].masked[ident, known.label_mask].mask
+        if mask is None:
+            raise SummaryError("the summary names its masks by numbers only; ask its provider for the configuration")
+        if mask != IDENTITY:
+            masks[attribute] = mask
+    if known.label_mask is not None and (on_label := summary.label_masks[known.label_mask][0]) is not None:
+        masks[summary.label] = on_label
+    return Configuration(name=name, masks=masks, label=summary.label)
 
 
 def summarize(

@@ -13,8 +13,9 @@ from aegis.advisor.ranking import Ranking
 from aegis.advisor.reference import Reference, Rounding, parse_reference
 from aegis.data.output import check_free, write_text
 from aegis.errors import ConfigurationError
+from aegis.masking.configuration_file import as_text
 from aegis.summaries.folder import is_summary, read_summary
-from aegis.summaries.summary import Summary
+from aegis.summaries.summary import Summary, configuration_of
 from aegis.utility.measure import MEASURES
 from aegis.workflows.summarize import summarize
 
@@ -27,19 +28,22 @@ def advise(
     rounding: Rounding | str = Rounding.RANDOMISED,
     seed: int = 0,
     report: str | Path | None = None,
+    save: str | Path | None = None,
     overwrite: bool = False,
     **options: Any,
 ) -> Ranking:
     """Rank the configurations for ``data``: a table, or a summary folder (or object) that a provider wrote.
 
     For a table, ``options`` are those of `summarize`: label, configurations or generate, roles, …; a summary brings
-    its label and configurations along. ``report`` is the HTML file to write.
+    its label and configurations along. ``report`` is the HTML file to write, ``save`` the YAML or JSON file
+    that receives the best configuration.
     """
     # A wrong name or an output in the way should not cost a pass over the rows.
     MEASURES[measure]
     parse_reference(reference)
-    if report is not None:
-        check_free(Path(report), overwrite=overwrite)
+    for output in (report, save):
+        if output is not None:
+            check_free(Path(output), overwrite=overwrite)
     started = time.perf_counter()
     summary = _summary(data, seed=seed, **options)
     counted = time.perf_counter()
@@ -53,6 +57,9 @@ def advise(
             "total_seconds": round(ended - started, 4),
         },
     )
+    if save is not None:
+        best = configuration_of(summary, ranking.best.configuration)
+        write_text(Path(save), as_text([best], path=Path(save)), overwrite=overwrite)
     if report is not None:
         from aegis.report.ranking_report import render_ranking  # an extra
 

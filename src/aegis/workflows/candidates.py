@@ -37,6 +37,16 @@ def gather(
     return list(configurations)
 
 
+def one_configuration(
+    configuration: Configuration | str | Path | Mapping[str, Any], *, hierarchies: Any = None, data: Any = None
+) -> Configuration:
+    """The one configuration of a file."""
+    found = gather(configuration, hierarchies=hierarchies, data=data)
+    if len(found) != 1:
+        raise ConfigurationError(f"there are {len(found)} configurations; give a file that holds one")
+    return found[0]
+
+
 def find_hierarchies(given: str | Path | Mapping[str, Hierarchy] | None, data: Any) -> dict[str, Hierarchy]:
     """The hierarchies given, or those in a folder ``hierarchies`` beside the data."""
     if isinstance(given, Mapping):

@@ -18,7 +18,7 @@ from aegis.releases.apply import MaskedTable, masked_table
 from aegis.summaries.class_table import ClassTable
 from aegis.summaries.collect import count_histograms
 from aegis.summaries.collect_classes import count_classes
-from aegis.workflows.candidates import find_hierarchies, gather
+from aegis.workflows.candidates import find_hierarchies, one_configuration
 
 
 def check(
@@ -87,16 +87,6 @@ def level_partitions(hierarchy: Any, domain: Any, column: str) -> tuple[Any, ...
 def read_policy(policy: Policy | str | Path) -> Policy:
     """A policy from its file, or as it is."""
     return policy if isinstance(policy, Policy) else Policy.read(Path(policy))
-
-
-def one_configuration(
-    configuration: Configuration | str | Path | Mapping[str, Any], *, hierarchies: Any, data: Any
-) -> Configuration:
-    """The one configuration of a file."""
-    found = gather(configuration, hierarchies=hierarchies, data=data)
-    if len(found) != 1:
-        raise ConfigurationError(f"there are {len(found)} configurations; give a file that holds one")
-    return found[0]
 
 
 def masked_dataset(dataset: Dataset, masks: Mapping[str, Mask]) -> tuple[Dataset, MaskedTable]:

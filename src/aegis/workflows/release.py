@@ -27,8 +27,8 @@ from aegis.releases.suppression import with_suppression
 from aegis.releases.write import check_format, sha256_of, write_table
 from aegis.summaries.class_table import ClassTable
 from aegis.utility.leave_one_out import leave_one_out_information
-from aegis.workflows.candidates import find_hierarchies
-from aegis.workflows.check import classes_of, masked_dataset, one_configuration, read_policy
+from aegis.workflows.candidates import find_hierarchies, one_configuration
+from aegis.workflows.check import classes_of, masked_dataset, read_policy
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
