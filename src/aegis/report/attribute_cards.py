@@ -142,12 +142,14 @@ def _mask_row(
     counts = np.asarray(attribute.masked[key].joint.counts.sum(axis=1), dtype=np.float64)
     total = float(counts.sum()) or 1.0
     large = counts[counts >= FEWEST] / total
-    groups = count(int((counts > 0).sum()), "group")
+    groups = int((counts > 0).sum())
     return MaskRow(
         mask=loss.mask,
         of_best=of_best,
-        groups=groups,
-        strip=picture(share_strip(large.tolist(), rest=max(1.0 - float(large.sum()), 0.0), title=groups)),
+        groups=f"{groups:,}",
+        strip=picture(
+            share_strip(large.tolist(), rest=max(1.0 - float(large.sum()), 0.0), title=count(groups, "group"))
+        ),
         left=figure(loss.masked, 3),
         lost=figure(loss.deviation, 3),
         used=f"{used:,} of {configurations:,}",

@@ -204,22 +204,35 @@ def _groups(known: Columns, axis: Axis, at: Floats, starts: NDArray[np.int64], i
         between = np.concatenate([[axis.low], at[starts[1:]], [axis.high]])
     between = np.clip(between, axis.low, axis.high)
     thin = (axis.high - axis.low) / 200
+    on_axis = _on_axis(known, axis, at, starts)
     bars: list[Bar] = []
-    left, held, names = axis.low, 0.0, []
+    left, held, seen, names = axis.low, 0.0, 0.0, []
     for i, code in enumerate(inside[starts].tolist()):
         if code == missing:
             continue  # drawn in the slot for missing values
         right = float(between[i + 1])
-        held += float(known.masked_counts[code])
+        count = float(known.masked_counts[code])
+        held, seen = held + count, seen + count * float(on_axis[i])
         names.append(known.masked_names[code])
-        if held >= FEWEST and right - left > thin:
+        # A group that lies mostly beyond the axis would be a spike at its end.
+        if held >= FEWEST and right - left > thin and seen > held / 2:
             bars.append(Bar(left=left, right=right, share=held / total, name=_joined(names), merged=len(names) > 1))
-            left, held, names = right, 0.0, []
+            left, held, seen, names = right, 0.0, 0.0, []
     if names and bars:
         last = bars.pop()
         share = last.share + held / total
         bars.append(Bar(left=last.left, right=axis.high, share=share, name=other(len(names) + 1), merged=True))
     return bars
+
+
+def _on_axis(known: Columns, axis: Axis, at: Floats, starts: NDArray[np.int64]) -> Floats:
+    """The share of each group's records that lie between the ends of the axis."""
+    if known.counts is None:
+        return np.ones(len(starts))
+    counts = known.counts[: len(at)]
+    inside = np.where((at >= axis.low) & (at <= axis.high), counts, 0.0)
+    whole = np.add.reduceat(counts, starts)
+    return np.add.reduceat(inside, starts) / np.where(whole > 0, whole, 1.0)
 
 
 def _joined(names: list[str | None]) -> str:

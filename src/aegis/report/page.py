@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import os
-import secrets
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from aegis.errors import MissingExtraError, OutputError
+from aegis.data.output import write_text
+from aegis.errors import MissingExtraError
 from aegis.report import figures
 
 if TYPE_CHECKING:
@@ -34,25 +33,8 @@ def picture(svg: str) -> Any:
 
 def write_page(path: str | Path, html: str, *, overwrite: bool = False) -> Path:
     """Write a page, whole or not at all; an existing file is replaced only if ``overwrite`` says so."""
-    target = Path(path)
-    if target.is_dir():
-        raise OutputError(f"{target} is a folder; name a file for the report")
-    if target.exists() and not overwrite:
-        raise OutputError(f"{target} exists already; choose another name or pass --overwrite")
-    if not target.parent.is_dir():
-        raise OutputError(f"there is no folder {target.parent}; make it or choose another place for the report")
-    temporary = target.with_name(f".{target.name}.{secrets.token_hex(6)}.part")
-    try:
-        with temporary.open("x", encoding="utf-8", newline="\n") as file:
-            file.write(html)
-            file.flush()
-            os.fsync(file.fileno())
-        temporary.replace(target)
-    except OSError as error:
-        raise OutputError(f"{target} cannot be written: {error.strerror or type(error).__name__}") from None
-    finally:
-        temporary.unlink(missing_ok=True)
-    return target
+    write_text(Path(path), html, overwrite=overwrite)
+    return Path(path)
 
 
 @cache

@@ -10,7 +10,7 @@ from aegis.report.charts.heat_map import heat_map
 from aegis.report.charts.interval_plot import IntervalRow, interval_plot
 from aegis.report.figures import figure, percent
 from aegis.report.page import picture, render_page
-from aegis.report.ranking_words import headline, ledger
+from aegis.report.ranking_words import headline, ledger, why
 
 if TYPE_CHECKING:
     from aegis.advisor.ranking import AttributeLoss, RankedConfiguration, Ranking
@@ -59,6 +59,7 @@ def render_ranking(ranking: Ranking, summary: Summary, *, version: str) -> str:
         headline=headline(ranking),
         ranking_text=_ranking_text(ranking),
         ranking_chart=picture(_intervals(ranking)),
+        ranking_caption=_ranking_caption(summary),
         value_name="deviation" if known else ranking.measure,
         rows=_rows(ranking),
         heat=_heat(ranking),
@@ -86,6 +87,16 @@ def _ranking_text(ranking: Ranking) -> str:
         said = f"The deviation is what an attribute loses on average, as {what}: lower is better."
     hidden = len(ranking.ranking) - ROWS_DRAWN
     return f"{said} The first {ROWS_DRAWN} of {len(ranking.ranking):,} are drawn." if hidden > 0 else said
+
+
+def _ranking_caption(summary: Summary) -> str:
+    said = (
+        "A dot is the estimate, the line its 95 % interval. Full dots: the first, and those that these records cannot "
+        "tell apart from it."
+    )
+    if all(attribute.joint is not None for attribute in summary.attributes.values()):
+        said += " All are judged on the same records, so two can differ for certain although their intervals overlap."
+    return said
 
 
 def _intervals(ranking: Ranking) -> str:
@@ -121,10 +132,10 @@ def _rows(ranking: Ranking) -> list[TableRow]:
             id=one.id,
             like_best=one.like_best,
             kept=percent(one.retained),
-            value=figure(_value(one)),
-            low=figure(one.interval[0]),
-            high=figure(one.interval[1]),
-            why="; ".join(one.reasons),
+            value=figure(_value(one), 3),
+            low=figure(one.interval[0], 3),
+            high=figure(one.interval[1], 3),
+            why="; ".join(why(one)),
         )
         for one in ranking.ranking
     ]

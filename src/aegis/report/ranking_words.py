@@ -57,7 +57,9 @@ def headline(ranking: Ranking) -> Headline:
     """What a reader should know who reads nothing else."""
     best, others = ranking.best, ranking.ranking[1:]
     alike = [one.configuration for one in others if one.like_best]
-    if best.retained is not None and math.isfinite(best.retained) and not best.borrowed:
+    if best.borrowed:
+        title = f"{best.configuration} keeps all that the table says about {ranking.label}"
+    elif best.retained is not None and math.isfinite(best.retained):
         title = f"{best.configuration} keeps {percent(best.retained)} of what the table says about {ranking.label}"
     else:
         title = f"{best.configuration} comes first of {count(len(ranking.ranking), 'configuration')}"
@@ -95,20 +97,25 @@ def _alike(ranking: Ranking, alike: list[str]) -> str:
 
 
 def _why(ranking: Ranking, best: RankedConfiguration) -> str:
-    if best.borrowed:
-        more = "" if best.retained is None or math.isinf(best.retained) else f" ({percent(best.retained)})"
-        return (
-            f"Its masked attributes, one by one, say more about {ranking.label} than the original ones{more}: "
-            "merging rare values can do that. Such a surplus is gained, not kept."
-        )
     if best.retained is None:
         better = "more" if ranking.higher_is_better else "less"
         return (
             f"Nothing is known of the unmasked attributes, so the size of the loss is not known either. Its attributes "
             f"come to {figure(best.utility, 3)} {ranking.unit} on average; {better} is better."
         )
-    parts = [reason for reason in best.reasons if not reason.startswith("keeps ")]
-    return f"Where it loses: {'; '.join(parts)}." if parts else ""
+    surplus = ""
+    if best.borrowed:
+        more = "" if math.isinf(best.retained) else f" ({percent(best.retained)})"
+        surplus = (
+            f"Taken one by one, its masked attributes even say more than the original ones{more}: merging rare values "
+            "makes them clearer. That surplus is gained, not kept. "
+        )
+    return surplus + " ".join(f"{part[:1].upper()}{part[1:]}." for part in why(best))
+
+
+def why(one: RankedConfiguration) -> list[str]:
+    """The reasons, without the one that repeats the share that is kept."""
+    return [reason for reason in one.reasons if not reason.startswith("keeps ")]
 
 
 def _last(ranking: Ranking, last: RankedConfiguration) -> str:
