@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
+import jsonschema
 import numpy as np
 import pytest
 import yaml
@@ -275,3 +277,33 @@ def test_a_chain_ends_where_meaning_ends() -> None:
         build_mask(["token", {"star_trailing": {"characters": 1}}])
     with pytest.raises(InputError):
         build_mask([])
+
+
+SCHEMA = json.loads((Path(__file__).parents[3] / "docs/reference/configuration.schema.json").read_text())
+
+
+@given(CONFIGURATIONS, CONFIGURATIONS)
+def test_what_is_written_follows_the_documented_schema(one: Configuration, two: Configuration) -> None:
+    jsonschema.validate(to_mapping(one), SCHEMA)
+    second = Configuration(name="d", masks=two.masks, label="y", roles=Roles(sensitive=("s",)))
+    jsonschema.validate(many_to_mapping([one, second]), SCHEMA)
+
+
+@pytest.mark.parametrize(
+    "content", [{}, {"masks": {"a": 3}}, {"masks": {}, "colour": 1}, {"configurations": {}}, {"a": 3}, {"a": {"x": 3}}]
+)
+def test_the_schema_refuses_what_the_reader_refuses(content: Any) -> None:
+    with pytest.raises(jsonschema.ValidationError):
+        jsonschema.validate(content, SCHEMA)
+    with pytest.raises(ConfigurationError):
+        configurations_from_mapping(content, name="c")
+
+
+def test_the_configurations_of_the_documentation_are_valid() -> None:
+    page = (Path(__file__).parents[3] / "docs/how-to/write-configurations.md").read_text()
+    blocks = re.findall(r"```yaml\n(.*?)```", page, flags=re.DOTALL)
+    assert len(blocks) == 3
+    for block in blocks:
+        content = yaml.safe_load(block)
+        jsonschema.validate(content, SCHEMA)
+        assert configurations_from_mapping(content, name="c")
