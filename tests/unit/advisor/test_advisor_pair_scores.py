@@ -1,0 +1,202 @@
+"""Pair scores from a summary equal the plain definitions, and know how sure they are."""
+
+from __future__ import annotations
+
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from aegis.advisor.pair_scores import PAIR_SCORES, RIDGE, score_configurations
+from aegis.data.domain import Domain
+from aegis.data.kind import Kind
+from aegis.errors import MeasureError
+from aegis.masking.configuration import Configuration
+from aegis.summaries.joint import Histogram, Joint
+from aegis.summaries.pair_counts import PairCounts, PairTables, ValueGroups
+from aegis.summaries.summary import Level, Summary, reduced, summarize
+from aegis.utility.leave_one_out import leave_one_out_information
+from aegis.utility.probe import probe_tables
+
+Ints = NDArray[np.int64]
+PARTS = 8
+
+
+def columns(rows: int, seed: int) -> tuple[dict[str, Ints], Ints]:
+    rng = np.random.default_rng(seed)
+    hidden = rng.integers(0, 8, rows)
+    label = np.where(rng.random(rows) < 0.8, hidden % 3, rng.integers(0, 3, rows))
+    noisy = {f"c{i}": np.where(rng.random(rows) < 0.5, hidden, rng.integers(0, 8, rows)) for i in range(3)}
+    return {**noisy, "id": np.arange(rows) % 50}, label
+
+
+def summed(codes: list[Ints], shape: tuple[int, ...]) -> Ints:
+    counts = np.zeros(shape, dtype=np.int64)
+    np.add.at(counts, tuple(codes), 1)
+    return counts
+
+
+def told(
+    data: dict[str, Ints], label: Ints, specs: list[dict[str, Any]], *, groups: int | None = None
+) -> tuple[Summary, PairTables]:
+    """A summary and its pair tables, counted by hand."""
+    sizes = {name: int(values.max()) + 1 for name, values in data.items()}
+    domain = Domain.of(Kind.TEXT, ["a", "b", "c"])
+    joints = {
+        name: Joint(
+            attribute=Domain.of(Kind.INTEGER, range(sizes[name])),
+            label=domain,
+            counts=summed([values, label], (sizes[name], 3)),
+        )
+        for name, values in data.items()
+    }
+    summary = summarize(
+        name="t",
+        label="y",
+        label_histogram=Histogram(domain=domain, counts=np.bincount(label, minlength=3)),
+        joints=joints,
+        configurations=[Configuration.of(f"k{i}", spec) for i, spec in enumerate(specs)],
+    )
+    grouped = {name: ValueGroups.bounded(joint.histogram(), groups or 1000) for name, joint in joints.items()}
+    codes = {name: grouped[name].codes[values] for name, values in data.items()}
+    tables = {}
+    for a, b in combinations(data, 2):
+        dense = summed([codes[a], codes[b], label], (grouped[a].size, grouped[b].size, 3))
+        there = np.argwhere(dense.any(axis=2))
+        tables[a, b] = PairCounts(first=there[:, 0], second=there[:, 1], counts=dense[there[:, 0], there[:, 1]])
+    part = np.arange(len(label)) % PARTS
+    parts = {name: summed([part, codes[name], label], (PARTS, grouped[name].size, 3)) for name in data}
+    rows = len(label)
+    return summary, PairTables(rows=rows, sample_rows=rows, labels=3, groups=grouped, tables=tables, parts=parts)
+
+
+SPECS: list[dict[str, Any]] = [
+    {},
+    {"c0": {"bucketize": {"width": 2}}, "c1": {"bucketize": {"width": 4}}},
+    {"c0": "suppress", "c1": "suppress", "c2": "suppress", "id": "suppress"},
+    {"c0": "suppress", "c2": {"round": {"step": 3}}, "id": "shuffle"},
+    {"c1": {"top_code": {"at": 3}}, "id": {"bucketize": {"width": 10}}},
+]
+
+
+def masked_by_hand(summary: Summary, data: dict[str, Ints], i: int) -> dict[str, Ints]:
+    configuration = summary.configurations[i]
+    out = {}
+    for name, values in data.items():
+        change: Any = summary.attributes[name].masked[configuration.masks[name], None].change
+        out[name] = change.codes[values]
+    return out
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_the_probe_equals_its_definition_on_masked_tables(seed: int) -> None:
+    data, label = columns(400, seed)
+    summary, pairs = told(data, label, [spec for spec in SPECS if "shuffle" not in spec.values()])
+    scores = score_configurations(summary, pairs, "label-probe")
+    for i in range(len(summary.configurations)):
+        masked = masked_by_hand(summary, data, i)
+        joints = {name: summed([codes, label], (codes.max() + 1, 3)) for name, codes in masked.items()}
+        tables = {}
+        for a, b in combinations(masked, 2):
+            dense = summed([masked[a], masked[b], label], (masked[a].max() + 1, masked[b].max() + 1, 3))
+            there = np.argwhere(dense.any(axis=2))
+            tables[a, b] = PairCounts(first=there[:, 0], second=there[:, 1], counts=dense[there[:, 0], there[:, 1]])
+        expected = probe_tables(joints, tables, ridge=RIDGE)  # type: ignore[arg-type]
+        assert scores.utilities[i] == pytest.approx(expected.r_squared, abs=1e-10)
+    assert scores.utilities[2] == 0.0  # everything suppressed
+    assert scores.utilities[0] > 0.1
+
+
+def test_pair_information_equals_the_mean_over_masked_pairs() -> None:
+    data, label = columns(400, 1)
+    specs = [spec for spec in SPECS if "shuffle" not in spec.values()]
+    summary, pairs = told(data, label, specs)
+    scores = score_configurations(summary, pairs, "pair-information")
+    for i in range(len(specs)):
+        masked = masked_by_hand(summary, data, i)
+        each = [
+            float(leave_one_out_information(summed([a * 1000 + b, label], (int((a * 1000 + b).max()) + 1, 3))))
+            for a, b in combinations(masked.values(), 2)
+        ]
+        assert scores.utilities[i] == pytest.approx(np.mean(each), abs=1e-10)
+
+
+@pytest.mark.parametrize("name", PAIR_SCORES)
+def test_a_shuffled_attribute_is_worth_what_a_suppressed_one_is(name: str) -> None:
+    data, label = columns(2_000, 2)
+    summary, pairs = told(data, label, [{"c0": "shuffle"}, {"c0": "suppress"}, {}])
+    shuffled, suppressed, whole = score_configurations(summary, pairs, name).utilities
+    assert shuffled <= suppressed + 1e-3
+    assert suppressed < whole
+
+
+def test_a_noisy_channel_is_scored_by_its_expectation() -> None:
+    data, label = columns(20_000, 3)
+    summary, pairs = told(data, label, [{"c0": {"randomize": {"keep": 0.5}}}, {}, {"c0": "suppress"}])
+    expected, whole, gone = score_configurations(summary, pairs, "label-probe").utilities
+    change: Any = summary.attributes["c0"].masked[summary.configurations[0].masks["c0"], None].change
+    rng = np.random.default_rng(0)
+    ladder = change.matrix.cumsum(axis=1)[data["c0"]]
+    drawn = (rng.random((len(label), 1)) > ladder).sum(axis=1)
+    again, its_pairs = told({**data, "c0": drawn}, label, [{}])
+    realised = score_configurations(again, its_pairs, "label-probe").utilities[0]
+    assert gone < expected < whole
+    assert expected == pytest.approx(realised, abs=0.01)
+
+
+def test_groups_of_values_come_close_to_exact_pairs() -> None:
+    data, label = columns(3_000, 4)
+    exact = score_configurations(*told(data, label, SPECS), "label-probe").utilities
+    grouped = score_configurations(*told(data, label, SPECS, groups=20), "label-probe").utilities
+    np.testing.assert_allclose(grouped, exact, atol=0.01)
+
+
+def test_the_standard_error_is_that_of_fresh_tables() -> None:
+    specs = [{}, {"c0": "suppress"}]
+    fresh = [score_configurations(*told(*columns(800, 100 + s), specs), "label-probe").utilities for s in range(40)]
+    claimed = [
+        score_configurations(*told(*columns(800, 100 + s), specs), "label-probe", seed=s).standard_errors
+        for s in range(10)
+    ]
+    ratio = np.mean(claimed, axis=0) / np.std(fresh, axis=0, ddof=1)
+    assert (ratio > 0.7).all()
+    assert (ratio < 2.5).all()
+
+
+def test_a_mask_on_the_label_is_scored_on_the_masked_label() -> None:
+    data, label = columns(500, 5)
+    summary, pairs = told(data, label, [{}, {"y": {"regroup": {"groups": {"ab": ["a", "b"], "c": ["c"]}}}}])
+    both = score_configurations(summary, pairs, "label-probe").utilities
+    merged_summary, merged_pairs = told(data, np.where(label == 2, 2, 0), [{}])
+    assert both[1] == pytest.approx(score_configurations(merged_summary, merged_pairs, "label-probe").utilities[0])
+
+
+def test_what_cannot_be_scored_is_said() -> None:
+    data, label = columns(100, 6)
+    summary, pairs = told(data, label, SPECS)
+    with pytest.raises(MeasureError, match="no pair score called 'nope'"):
+        score_configurations(summary, pairs, "nope")
+    with pytest.raises(MeasureError, match="opaque"):
+        score_configurations(reduced(summary, level=Level.ONE_D, opaque=True), pairs, "label-probe")
+    fewer = PairTables(
+        rows=100,
+        sample_rows=100,
+        labels=3,
+        groups={k: v for k, v in pairs.groups.items() if k != "c1"},
+        tables={},
+        parts=pairs.parts,
+    )
+    with pytest.raises(MeasureError, match="pairs of c1"):
+        score_configurations(summary, fewer, "label-probe")
+    none = PairTables(rows=100, sample_rows=100, labels=3, groups=pairs.groups, tables={}, parts=pairs.parts)
+    with pytest.raises(MeasureError, match="was not counted"):
+        score_configurations(summary, none, "label-probe")
+
+
+def test_equal_seeds_give_equal_resamples() -> None:
+    data, label = columns(200, 7)
+    summary, pairs = told(data, label, SPECS)
+    one, two = (score_configurations(summary, pairs, "label-probe", seed=3).resampled for _ in range(2))
+    np.testing.assert_array_equal(one, two)
