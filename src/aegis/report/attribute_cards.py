@@ -11,7 +11,7 @@ from aegis.report.charts.paired_bars import paired_bars
 from aegis.report.charts.share_strip import share_strip
 from aegis.report.disclosure import FEWEST
 from aegis.report.distribution import distribution
-from aegis.report.figures import count, figure, percent
+from aegis.report.figures import amount, count, difference, figure, percent
 from aegis.report.page import picture
 
 if TYPE_CHECKING:
@@ -123,17 +123,16 @@ def _cost(loss: AttributeLoss, ranking: Ranking) -> float:
 
 
 def _effect(loss: AttributeLoss, ranking: Ranking) -> str:
-    unit = ranking.unit
-    if loss.deviation is None or loss.original is None:
-        return f"{figure(loss.masked, 3)} {unit} left"
-    if abs(loss.deviation) < 1e-12:
-        return f"nothing lost ({figure(loss.masked, 3)} {unit})"
-    if loss.deviation < 0:
-        return f"gains {figure(-loss.deviation, 3)} {unit} ({figure(loss.original, 3)} before)"
+    unit, lost = ranking.unit, difference(loss.deviation, loss.original)
+    if lost is None or loss.original is None:
+        return f"{amount(loss.masked, unit)} {'left' if ranking.higher_is_better else 'now'}"
+    if lost == 0:
+        return f"nothing lost ({amount(loss.masked, unit)})"
+    if lost < 0:
+        return f"gains {amount(-lost, unit)} ({figure(loss.original, 3)} before)"
     if not ranking.higher_is_better or loss.original <= 1e-12:
-        return f"worse by {figure(loss.deviation, 3)} {unit} ({figure(loss.original, 3)} before)"
-    share = percent(min(loss.deviation / loss.original, 1.0))
-    return f"loses {figure(loss.deviation, 3)} of {figure(loss.original, 3)} {unit} ({share})"
+        return f"worse by {amount(lost, unit)} ({figure(loss.original, 3)} before)"
+    return f"loses {figure(lost, 3)} of {amount(loss.original, unit)} ({percent(min(lost / loss.original, 1.0))})"
 
 
 def _mask_row(
@@ -151,6 +150,6 @@ def _mask_row(
             share_strip(large.tolist(), rest=max(1.0 - float(large.sum()), 0.0), title=count(groups, "group"))
         ),
         left=figure(loss.masked, 3),
-        lost=figure(loss.deviation, 3),
+        lost=figure(difference(loss.deviation, loss.original), 3),
         used=f"{used:,} of {configurations:,}",
     )

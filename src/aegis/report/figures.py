@@ -46,6 +46,35 @@ def figure(value: float | None, digits: int = 4) -> str:
     return "−" + text[1:] if text.startswith("-") else text
 
 
+def amount(value: float | None, unit: str, digits: int = 3) -> str:
+    """A value with its unit, where that is one to count in and not a description.
+
+    >>> amount(0.25, "bits"), amount(0.25, "share of records"), amount(3.0, "χ² statistic")
+    ('0.25 bits', '0.25', '3')
+    """
+    return f"{figure(value, digits)} {unit}" if unit and " " not in unit else figure(value, digits)
+
+
+def difference(value: float | None, size: float | None) -> float | None:
+    """A difference of two numbers of about ``size``, with what is only rounding taken for nothing.
+
+    >>> difference(1.8e-12, 11279.0), difference(0.5, 11279.0), difference(None, None)
+    (0.0, 0.5, None)
+    """
+    if value is None or size is None:
+        return value
+    return 0.0 if abs(value) < 1e-12 + 1e-12 * abs(size) else value
+
+
+def measured_in(unit: str) -> str:
+    """The unit after the name of a measure.
+
+    >>> measured_in("bits"), measured_in("share of records"), measured_in("")
+    (' in bits', ' (share of records)', '')
+    """
+    return "" if not unit else f" ({unit})" if " " in unit else f" in {unit}"
+
+
 def count(number: float, one: str, many: str | None = None) -> str:
     """A number of things.
 

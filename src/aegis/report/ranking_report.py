@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from aegis.report.attribute_cards import attribute_cards
 from aegis.report.charts.heat_map import heat_map
 from aegis.report.charts.interval_plot import IntervalRow, interval_plot
-from aegis.report.figures import figure, percent
+from aegis.report.figures import amount, difference, figure, measured_in, percent
 from aegis.report.page import picture, render_page
 from aegis.report.ranking_words import headline, ledger, why
 
@@ -63,6 +63,7 @@ def render_ranking(ranking: Ranking, summary: Summary, *, version: str) -> str:
         value_name="deviation" if known else ranking.measure,
         rows=_rows(ranking),
         heat=_heat(ranking),
+        left_name="left" if ranking.higher_is_better else "now",
         attributes_text=_attributes_text(ranking, summary),
         changed=[card for card in cards if card.changed],
         unchanged=[card for card in cards if not card.changed],
@@ -74,16 +75,12 @@ def _value(one: RankedConfiguration) -> float:
     return one.utility if one.deviation is None else one.deviation
 
 
-def _unit(ranking: Ranking) -> str:
-    return f" in {ranking.unit}" if ranking.unit else ""
-
-
 def _ranking_text(ranking: Ranking) -> str:
     if ranking.best.deviation is None:
         better = "higher" if ranking.higher_is_better else "lower"
-        said = f"Mean {ranking.measure} of the masked attributes{_unit(ranking)}: {better} is better."
+        said = f"Mean {ranking.measure} of the masked attributes{measured_in(ranking.unit)}: {better} is better."
     else:
-        what = f"{ranking.measure}{_unit(ranking)}"
+        what = f"{ranking.measure}{measured_in(ranking.unit)}"
         said = f"The deviation is what an attribute loses on average, as {what}: lower is better."
     hidden = len(ranking.ranking) - ROWS_DRAWN
     return f"{said} The first {ROWS_DRAWN} of {len(ranking.ranking):,} are drawn." if hidden > 0 else said
@@ -116,7 +113,7 @@ def _intervals(ranking: Ranking) -> str:
     return interval_plot(
         rows,
         title=f"Configurations from best to worst by {ranking.measure}",
-        axis=f"deviation{_unit(ranking)}" if known else f"{ranking.measure}{_unit(ranking)}",
+        axis=f"deviation{measured_in(ranking.unit)}" if known else f"{ranking.measure}{measured_in(ranking.unit)}",
         note_heading="kept" if ranking.best.retained is not None else "mean",
         guide=_value(ranking.best),
     )
@@ -151,13 +148,15 @@ def _heat(ranking: Ranking) -> Heat:
         return -max(abs(_loss(table[name]) or 0.0) for table in tables)
 
     columns = sorted(names, key=weight)[:COLUMNS_DRAWN]
-    gains = known and any((table[name].deviation or 0.0) < 0 for table in tables for name in columns)
+    gains = known and any((_loss(table[name]) or 0.0) < 0 for table in tables for name in columns)
     chart = heat_map(
         [[_loss(table[name]) for name in columns] for table in tables],
         rows=[one.configuration for one in drawn],
         columns=columns,
         title="What each configuration loses on each attribute" if known else "What is left of each attribute",
-        legend=("lost" if known else "left") + _unit(ranking) + (", gained below zero" if gains else ""),
+        legend=("lost" if known else "left" if ranking.higher_is_better else ranking.measure)
+        + measured_in(ranking.unit)
+        + (", gained below zero" if gains else ""),
         tips=[[_tip(one, table[name], ranking) for name in columns] for one, table in zip(drawn, tables, strict=True)],
         cool=not known and ranking.higher_is_better,
     )
@@ -174,13 +173,14 @@ def _heat(ranking: Ranking) -> Heat:
 
 
 def _loss(loss: AttributeLoss) -> float | None:
-    return loss.masked if loss.deviation is None else loss.deviation
+    return loss.masked if loss.deviation is None else difference(loss.deviation, loss.original)
 
 
 def _tip(one: RankedConfiguration, loss: AttributeLoss, ranking: Ranking) -> str:
-    left = f"{figure(loss.masked, 3)} {ranking.unit} left"
-    lost = "" if loss.deviation is None else f"{figure(loss.deviation, 3)} lost, "
-    return f"{one.configuration}, {loss.name} ({loss.mask}): {lost}{left}"
+    value = amount(loss.masked, ranking.unit)
+    now = f"{value} left" if ranking.higher_is_better else f"now {value}"
+    lost = "" if loss.deviation is None else f"{figure(_loss(loss), 3)} lost, "
+    return f"{one.configuration}, {loss.name} ({loss.mask}): {lost}{now}"
 
 
 def _attributes_text(ranking: Ranking, summary: Summary) -> str:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from aegis.report.disclosure import FEWEST
-from aegis.report.figures import count, figure, listed, percent, seconds
+from aegis.report.figures import amount, count, listed, measured_in, percent, seconds
 
 if TYPE_CHECKING:
     from aegis.advisor.ranking import RankedConfiguration, Ranking
@@ -70,7 +70,7 @@ def headline(ranking: Ranking) -> Headline:
         Fact(term="first", value=best.configuration, is_name=True),
         Fact(term=f"kept of {ranking.label}", value=percent(best.retained))
         if best.retained is not None
-        else Fact(term="mean of the measure", value=figure(best.utility, 3), unit=ranking.unit),
+        else Fact(term="mean of the measure", value=amount(best.utility, ranking.unit)),
         Fact(term="not told apart from it", value=f"{len(alike):,}", unit=f"of {len(others):,} others"),
         Fact(term="records", value=f"{ranking.rows:,}"),
     ]
@@ -101,7 +101,7 @@ def _why(ranking: Ranking, best: RankedConfiguration) -> str:
         better = "more" if ranking.higher_is_better else "less"
         return (
             f"Nothing is known of the unmasked attributes, so the size of the loss is not known either. Its attributes "
-            f"come to {figure(best.utility, 3)} {ranking.unit} on average; {better} is better."
+            f"come to {amount(best.utility, ranking.unit)} on average; {better} is better."
         )
     surplus = ""
     if best.borrowed:
@@ -110,7 +110,8 @@ def _why(ranking: Ranking, best: RankedConfiguration) -> str:
             f"Taken one by one, its masked attributes even say more than the original ones{more}: merging rare values "
             "makes them clearer. That surplus is gained, not kept. "
         )
-    return surplus + " ".join(f"{part[:1].upper()}{part[1:]}." for part in why(best))
+    parts = [f"it {part}" if part.startswith("loses") else part for part in why(best)]
+    return surplus + " ".join(f"{part[:1].upper()}{part[1:]}." for part in parts)
 
 
 def why(one: RankedConfiguration) -> list[str]:
@@ -121,7 +122,7 @@ def why(one: RankedConfiguration) -> list[str]:
 def _last(ranking: Ranking, last: RankedConfiguration) -> str:
     if last.retained is not None and math.isfinite(last.retained):
         return f"At the other end, {last.configuration} keeps {percent(last.retained)}."
-    return f"At the other end, {last.configuration} comes to {figure(last.utility, 3)} {ranking.unit}."
+    return f"At the other end, {last.configuration} comes to {amount(last.utility, ranking.unit)}."
 
 
 def ledger(ranking: Ranking, summary: Summary, *, version: str) -> list[Entry]:
@@ -129,7 +130,6 @@ def ledger(ranking: Ranking, summary: Summary, *, version: str) -> list[Entry]:
     masks = sum(len({ident for ident, _ in attribute.masked}) for attribute in summary.attributes.values())
     label_masks = f", and {count(len(summary.label_masks), 'mask')} of the label" if summary.label_masks else ""
     better = "higher is better" if ranking.higher_is_better else "lower is better"
-    unit = f", in {ranking.unit}" if ranking.unit else ""
     entries = [
         Entry(term="source", lines=(summary.name,)),
         Entry(term="records", lines=(f"{ranking.rows:,}",)),
@@ -146,7 +146,9 @@ def ledger(ranking: Ranking, summary: Summary, *, version: str) -> list[Entry]:
             term="configurations",
             lines=(f"{len(ranking.ranking):,}, with {count(masks, 'distinct mask')} of attributes{label_masks}",),
         ),
-        Entry(term="measure", lines=(f"{ranking.measure}{unit}; {better}; mean over the attributes",)),
+        Entry(
+            term="measure", lines=(f"{ranking.measure}{measured_in(ranking.unit)}; {better}; mean over the attributes",)
+        ),
         Entry(term="compared with", lines=(_REFERENCES.get(ranking.reference, ranking.reference),)),
         Entry(
             term="summary",

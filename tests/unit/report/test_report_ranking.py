@@ -149,6 +149,26 @@ def test_odd_shares_do_not_break_the_page(people: Summary, retained: float | Non
     assert "None" not in said
 
 
+@pytest.mark.parametrize("measure", ["chi-square", "g3", "cramers-v", "mutual-information"])
+def test_rounding_is_not_taken_for_a_loss_or_a_gain(people: Summary, measure: str) -> None:
+    ranking = rank(people, measure=measure)
+    noisy = tuple(
+        replace(
+            one,
+            attributes=tuple(
+                replace(loss, deviation=-1e-13 * (loss.original or 0.0), masked=loss.original or 0.0)
+                for loss in one.attributes
+            ),
+        )
+        for one in ranking.ranking
+    )
+    said = words(render_ranking(replace(ranking, ranking=noisy), people, version="1"))
+    assert "nothing lost (" in said
+    assert "gained below zero" not in said
+    assert "gains" not in said
+    assert not re.search(r"\de-1\d", said)
+
+
 def planted(bench: Bench) -> Summary:
     """Values that occur once, in every kind of column and in the label."""
     rng = np.random.default_rng(3)
