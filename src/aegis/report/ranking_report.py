@@ -92,7 +92,7 @@ def _ranking_caption(summary: Summary) -> str:
         "tell apart from it."
     )
     if all(attribute.joint is not None for attribute in summary.attributes.values()):
-        said += " All are judged on the same records, so two can differ for certain although their intervals overlap."
+        said += " All are judged on the same records, so two can differ reliably although their intervals overlap."
     return said
 
 
