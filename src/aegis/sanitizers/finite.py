@@ -233,7 +233,10 @@ def _mixed_integer_program(problem: FiniteProblem, allowed: float, symbols: int)
     )
     if not solution.success:
         raise NotConvergedError("the mixed-integer program of the finite case was not solved; try fewer symbols")
-    return _to_release(problem, solution.x[: size * symbols].reshape(size, symbols))
+    # the solver keeps its switches to a millionth only; with the chosen rules fixed the rest is a linear program
+    choice = solution.x[system.width + cells :].reshape(symbols, outcomes, guesses)
+    rules = np.unique(choice.argmax(axis=2), axis=0).astype(np.int64)
+    return _linear_program(problem, allowed, rules)
 
 
 class _AdversarySystem:

@@ -153,7 +153,8 @@ def best_mixture(shelf: Library, *, distortion: float, caps: Sequence[float] | N
     reached = min(distortion, shelf.authorized_variance)
     shelf = _with_plain_noise(shelf, reached)
     count, adversaries = shelf.losses.shape
-    objective = np.append(np.zeros(count), -1.0)
+    # among equals the mixture that pins fewer records: the weight is too small to buy any loss
+    objective = np.append(1e-5 * shelf.authorized_variance * shelf.pinned.max(axis=1), -1.0)
     rows = [np.append(shelf.distortions, 0.0)]
     rows += [np.append(-shelf.losses[:, i], 1.0) for i in range(adversaries)]
     limits = [reached] + [0.0] * adversaries

@@ -1,0 +1,121 @@
+"""A trade-off curve as data: one audited point for each target distortion, and what it cost to compute."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from aegis.errors import SanitizerError
+from aegis.sanitizers.exposure import Exposure
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CurvePoint:
+    """One target: what the audit measured, and the closed forms beside it.
+
+    ``theory`` is Proposition 1 (or 2) at the target; ``ratio`` divides the audited worst loss by the proposition at the
+    target or at the audited distortion, whichever is larger, so that spending distortion is never counted as privacy.
+    ``baselines`` holds the other closed forms by name, ``learned`` the best release that training alone found.
+    """
+
+    target: float
+    distortion: float
+    adversary_losses: tuple[float, ...]
+    worst: float
+    theory: float
+    erasure: float
+    ratio: float
+    interval: tuple[float, float]
+    exposure: Exposure
+    attacker: str
+    method: str
+    learned: float | None = None
+    baselines: dict[str, float] = field(default_factory=dict)
+
+    def to_json(self) -> dict[str, Any]:
+        """The point as the command line prints it."""
+        return {
+            "target": self.target,
+            "distortion": self.distortion,
+            "adversary_losses": list(self.adversary_losses),
+            "worst": self.worst,
+            "theory": self.theory,
+            "erasure": self.erasure,
+            "ratio": self.ratio,
+            "interval": list(self.interval),
+            "exposure": self.exposure.to_json(),
+            "attacker": self.attacker,
+            "method": self.method,
+            "learned": self.learned,
+            "baselines": dict(self.baselines),
+        }
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Seconds:
+    """Where the time went."""
+
+    compile: float
+    train: float
+    audit: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Curve:
+    """All points of one run."""
+
+    kind: str
+    points: tuple[CurvePoint, ...]
+    device: str
+    seconds: Seconds
+    seed: int
+    capped: bool
+    saturation_distortion: float
+    saturation_losses: tuple[float, ...]
+
+    @property
+    def mean_ratio(self) -> float:
+        """The ratio averaged over the points."""
+        return sum(point.ratio for point in self.points) / len(self.points)
+
+    def to_json(self) -> dict[str, Any]:
+        """The whole curve as the command line prints it."""
+        return {
+            "kind": self.kind,
+            "points": [point.to_json() for point in self.points],
+            "mean_ratio": self.mean_ratio,
+            "device": self.device,
+            "seconds": {
+                "compile": self.seconds.compile,
+                "train": self.seconds.train,
+                "audit": self.seconds.audit,
+            },
+            "seed": self.seed,
+            "exposure_capped": self.capped,
+            "saturation": {"distortion": self.saturation_distortion, "losses": list(self.saturation_losses)},
+        }
+
+
+def targets(max_distortion: float, points: int) -> tuple[float, ...]:
+    """D_max·i/points for i = 1 … points.
+
+    >>> targets(6.0, 3)
+    (2.0, 4.0, 6.0)
+    """
+    if points < 1:
+        raise SanitizerError("a curve needs at least one point")
+    return tuple(max_distortion * i / points for i in range(1, points + 1))
+
+
+def check_counts(*, points: int, trials: int) -> None:
+    """Refuse counts that make no curve."""
+    if points < 1 or points > 1000:
+        raise SanitizerError("a curve needs between 1 and 1000 points")
+    if trials < 0 or trials > 1000:
+        raise SanitizerError("a curve takes between 0 and 1000 trials a point; 0 uses the closed forms alone")
+
+
+def mean_ratio(points: Sequence[CurvePoint]) -> float:
+    """The ratio averaged over the points."""
+    return sum(point.ratio for point in points) / len(points)

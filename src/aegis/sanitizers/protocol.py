@@ -1,0 +1,81 @@
+"""The paper's way of turning training histories into one point per distortion (sections V.A and V.B).
+
+Of each trial the last five epochs whose distortion lies in [D − τ, D] are kept and the one with the median loss
+represents it. A trial is accepted if every adversary loses at least as much as at the previous distortion. Of the
+first fifteen accepted trials the one with the median mean loss is the point. τ is a sixtieth of the range of D.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from aegis.errors import SanitizerError
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProtocolPoint:
+    """One point of the published curve; without an accepted trial ``trial`` is None and the figures are empty."""
+
+    target: float
+    trial: int | None
+    distortion: float | None
+    adversary_losses: tuple[float, ...]
+    accepted: int
+
+
+def paper_targets(max_distortion: float, *, first: float, points: int = 30) -> tuple[float, ...]:
+    """Evenly spaced distortions from D0 to D_max, both included.
+
+    >>> paper_targets(0.2, first=0.0025, points=3)
+    (0.0025, 0.10125, 0.2)
+    """
+    if points < 2 or not 0 < first < max_distortion:
+        raise SanitizerError("the paper's distortions need at least two points and a first one between 0 and D_max")
+    return tuple(float(d) for d in np.linspace(first, max_distortion, points))
+
+
+def paper_points(
+    targets: Sequence[float], distortions: Floats, losses: Floats, *, kept_epochs: int = 5, wanted: int = 15
+) -> tuple[ProtocolPoint, ...]:
+    """Points from ``distortions[d, t, e]`` and ``losses[d, t, e, i]``, distortions ascending."""
+    if distortions.shape[0] != len(targets) or losses.shape[:3] != distortions.shape:
+        raise SanitizerError("histories need the axes (distortion, trial, epoch) and (…, adversary)")
+    tolerance = (max(targets) - min(targets)) / (2 * len(targets)) if len(targets) > 1 else max(targets) / 60
+    floor = np.zeros(losses.shape[3])
+    made = []
+    for d, target in enumerate(targets):
+        accepted: list[tuple[int, float, Floats]] = []
+        for trial in range(distortions.shape[1]):
+            inside = np.flatnonzero((distortions[d, trial] >= target - tolerance) & (distortions[d, trial] <= target))[
+                -kept_epochs:
+            ]
+            if inside.size == 0:
+                continue
+            worst = losses[d, trial, inside].min(axis=1)
+            epoch = inside[np.argsort(worst, kind="stable")[inside.size // 2]]
+            if (losses[d, trial, epoch] >= floor).all():
+                accepted.append((trial, float(distortions[d, trial, epoch]), losses[d, trial, epoch]))
+            if len(accepted) == wanted:
+                break
+        if not accepted:
+            made.append(ProtocolPoint(target=target, trial=None, distortion=None, adversary_losses=(), accepted=0))
+            continue
+        order = np.argsort([chosen.mean() for _, _, chosen in accepted], kind="stable")
+        trial, distortion, chosen = accepted[order[len(accepted) // 2]]
+        floor = chosen
+        made.append(
+            ProtocolPoint(
+                target=target,
+                trial=trial,
+                distortion=distortion,
+                adversary_losses=tuple(float(loss) for loss in chosen),
+                accepted=len(accepted),
+            )
+        )
+    return tuple(made)

@@ -1,0 +1,415 @@
+"""Algorithm 1 for a number: privatizer, reconstructor and adversaries trained against each other (JAX).
+
+All distortions and trials run as one program: ``vmap`` over (distortion, trial), ``scan`` over steps. The privatizer is
+a network of (x, r), r fresh normal noise; it may also learn how often to release nothing, whose effect on every loss
+is linear and needs no sampling. Minibatches are shared by the trials of one run; trials differ in their weights.
+"""
+
+from __future__ import annotations
+
+import copy
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from aegis.errors import MissingExtraError, SanitizerError
+from aegis.sanitizers.starts import STARTS, Start, period_for, start_weights, starts_for
+
+try:
+    import jax
+    import jax.numpy as jnp
+except ImportError:  # pragma: no cover - the suite runs with the extra
+    raise MissingExtraError(feature="training a sanitizer", extra="sanitize") from None
+
+from aegis.sanitizers.networks import Optimizer, descend, forward, initial, optimizer_state, optimizer_step
+
+Floats = NDArray[np.float64]
+Loss = Callable[[Any, Any], Any]
+
+
+def squared_error(truth: Any, guess: Any) -> Any:
+    """The loss of the Gaussian case."""
+    return (truth - guess) ** 2
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TrainingSettings:
+    """How to train; the defaults suit two CPU cores, `paper` is the published protocol.
+
+    ``penalty`` is the paper's ρ/2·|distortion − D|, or an augmented Lagrangian on the relative gap, which meets D more
+    tightly. ``exposure_weight`` above 0 trains a pinning adversary beside each mean adversary and charges the
+    privatizer for shares above the caps.
+    """
+
+    steps: int = 2500
+    epochs: int = 25
+    inner_steps: int = 3
+    warmup_steps: int = 150
+    batch_rows: int = 200
+    hidden: int = 50
+    player_hidden: int = 64
+    learning_rate: float = 1e-3
+    player_learning_rate: float = 4e-3
+    decay: bool = True
+    optimizer: Optimizer = "adam"
+    penalty: Literal["symmetric", "lagrangian"] = "lagrangian"
+    penalty_weight: float = 8.0
+    erasure: bool = True
+    exposure_weight: float = 0.0
+    standardize: bool = True
+    starts: tuple[Start, ...] = STARTS
+    loss: Loss = field(default=squared_error)
+
+    def __post_init__(self) -> None:
+        for name in ("steps", "epochs", "inner_steps", "batch_rows", "hidden", "player_hidden"):
+            if getattr(self, name) < 1:
+                raise SanitizerError(f"'{name}' of the training must be at least 1")
+        if self.steps % self.epochs:
+            raise SanitizerError("the steps of the training must be a multiple of its epochs")
+        if self.penalty not in ("symmetric", "lagrangian"):
+            raise SanitizerError("the penalty must be 'symmetric' or 'lagrangian'")
+        if not self.starts:
+            raise SanitizerError("the training needs at least one kind of start")
+
+    @classmethod
+    def paper(cls, *, epochs: int = 100) -> TrainingSettings:
+        """Section V.A to the letter: one hidden layer of 50, Adam 1e-3, batches of 200, ρ = 1000, raw units."""
+        return cls(
+            steps=50 * epochs,
+            epochs=epochs,
+            inner_steps=1,
+            warmup_steps=0,
+            batch_rows=200,
+            hidden=50,
+            player_hidden=50,
+            learning_rate=1e-3,
+            player_learning_rate=1e-3,
+            decay=False,
+            penalty="symmetric",
+            penalty_weight=1000.0,
+            erasure=False,
+            standardize=False,
+            starts=("random",),
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sample:
+    """Rows to learn from: the private column, the authorised party's features, and each adversary's."""
+
+    private: Floats
+    authorized: Floats
+    adversaries: tuple[Floats, ...]
+
+    def __post_init__(self) -> None:
+        rows = self.private.shape[0]
+        if self.private.ndim != 1 or rows < 50:
+            raise SanitizerError("training needs one private column with at least 50 rows")
+        for side in (self.authorized, *self.adversaries):
+            if side.ndim != 2 or side.shape[0] != rows:
+                raise SanitizerError("side information needs one row for each private value")
+        if not all(np.isfinite(a).all() for a in (self.private, self.authorized, *self.adversaries)):
+            raise SanitizerError("training cannot use missing values; drop or fill those rows first")
+        if self.private.std() == 0:
+            raise SanitizerError("the private column is constant; there is nothing to protect")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Trained:
+    """Everything a run leaves behind. Leading axes are (distortion, trial); losses are in units of X squared.
+
+    ``distortion_by_epoch[d, t, e]`` and ``losses_by_epoch[d, t, e, i]`` are on the held-out rows.
+    """
+
+    targets: tuple[float, ...]
+    starts: tuple[Start, ...]
+    layers: tuple[tuple[Floats, Floats], ...]
+    erasure_share: Floats
+    center: float
+    scale: float
+    distortion_by_epoch: Floats
+    losses_by_epoch: Floats
+    device: str
+    compile_seconds: float
+    train_seconds: float
+
+    @property
+    def distortion(self) -> Floats:
+        """Held-out distortion after the last epoch."""
+        return np.asarray(self.distortion_by_epoch[:, :, -1])
+
+    @property
+    def losses(self) -> Floats:
+        """Held-out adversary losses after the last epoch."""
+        return np.asarray(self.losses_by_epoch[:, :, -1])
+
+    def weights(self, point: int, trial: int) -> list[tuple[Floats, Floats]]:
+        """The privatizer of one trial, as numpy layers."""
+        return [(w[point, trial], b[point, trial]) for w, b in self.layers]
+
+
+def train(
+    sample: Sample,
+    held_out: Sample,
+    *,
+    targets: Sequence[float],
+    trials: int,
+    blank: tuple[float, Sequence[float]],
+    settings: TrainingSettings | None = None,
+    caps: Sequence[Sequence[float]] | None = None,
+    epsilon: float | None = None,
+    seed: int = 0,
+) -> Trained:
+    """Train ``trials`` privatizers for each target distortion.
+
+    ``blank`` holds the distortion and the adversary losses when nothing is released. ``caps[d][i]`` bounds the pinned
+    share of adversary i at target d, for windows of half-width ``epsilon``, when the settings charge for exposure.
+    """
+    settings = settings or TrainingSettings()
+    if trials < 1 or not targets or min(targets) <= 0:
+        raise SanitizerError("training needs at least one trial and positive target distortions")
+    if settings.exposure_weight > 0 and (caps is None or epsilon is None):
+        raise SanitizerError("charging for exposure needs a cap for each adversary and an epsilon")
+    center = float(sample.private.mean()) if settings.standardize else 0.0
+    scale = float(sample.private.std()) if settings.standardize else 1.0
+    run = _Run(sample, held_out, settings, center, scale, blank, epsilon)
+    state, aims = _initial_state(run, targets, trials, caps, seed)
+    program = jax.jit(lambda d, s, a, k: _program(run.seeing(d), s, a, k))
+    began = time.perf_counter()
+    compiled = program.lower(run.data, state, aims, jax.random.key(seed)).compile()
+    compiled_at = time.perf_counter()
+    final, history = compiled(run.data, state, aims, jax.random.key(seed))
+    history = tuple(part.block_until_ready() for part in history)
+    ended = time.perf_counter()
+
+    def shaped(array: Any) -> Floats:
+        values = np.asarray(array, dtype=np.float64)
+        return values.reshape((len(targets), trials, *values.shape[1:]))
+
+    distortion, losses = (np.moveaxis(np.asarray(h, dtype=np.float64), 0, 1) for h in history)
+    return Trained(
+        targets=tuple(float(t) for t in targets),
+        starts=starts_for(trials, settings.starts),
+        layers=tuple((shaped(w), shaped(b)) for w, b in final["privatizer"]["layers"]),
+        erasure_share=shaped(jax.nn.sigmoid(final["privatizer"]["erase"]))
+        if settings.erasure
+        else np.zeros((len(targets), trials)),
+        center=center,
+        scale=scale,
+        distortion_by_epoch=shaped(distortion) * scale**2,
+        losses_by_epoch=shaped(losses) * scale**2,
+        device=str(jax.devices()[0].device_kind),
+        compile_seconds=compiled_at - began,
+        train_seconds=ended - compiled_at,
+    )
+
+
+class _Run:
+    """The data of a run on the device, in the units the networks see."""
+
+    def __init__(
+        self,
+        sample: Sample,
+        held_out: Sample,
+        settings: TrainingSettings,
+        center: float,
+        scale: float,
+        blank: tuple[float, Sequence[float]],
+        epsilon: float | None,
+    ) -> None:
+        self.settings = settings
+        self.scale = scale
+        sides = [sample.authorized, *sample.adversaries]
+        shifts = [(s.mean(0), np.maximum(s.std(0), 1e-12)) if settings.standardize else (0.0, 1.0) for s in sides]
+
+        def placed(data: Sample) -> tuple[Any, list[Any]]:
+            features = [
+                jnp.asarray((s - m) / d, jnp.float32)
+                for s, (m, d) in zip((data.authorized, *data.adversaries), shifts, strict=True)
+            ]
+            return jnp.asarray((data.private - center) / scale, jnp.float32), features
+
+        self.data = (placed(sample), placed(held_out))
+        (self.x, self.sides), (self.test_x, self.test_sides) = self.data
+        self.blank_distortion = blank[0] / scale**2
+        self.blank_losses = jnp.asarray(blank[1], jnp.float32) / scale**2
+        self.epsilon = None if epsilon is None else epsilon / scale
+
+    def seeing(self, data: Any) -> _Run:
+        """The same run over traced arrays, so that the data is an argument of the program and not part of it."""
+        traced = copy.copy(self)
+        (traced.x, traced.sides), (traced.test_x, traced.test_sides) = data
+        return traced
+
+    def release(self, privatizer: Any, x: Any, r: Any) -> Any:
+        return forward(privatizer["layers"], jnp.stack([x, r], axis=-1))
+
+    def erased(self, privatizer: Any) -> Any:
+        return jax.nn.sigmoid(privatizer["erase"]) if self.settings.erasure else 0.0
+
+    def player_loss(self, player: Any, f: Any, side: Any, x: Any) -> Any:
+        return jnp.mean(self.settings.loss(x, forward(player, jnp.concatenate([f, side], axis=-1))[:, 0]))
+
+    def pinned(self, player: Any, f: Any, side: Any, x: Any) -> Any:
+        """A smooth stand-in for the share of records within ε of the player's guess."""
+        error = x - forward(player, jnp.concatenate([f, side], axis=-1))[:, 0]
+        return jnp.mean(jax.nn.sigmoid(4.0 * (1.0 - (error / self.epsilon) ** 2)))
+
+
+def _initial_state(
+    run: _Run, targets: Sequence[float], trials: int, caps: Sequence[Sequence[float]] | None, seed: int
+) -> tuple[Any, Any]:
+    settings = run.settings
+    rng = np.random.default_rng(seed)
+    first: list[Floats] = []
+    first_bias: list[Floats] = []
+    last: list[Floats] = []
+    last_bias: list[Floats] = []
+    erase: list[float] = []
+    for target in targets:
+        aim = target / run.scale**2
+        for start in starts_for(trials, settings.starts):
+            # leave room for the erasure and the noise to add their part of the distortion
+            share = 0.8 * float(rng.uniform(0.6, 1.0))
+            period = period_for(min(share * aim, 0.95 * run.blank_distortion), run.blank_distortion)
+            (w1, b1), (w2, b2) = start_weights(
+                start, hidden=settings.hidden, period=period, noise=0.3 * (0.1 * aim) ** 0.5, rng=rng
+            )
+            for kept, part in zip((first, first_bias, last, last_bias), (w1, b1, w2, b2), strict=True):
+                kept.append(part)
+            erase.append(-4.0)
+    privatizer = {
+        "layers": [
+            (jnp.asarray(np.array(first), jnp.float32), jnp.asarray(np.array(first_bias), jnp.float32)),
+            (jnp.asarray(np.array(last), jnp.float32), jnp.asarray(np.array(last_bias), jnp.float32)),
+        ],
+        "erase": jnp.asarray(np.array(erase), jnp.float32),
+    }
+    batch = len(targets) * trials
+    keys = jax.random.split(jax.random.key(seed + 1), (batch, 2 * len(run.sides)))
+    players = [
+        jax.vmap(lambda k, w=side.shape[1]: initial(k, (1 + w, settings.player_hidden, 1)))(keys[:, i])
+        for i, side in enumerate(run.sides)
+    ]
+    pinners = []
+    if settings.exposure_weight > 0:
+        pinners = [
+            jax.vmap(lambda k, w=side.shape[1]: initial(k, (1 + w, settings.player_hidden, 1)))(keys[:, -1 - i])
+            for i, side in enumerate(run.sides[1:])
+        ]
+    state: dict[str, Any] = {"privatizer": privatizer, "players": players, "pinners": pinners}
+    state["optimizers"] = {
+        name: jax.vmap(optimizer_state, axis_size=batch)(state[name]) for name in ("privatizer", "players", "pinners")
+    }
+    state["multiplier"] = jnp.ones(batch)
+    state["gap"] = jnp.zeros(batch)
+    aims = {"distortion": jnp.repeat(jnp.asarray(targets, jnp.float32) / run.scale**2, trials)}
+    limits = np.ones((len(targets), len(run.sides) - 1)) if caps is None else np.asarray(caps, dtype=float)
+    aims["caps"] = jnp.repeat(jnp.asarray(limits, jnp.float32), trials, axis=0)
+    return state, aims
+
+
+def _program(run: _Run, state: Any, aims: Any, key: Any) -> Any:
+    settings = run.settings
+    rows = run.x.shape[0]
+    per_epoch = settings.steps // settings.epochs
+    test_noise = jax.random.normal(jax.random.fold_in(key, 7), run.test_x.shape)
+
+    def draw(key: Any) -> tuple[Any, list[Any], Any]:
+        for_rows, for_noise = jax.random.split(key)
+        chosen = jax.random.randint(for_rows, (settings.batch_rows,), 0, rows)
+        return run.x[chosen], [s[chosen] for s in run.sides], jax.random.normal(for_noise, (settings.batch_rows,))
+
+    def step(state: Any, number: Any) -> tuple[Any, None]:
+        keys = jax.random.split(jax.random.fold_in(key, number), settings.inner_steps + 1)
+        progress = number / settings.steps
+        decay = 0.02 + 0.98 * 0.5 * (1 + jnp.cos(jnp.pi * progress)) if settings.decay else 1.0
+        rate = settings.learning_rate * decay * (number >= settings.warmup_steps)
+        state = jax.vmap(lambda s, a: _move_privatizer(run, s, a, draw(keys[0]), rate))(state, aims)
+        player_rate = settings.player_learning_rate * decay
+
+        def answer(state: Any, inner: Any) -> tuple[Any, None]:
+            batch = draw(inner)
+            return jax.vmap(lambda s: _move_players(run, s, batch, player_rate))(state), None
+
+        state, _ = jax.lax.scan(answer, state, keys[1:])
+        return state, None
+
+    def epoch(state: Any, number: Any) -> tuple[Any, Any]:
+        state, _ = jax.lax.scan(step, state, number * per_epoch + jnp.arange(per_epoch))
+        return state, jax.vmap(lambda s: _figures(run, s, run.test_x, run.test_sides, test_noise))(state)
+
+    final, history = jax.lax.scan(epoch, state, jnp.arange(settings.epochs))
+    return final, history
+
+
+def _figures(run: _Run, state: Any, x: Any, sides: list[Any], noise: Any) -> tuple[Any, Any]:
+    """Distortion and adversary losses with the players as they stand."""
+    f = run.release(state["privatizer"], x, noise)
+    erased = run.erased(state["privatizer"])
+    raw = jnp.stack([run.player_loss(p, f, s, x) for p, s in zip(state["players"], sides, strict=True)])
+    return (
+        (1 - erased) * raw[0] + erased * run.blank_distortion,
+        (1 - erased) * raw[1:] + erased * run.blank_losses,
+    )
+
+
+def _move_privatizer(run: _Run, state: Any, aim: Any, batch: Any, rate: Any) -> Any:
+    settings = run.settings
+    x, sides, noise = batch
+
+    def objective(privatizer: Any) -> tuple[Any, Any]:
+        distortion, losses = _figures(run, {**state, "privatizer": privatizer}, x, sides, noise)
+        worst = jnp.min(losses)
+        if settings.penalty == "symmetric":
+            total = -worst + 0.5 * settings.penalty_weight * jnp.abs(distortion - aim["distortion"])
+            gap = distortion - aim["distortion"]
+        else:
+            gap = distortion / aim["distortion"] - 1.0
+            total = -worst / aim["distortion"] + state["multiplier"] * gap + 0.5 * settings.penalty_weight * gap**2
+        if settings.exposure_weight > 0:
+            f = run.release(privatizer, x, noise)
+            shares = jnp.stack([run.pinned(p, f, s, x) for p, s in zip(state["pinners"], sides[1:], strict=True)])
+            shares = (1 - run.erased(privatizer)) * shares
+            total = total + settings.exposure_weight * jnp.sum(jax.nn.relu(shares - aim["caps"]))
+        return total, gap
+
+    gradients, gap = jax.grad(objective, has_aux=True)(state["privatizer"])
+    moved, moments = optimizer_step(
+        state["privatizer"], gradients, state["optimizers"]["privatizer"], rate, settings.optimizer
+    )
+    smooth = 0.95 * state["gap"] + 0.05 * gap
+    multiplier = jnp.clip(state["multiplier"] + 0.05 * smooth * (rate > 0), -2.0, 60.0)
+    return {
+        **state,
+        "privatizer": moved,
+        "optimizers": {**state["optimizers"], "privatizer": moments},
+        "gap": smooth,
+        "multiplier": multiplier,
+    }
+
+
+def _move_players(run: _Run, state: Any, batch: Any, rate: Any) -> Any:
+    settings = run.settings
+    x, sides, noise = batch
+    f = run.release(state["privatizer"], x, noise)
+
+    def total(players: Any) -> Any:
+        return sum(run.player_loss(p, f, s, x) for p, s in zip(players, sides, strict=True))
+
+    players, moments = descend(total, state["players"], state["optimizers"]["players"], rate, kind=settings.optimizer)
+    optimizers = {**state["optimizers"], "players": moments}
+    pinners = state["pinners"]
+    if settings.exposure_weight > 0:
+
+        def missed(pinners: Any) -> Any:
+            return -sum(run.pinned(p, f, s, x) for p, s in zip(pinners, sides[1:], strict=True))
+
+        pinners, optimizers["pinners"] = descend(
+            missed, pinners, state["optimizers"]["pinners"], rate, kind=settings.optimizer
+        )
+    return {**state, "players": players, "pinners": pinners, "optimizers": optimizers}
