@@ -39,6 +39,10 @@ class Chain(Mask):
             link.check(kind, column=column)
             kind = link.kind_after(kind)
 
+    def check_domain(self, domain: Domain, *, column: str) -> None:
+        self.check(domain.kind, column=column)
+        self.links[0].check_domain(domain, column=column)
+
     def resolve(self, domain: Domain, counts: NDArray[Any]) -> Chain:
         from aegis.masking.transition import transition  # the two know each other: a chain is resolved link by link
 

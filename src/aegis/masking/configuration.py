@@ -104,11 +104,19 @@ class Configuration:
                 )
             mask.check(schema.kind(column), column=column)
 
+    def __reduce__(self) -> Any:
+        # A read-only view of a dictionary cannot be pickled; other processes get a configuration all the same.
+        return _restored, (self.name, dict(self.masks), self.label, self.roles)
+
     def __repr__(self) -> str:
         return f"Configuration({self.name!r}, {len(self.columns)} columns masked)"
 
 
 _UNCHANGED = Identity()
+
+
+def _restored(name: str, masks: dict[str, Mask], label: str | None, roles: Roles) -> Configuration:
+    return Configuration(name=name, masks=masks, label=label, roles=roles)
 
 
 @lru_cache(maxsize=65_536)

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
-from aegis.data.domain import show
+from aegis.data.domain import Domain, show
 from aegis.data.hierarchy import Hierarchy
 from aegis.data.kind import Kind, Values
 from aegis.errors import HierarchyError, MaskError
@@ -53,6 +53,11 @@ class Generalize(MappedMask):
     def check(self, kind: Kind, *, column: str) -> None:
         if self.hierarchy is None:
             raise MaskError(f"mask {self.name!r} on column {column!r} needs a hierarchy; name its file")
+
+    def check_domain(self, domain: Domain, *, column: str) -> None:
+        self.check(domain.kind, column=column)
+        assert self.hierarchy is not None
+        self.hierarchy.check_covers(domain, column=column)
 
     def on_values(self, values: Values) -> Values:
         if self.hierarchy is None:

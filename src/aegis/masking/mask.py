@@ -115,6 +115,10 @@ class Mask(ABC):
             fits = ", ".join(sorted(k.value for k in self.accepts))
             raise MaskError(f"mask {self.name!r} does not fit column {column!r}: it takes {fits}, the column is {kind}")
 
+    def check_domain(self, domain: Domain, *, column: str) -> None:
+        """Raise unless it fits a column with these values."""
+        self.check(domain.kind, column=column)
+
     def parameters(self) -> dict[str, Any]:
         """What was set, by name, for a configuration file: defaults left out."""
         given: dict[str, Any] = {}

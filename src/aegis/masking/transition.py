@@ -11,6 +11,7 @@ from aegis.data.domain import Domain
 from aegis.data.kind import Kind, Values
 from aegis.masking.chain import Chain
 from aegis.masking.channel import Channel
+from aegis.masking.identity import Identity
 from aegis.masking.mask import Mask, PermutingMask, RandomMask, ValueMask, as_objects
 from aegis.masking.partition import Partition
 
@@ -25,6 +26,8 @@ def transition(mask: Mask, domain: Domain, counts: NDArray[Any]) -> Transition:
             later = transition(link, first.target, first.push(counts))
             first = compose(first, later)
         return first
+    if isinstance(mask, Identity):
+        return Partition.identity(domain)
     resolved = mask.resolve(domain, counts)
     if isinstance(resolved, RandomMask | PermutingMask):
         return resolved.channel(domain, counts)

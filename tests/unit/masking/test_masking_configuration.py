@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import pickle
 import re
 from pathlib import Path
 from typing import Any
@@ -75,6 +76,15 @@ def test_the_id_depends_on_content_alone(configuration: Configuration, random: A
     again = Configuration(name="renamed", masks=dict(items), label="y")
     assert again.id == configuration.id
     assert configuration.diff(again) == []
+
+
+@given(CONFIGURATIONS)
+def test_it_travels_between_processes(configuration: Configuration) -> None:
+    again = pickle.loads(pickle.dumps(configuration))
+    assert again == configuration
+    assert again.name == configuration.name
+    with pytest.raises(TypeError):
+        again.masks["other"] = Suppress()
 
 
 def test_ids_are_the_same_on_every_machine() -> None:

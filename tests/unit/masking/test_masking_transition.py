@@ -11,11 +11,14 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from aegis.data.domain import Domain
+from aegis.data.hierarchy import Hierarchy
 from aegis.data.kind import Kind
+from aegis.errors import HierarchyError
 from aegis.masking.bucketize import Bucketize
 from aegis.masking.chain import Chain
 from aegis.masking.channel import Channel
 from aegis.masking.erase_digits import EraseDigits
+from aegis.masking.generalize import Generalize
 from aegis.masking.identity import Identity
 from aegis.masking.laplace_noise import AddLaplaceNoise
 from aegis.masking.mask import Mask
@@ -110,6 +113,20 @@ def test_quantiles_are_about_equally_frequent() -> None:
     pushed = transition(Bucketize(quantiles=10), domain, counts).push(counts)
     assert len(pushed) == 10
     assert np.abs(pushed / counts.sum() - 0.1).max() < 0.01
+
+
+def test_a_check_of_the_values_names_the_column_and_counts_what_is_absent() -> None:
+    tree = Hierarchy.of([["x", "few", "*"]])
+    domain = Domain.of(Kind.TEXT, ["canary", "x"])
+    for mask in (Generalize(level=1, hierarchy=tree), Chain(links=(Generalize(level=1, hierarchy=tree), Suppress()))):
+        with pytest.raises(HierarchyError, match="column 'city' misses 1 of the column's 2 values"):
+            mask.check_domain(domain, column="city")
+        mask.check_domain(Domain.of(Kind.TEXT, ["x"]), column="city")
+
+
+def test_identity_keeps_the_domain_as_it_is() -> None:
+    domain = Domain.of(Kind.REAL, [1.0, 2.0], missing=True, discretised=True)
+    assert transition(Identity(), domain, np.ones(3)).target is domain
 
 
 def test_randomised_response_keeps_its_epsilon() -> None:
