@@ -11,8 +11,8 @@ from aegis.data.dataset import Dataset
 from aegis.data.kind import Kind, Values
 from aegis.errors import DataError, RoleError
 from aegis.masking.suppress import STAR
+from aegis.summaries.answer import ask, encode
 from aegis.summaries.class_table import ClassTable
-from aegis.summaries.collect import ask, encode
 
 
 def count_classes(

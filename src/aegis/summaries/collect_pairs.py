@@ -17,7 +17,9 @@ import pyarrow as pa
 from aegis.data.dataset import Dataset
 from aegis.data.kind import Kind
 from aegis.errors import SummaryError
-from aegis.summaries.collect import Counted, Progress, ask, stepped
+from aegis.summaries.answer import ask
+from aegis.summaries.binned import stepped
+from aegis.summaries.collect import Counted, Progress
 from aegis.summaries.joint import Histogram
 from aegis.summaries.pair_counts import PairCounts, PairTables, ValueGroups
 

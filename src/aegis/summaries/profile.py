@@ -9,7 +9,7 @@ from aegis.data.dataset import Dataset
 from aegis.data.kind import Kind
 from aegis.data.schema import Role
 from aegis.errors import DataError
-from aegis.summaries.collect import ask
+from aegis.summaries.answer import ask
 
 # Words that usually name a column of this role; matched on whole words of the column's name.
 _WORDS = {

@@ -15,7 +15,8 @@ from aegis.data.domain import Domain
 from aegis.data.engine import open_dataset
 from aegis.data.kind import Kind
 from aegis.errors import SummaryError
-from aegis.summaries.collect import Counted, codes_in, count_joints
+from aegis.summaries.answer import codes_in
+from aegis.summaries.collect import Counted, count_joints
 from aegis.summaries.collect_pairs import PairLimits, count_pairs
 from aegis.summaries.joint import Histogram
 from aegis.summaries.pair_counts import PairCounts, PairTables, ValueGroups

@@ -1,0 +1,76 @@
+"""How well a selector agrees with the exhaustive way."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.stats import kendalltau, spearmanr
+
+from aegis.errors import MeasureError
+
+Floats = NDArray[np.float64]
+TOP = 5
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Agreement:
+    """Rank correlations with the gold accuracies, and what following the selector costs.
+
+    ``regret`` is the best gold accuracy minus that of the chosen configuration, as a share (0.01 is one point), the
+    mean over those that tie for first. ``top5`` is the chance that the chosen one is among the five best.
+    """
+
+    selector: str
+    spearman: float
+    kendall: float
+    regret: float
+    top5: float
+    cpu_seconds: float
+
+    def to_json(self) -> dict[str, Any]:
+        """As `aegis evaluate --json` prints it."""
+        shown = {key: value if isinstance(value, str) else round(value, 6) for key, value in asdict(self).items()}
+        return {"name": shown.pop("selector"), **shown}
+
+
+def agreement(selector: str, scores: ArrayLike, gold: ArrayLike, *, cpu_seconds: float = 0.0) -> Agreement:
+    """Compare ``scores`` (higher is better) with the gold accuracies of the same configurations.
+
+    >>> agreement("ours", [3.0, 1.0, 2.0], [0.8, 0.7, 0.9]).regret.__round__(3)
+    0.1
+    """
+    ours, theirs = np.asarray(scores, dtype=np.float64), np.asarray(gold, dtype=np.float64)
+    if ours.shape != theirs.shape or ours.ndim != 1 or len(ours) < 2:
+        raise MeasureError("a selector is compared on two or more configurations, with one score and one gold each")
+    if not (np.isfinite(ours).all() and np.isfinite(theirs).all()):
+        raise MeasureError(f"selector {selector!r} gave a score that is not a number; every configuration needs one")
+    chosen = ours >= ours.max() - _close(ours)
+    among_best = theirs >= np.sort(theirs)[-min(TOP, len(theirs))]
+    return Agreement(
+        selector=selector,
+        spearman=_correlation(spearmanr, ours, theirs),
+        kendall=_correlation(kendalltau, ours, theirs),
+        regret=float(theirs.max() - theirs[chosen].mean()),
+        top5=float(among_best[chosen].mean()),
+        cpu_seconds=cpu_seconds,
+    )
+
+
+def random_choice(gold: ArrayLike) -> Agreement:
+    """What choosing at random comes to on average: everything ties."""
+    return agreement("random", np.zeros(np.shape(gold)), gold)
+
+
+def _close(values: Floats) -> float:
+    """Scores nearer than this are equal but for rounding."""
+    return 1e-12 * float(max(np.abs(values).max(), 1e-300))
+
+
+def _correlation(of: Any, ours: Floats, theirs: Floats) -> float:
+    # Where one side cannot tell any two apart there is nothing to agree on.
+    if np.ptp(ours) <= _close(ours) or np.ptp(theirs) <= _close(theirs):
+        return 0.0
+    return float(of(np.round(ours / max(np.abs(ours).max(), 1e-300), 12), theirs).statistic)

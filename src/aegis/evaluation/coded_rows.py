@@ -1,0 +1,89 @@
+"""The rows of a table as codes of its domains: what the exhaustive way masks and trains on.
+
+This is the one place beside a release where rows come to the client, because models learn from rows. A column that the
+engine counted in ranges is read in the same ranges, so that both ways see the same table.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from aegis.data.dataset import Dataset
+from aegis.data.domain import Domain
+from aegis.errors import DataError, RoleError
+from aegis.summaries.answer import ask, to_numpy
+from aegis.summaries.collect import Counted
+
+Codes = NDArray[np.int64]
+
+
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class CodedRows:
+    """``codes[name][i]`` is the code of row i in ``domains[name]``; ``label`` holds the codes of the label."""
+
+    label_domain: Domain
+    label: Codes
+    domains: Mapping[str, Domain]
+    codes: Mapping[str, Codes]
+
+    def __post_init__(self) -> None:
+        if set(self.domains) != set(self.codes):
+            raise RoleError("coded rows need one domain for each column; give both for the same columns")
+        if any(len(codes) != len(self.label) for codes in self.codes.values()):
+            raise DataError("coded rows need as many codes in each column as there are labels")
+
+    def __repr__(self) -> str:
+        return f"CodedRows({len(self.label)} rows, {len(self.codes)} attributes)"
+
+    @property
+    def rows(self) -> int:
+        return len(self.label)
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """A short hash of everything: equal tables share cached results, others never do."""
+        digest = hashlib.sha256()
+        for name, domain in (("", self.label_domain), *sorted(self.domains.items())):
+            codes = self.codes[name] if name else self.label
+            digest.update(repr((name, str(domain.kind), domain.labels())).encode())
+            digest.update(np.ascontiguousarray(codes, dtype=np.int64).tobytes())
+        return digest.hexdigest()[:16]
+
+    def counts(self, name: str) -> Codes:
+        """How often each value of a column occurs."""
+        return np.bincount(self.codes[name], minlength=self.domains[name].size)
+
+
+def read_rows(dataset: Dataset, counted: Counted, *, most_rows: int | None = None, seed: int = 0) -> CodedRows:
+    """Read the counted columns of ``dataset`` as codes; ``most_rows`` keeps a random sample of that many."""
+    names = [counted.label, *counted.joints]
+    answer = ask(dataset.table.select(*names))
+    domains = {name: joint.attribute for name, joint in counted.joints.items()}
+    coded = {name: _codes(answer[name], domain) for name, domain in domains.items()}
+    label = _codes(answer[counted.label], counted.label_histogram.domain)
+    # The engine may hand rows over in any order; results that are cached must not depend on it.
+    order = np.lexsort([label, *coded.values()])
+    if most_rows is not None and most_rows < len(order):
+        order = order[np.sort(np.random.default_rng(seed).choice(len(order), size=most_rows, replace=False))]
+    return CodedRows(
+        label_domain=counted.label_histogram.domain,
+        label=label[order],
+        domains=domains,
+        codes={name: codes[order] for name, codes in coded.items()},
+    )
+
+
+def _codes(column: object, domain: Domain) -> Codes:
+    present, values = to_numpy(column, domain.kind)
+    codes = np.full(len(present), len(domain.values), dtype=np.int64)
+    if domain.discretised:
+        codes[present] = np.maximum(np.searchsorted(domain.values, values, side="right") - 1, 0)
+    else:
+        codes[present] = domain.codes(values)
+    return codes

@@ -1,0 +1,122 @@
+"""From masked columns to numbers that models learn from, fitted on training rows only.
+
+==================================  =====================================================
+masked column                       features
+==================================  =====================================================
+numbers, dates, times               one scaled number
+intervals ``[a, b)``, ``3*``        one scaled number, the middle: a masked number stays ordered
+anything else                       one indicator per value; rare values share one
+a missing value                     an indicator of its own, and the mean where a number is due
+==================================  =====================================================
+
+Every value of a domain is described once; the rows pick their description by code.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from aegis.data.domain import Domain
+from aegis.data.interval import Interval
+from aegis.data.kind import Kind
+
+Codes = NDArray[np.int64]
+Matrix = NDArray[np.float64]
+
+_STARRED = re.compile(r"^(-?\d+)(\*+)$")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Encoding:
+    """How categories become indicators: a value that fewer training rows have shares an indicator with the others."""
+
+    least_rows: int = 10
+    most_levels: int = 40
+
+
+ENCODING = Encoding()
+
+
+def feature_matrix(
+    domains: Mapping[str, Domain], codes: Mapping[str, Codes], *, training: Codes, encoding: Encoding = ENCODING
+) -> Matrix:
+    """The features of all rows; what must be learnt of them is learnt from the rows at ``training``."""
+    parts = [_column(domains[name], codes[name], training, encoding) for name in domains]
+    rows = len(next(iter(codes.values()))) if codes else 0
+    return np.hstack([np.empty((rows, 0), dtype=np.float64), *parts])
+
+
+def _column(domain: Domain, codes: Codes, training: Codes, encoding: Encoding) -> Matrix:
+    counts = np.bincount(codes[training], minlength=domain.size).astype(np.float64)
+    numbers = as_numbers(domain)
+    known = len(domain.values)
+    described: list[Matrix] = []
+    if numbers is not None:
+        scaled = _scaled(numbers, counts[:known])
+        if scaled is not None:
+            described.append(np.append(scaled, [0.0] * domain.missing)[:, None])
+    else:
+        described.append(_indicators(counts, known, domain.size, encoding))
+    if domain.missing and 0 < counts[known] < counts.sum():
+        described.append(np.append(np.zeros(known), 1.0)[:, None])
+    if not described:
+        return np.empty((len(codes), 0))
+    return np.hstack(described)[codes]
+
+
+def _scaled(numbers: Matrix, counts: Matrix) -> Matrix | None:
+    total = counts.sum()
+    if total <= 0:
+        return None
+    mean = counts @ numbers / total
+    spread = np.sqrt(counts @ (numbers - mean) ** 2 / total)
+    return (numbers - mean) / spread if spread > 1e-12 * max(abs(mean), 1.0) else None
+
+
+def _indicators(counts: Matrix, known: int, size: int, encoding: Encoding) -> Matrix:
+    """One column per frequent value and one for the rest; none where a single value is left."""
+    falling = np.argsort(-counts[:known], kind="stable")
+    frequent = falling[counts[falling] >= encoding.least_rows][: encoding.most_levels]
+    rest = np.setdiff1d(np.arange(known), frequent)
+    columns = [*frequent[:, None], *([rest] if counts[rest].sum() > 0 else [])]
+    if len(columns) < 2:
+        return np.empty((size, 0))
+    indicators = np.zeros((size, len(columns)))
+    for place, values in enumerate(columns):
+        indicators[values, place] = 1.0
+    return indicators
+
+
+def as_numbers(domain: Domain) -> Matrix | None:
+    """A number for each value of the domain (missing apart), or None where its values are categories.
+
+    >>> as_numbers(Domain.of(Kind.TEXT, ["[20, 30)", "[30, 40)"])).tolist()
+    [25.0, 35.0]
+    >>> as_numbers(Domain.of(Kind.TEXT, ["2*", "3*"])).tolist()
+    [24.5, 34.5]
+    >>> as_numbers(Domain.of(Kind.TEXT, ["red", "2*"])) is None
+    True
+    """
+    if domain.kind in (Kind.DATE, Kind.TIMESTAMP):
+        return domain.values.astype("datetime64[s]").astype(np.int64) / 86_400.0
+    if domain.kind is not Kind.TEXT:
+        return domain.values.astype(np.float64)
+    if not len(domain.values):
+        return None
+    middles = [_middle(text) for text in domain.values.tolist()]
+    if any(middle is None for middle in middles):
+        return None
+    return np.array(middles, dtype=np.float64)
+
+
+def _middle(text: str) -> float | None:
+    if starred := _STARRED.match(text):
+        lowest = int(starred[1]) * 10 ** len(starred[2])
+        return lowest + (10 ** len(starred[2]) - 1) / 2
+    interval = Interval.parse(text)
+    return None if interval is None else interval.middle

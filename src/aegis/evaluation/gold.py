@@ -1,0 +1,211 @@
+"""The exhaustive way: mask the rows, train and test models, for every configuration.
+
+It is what the advisor is measured against, and what it saves. Results are cached one by one, so that it may be stopped
+at any time and goes on where it was.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+from dataclasses import dataclass
+from multiprocessing import get_context
+
+import numpy as np
+from numpy.typing import NDArray
+
+from aegis.evaluation.coded_rows import CodedRows
+from aegis.evaluation.features import ENCODING, Encoding, feature_matrix
+from aegis.evaluation.masked_rows import RowMasker
+from aegis.evaluation.models import GOLD_MODELS, Quality, check_models, try_model
+from aegis.evaluation.result_cache import ResultCache
+from aegis.evaluation.splits import SplitPlan
+from aegis.masking.configuration import Configuration
+from aegis.masking.mask import Mask
+
+Progress = Callable[[int, int, str], None]
+"""Called with how many are done, of how many, and what was done last."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GoldScore:
+    """How well models trained on a configuration's masked rows predict the label of others.
+
+    ``accuracy`` and ``auc`` are means over models and splits.
+    """
+
+    configuration: str
+    id: str
+    accuracy: float
+    interval: tuple[float, float]
+    accuracy_by_model: dict[str, float]
+    auc: float
+    cpu_seconds: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GoldStandard:
+    """The exhaustive way's answer, in the order in which the configurations were given.
+
+    ``cpu_seconds`` is what all trainings took, those read from the cache included.
+    """
+
+    models: tuple[str, ...]
+    splits: int
+    training_rows: int
+    test_rows: int
+    scores: tuple[GoldScore, ...]
+    cpu_seconds: float
+
+    @property
+    def accuracies(self) -> NDArray[np.float64]:
+        return np.array([score.accuracy for score in self.scores])
+
+    @property
+    def aucs(self) -> NDArray[np.float64]:
+        return np.array([score.auc for score in self.scores])
+
+    @property
+    def best(self) -> GoldScore:
+        return max(self.scores, key=lambda score: score.accuracy)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Task:
+    """Models to train on one split of one configuration, with the keys of their results."""
+
+    configuration: str
+    masks: dict[str, Mask]
+    split: int
+    models: tuple[str, ...]
+    keys: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Trainer:
+    """What a worker needs beside its task."""
+
+    rows: CodedRows
+    masker: RowMasker
+    plan: SplitPlan
+    encoding: Encoding
+
+    def run(self, task: _Task) -> list[tuple[str, Quality, float]]:
+        """Key, quality and CPU seconds of each model; masking and encoding are charged to the first."""
+        started = time.process_time()
+        training, testing = self.plan.split(self.rows.label, task.split)
+        masked = self.masker.masked(task.masks, configuration=task.configuration)
+        features = feature_matrix(masked.domains, masked.codes, training=training, encoding=self.encoding)
+        results = []
+        for model, key in zip(task.models, task.keys, strict=True):
+            quality = try_model(model, features, masked.label, training=training, testing=testing, seed=task.split)
+            ended = time.process_time()
+            results.append((key, quality, ended - started))
+            started = ended
+        return results
+
+
+def gold_standard(
+    rows: CodedRows,
+    configurations: Sequence[Configuration],
+    *,
+    label: str,
+    models: Sequence[str] = GOLD_MODELS,
+    plan: SplitPlan | None = None,
+    encoding: Encoding = ENCODING,
+    cache: ResultCache | None = None,
+    jobs: int = 1,
+    progress: Progress | None = None,
+) -> GoldStandard:
+    """Train and test ``models`` on every configuration and split; what ``cache`` knows already is not done again."""
+    names = tuple(models)
+    check_models(names)
+    plan = plan or SplitPlan()
+    cache = cache if cache is not None else ResultCache()
+    prefix = f"{rows.fingerprint}/{plan.id}-{encoding.least_rows}-{encoding.most_levels}"
+
+    def key(configuration: Configuration, model: str, split: int) -> str:
+        return f"{prefix}/{configuration.id}/{model}/{split}"
+
+    tasks = []
+    for split in range(plan.splits):
+        for configuration in configurations:
+            todo = tuple(model for model in names if key(configuration, model, split) not in cache)
+            if todo:
+                keys = tuple(key(configuration, model, split) for model in todo)
+                masks = dict(configuration.masks)
+                tasks.append(_Task(configuration=configuration.name, masks=masks, split=split, models=todo, keys=keys))
+    total, done = plan.splits * len(configurations), plan.splits * len(configurations) - len(tasks)
+    trainer = _Trainer(rows=rows, masker=RowMasker(rows, label=label, seed=plan.seed), plan=plan, encoding=encoding)
+    for task, results in _results(trainer, tasks, jobs):
+        for each, quality, seconds in results:
+            cache.add(each, quality, cpu_seconds=seconds)
+        done += 1
+        if progress is not None:
+            progress(done, total, task.configuration)
+    training, testing = plan.split(rows.label, 0)
+    scores = tuple(_score(configuration, names, plan, cache, key) for configuration in configurations)
+    return GoldStandard(
+        models=names,
+        splits=plan.splits,
+        training_rows=len(training),
+        test_rows=len(testing),
+        scores=scores,
+        cpu_seconds=sum(score.cpu_seconds for score in scores),
+    )
+
+
+def _score(
+    configuration: Configuration,
+    models: tuple[str, ...],
+    plan: SplitPlan,
+    cache: ResultCache,
+    key: Callable[[Configuration, str, int], str],
+) -> GoldScore:
+    found = [[cache[key(configuration, model, split)] for split in range(plan.splits)] for model in models]
+    rights = np.array([[quality.accuracy for quality, _ in row] for row in found])
+    return GoldScore(
+        configuration=configuration.name,
+        id=configuration.id,
+        accuracy=float(rights.mean()),
+        interval=plan.interval(rights.mean(axis=0).tolist()),
+        accuracy_by_model={model: float(rights[i].mean()) for i, model in enumerate(models)},
+        auc=float(np.mean([[quality.auc for quality, _ in row] for row in found])),
+        cpu_seconds=sum(seconds for row in found for _, seconds in row),
+    )
+
+
+def _results(
+    trainer: _Trainer, tasks: Sequence[_Task], jobs: int
+) -> Iterator[tuple[_Task, list[tuple[str, Quality, float]]]]:
+    if jobs <= 1 or len(tasks) < 2:
+        for task in tasks:
+            yield task, trainer.run(task)
+        return
+    # A fresh interpreter for each worker: forking a process that holds an engine's threads is not safe.
+    pool = ProcessPoolExecutor(jobs, mp_context=get_context("spawn"), initializer=_start_worker, initargs=(trainer,))
+    waiting: dict[Future[list[tuple[str, Quality, float]]], _Task] = {}
+    try:
+        unsent = list(reversed(tasks))
+        while unsent or waiting:
+            while unsent and len(waiting) < 2 * jobs:
+                task = unsent.pop()
+                waiting[pool.submit(_run_in_worker, task)] = task
+            finished, _ = wait(waiting, return_when=FIRST_COMPLETED)
+            for future in finished:
+                yield waiting.pop(future), future.result()
+    finally:
+        # Reached by Ctrl-C as well: nothing new is begun, and what was finished is in the cache.
+        pool.shutdown(wait=True, cancel_futures=True)
+
+
+_worker: list[_Trainer] = []
+
+
+def _start_worker(trainer: _Trainer) -> None:
+    _worker[:] = [trainer]
+
+
+def _run_in_worker(task: _Task) -> list[tuple[str, Quality, float]]:
+    return _worker[0].run(task)

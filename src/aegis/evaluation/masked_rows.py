@@ -1,0 +1,65 @@
+"""Coded rows under a configuration: every code replaced by the code of its masked value."""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Mapping
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from aegis.errors import ConfigurationError
+from aegis.evaluation.coded_rows import CodedRows, Codes
+from aegis.masking.mask import Mask
+from aegis.masking.partition import Partition
+from aegis.masking.transition import Transition, transition
+
+
+class RowMasker:
+    """Masks coded rows; what a mask does to a column is worked out once, however many configurations share it."""
+
+    def __init__(self, rows: CodedRows, *, label: str, seed: int = 0) -> None:
+        self._rows, self._label, self._seed = rows, label, seed
+        self._changes: dict[tuple[str, Mask], Transition] = {}
+
+    def masked(self, masks: Mapping[str, Mask], *, configuration: str = "it") -> CodedRows:
+        """The rows as they would be released under these masks; random ones draw by seed and column."""
+        if self._label in masks:
+            raise ConfigurationError(
+                f"configuration {configuration!r} masks the label: accuracies on different labels cannot be "
+                "compared, evaluate it without that mask"
+            )
+        domains, codes = dict(self._rows.domains), dict(self._rows.codes)
+        for column, mask in masks.items():
+            if column not in domains:
+                continue  # identifying columns and those with too many texts are no attributes
+            change = self._change(column, mask)
+            domains[column] = change.target
+            codes[column] = self._moved(change, codes[column], column)
+        return replace(self._rows, domains=domains, codes=codes)
+
+    def _change(self, column: str, mask: Mask) -> Transition:
+        if (column, mask) not in self._changes:
+            counts = self._rows.counts(column)
+            self._changes[column, mask] = transition(mask, self._rows.domains[column], counts)
+        return self._changes[column, mask]
+
+    def _moved(self, change: Transition, codes: Codes, column: str) -> Codes:
+        if isinstance(change, Partition):
+            return change.codes[codes]
+        rng = np.random.default_rng([self._seed, zlib.crc32(column.encode())])
+        return drawn(change.matrix, codes, rng)
+
+
+def drawn(matrix: NDArray[np.float64], codes: Codes, rng: np.random.Generator) -> Codes:
+    """For each code one draw from its row of a channel."""
+    chance = rng.random(len(codes))
+    order = np.argsort(codes, kind="stable")
+    ends = np.searchsorted(codes[order], np.arange(len(matrix) + 1))
+    outcome = np.empty(len(codes), dtype=np.int64)
+    for code in np.flatnonzero(np.diff(ends)):
+        rows = order[ends[code] : ends[code + 1]]
+        ladder = np.cumsum(matrix[code])
+        outcome[rows] = np.searchsorted(ladder, chance[rows] * ladder[-1], side="right")
+    return np.minimum(outcome, matrix.shape[1] - 1)

@@ -1,0 +1,148 @@
+"""The models of the exhaustive way, by name. All get the same features; none is tuned to a data set."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.stats import rankdata
+
+from aegis.errors import MeasureError, MissingExtraError
+
+Codes = NDArray[np.int64]
+Matrix = NDArray[np.float64]
+
+
+def _logistic_regression(seed: int) -> Any:
+    from sklearn.linear_model import LogisticRegression
+
+    return LogisticRegression(max_iter=300, random_state=seed)
+
+
+def _random_forest(seed: int) -> Any:
+    from sklearn.ensemble import RandomForestClassifier
+
+    return RandomForestClassifier(n_estimators=100, min_samples_leaf=3, n_jobs=1, random_state=seed)
+
+
+def _boosted_trees(seed: int) -> Any:
+    from sklearn.ensemble import HistGradientBoostingClassifier
+
+    return HistGradientBoostingClassifier(max_iter=60, max_leaf_nodes=15, early_stopping=False, random_state=seed)
+
+
+def _small_boosted_trees(seed: int) -> Any:
+    from sklearn.ensemble import HistGradientBoostingClassifier
+
+    return HistGradientBoostingClassifier(
+        max_iter=25, max_leaf_nodes=8, learning_rate=0.2, max_bins=63, early_stopping=False, random_state=seed
+    )
+
+
+def _linear_svm(seed: int) -> Any:
+    from sklearn.svm import LinearSVC
+
+    return LinearSVC(dual=False, max_iter=2000, random_state=seed)
+
+
+def _kernel_svm(seed: int) -> Any:
+    from sklearn.svm import SVC
+
+    return SVC(kernel="rbf", random_state=seed)
+
+
+def _sgd(seed: int) -> Any:
+    from sklearn.linear_model import SGDClassifier
+
+    return SGDClassifier(loss="log_loss", random_state=seed)
+
+
+def _naive_bayes(seed: int) -> Any:
+    from sklearn.naive_bayes import GaussianNB
+
+    return GaussianNB(var_smoothing=1e-3)
+
+
+def _mlp(seed: int) -> Any:
+    from sklearn.neural_network import MLPClassifier
+
+    return MLPClassifier(hidden_layer_sizes=(64, 64, 32, 16), max_iter=60, early_stopping=True, random_state=seed)
+
+
+_BUILDERS: dict[str, Callable[[int], Any]] = {
+    "logistic-regression": _logistic_regression,
+    "random-forest": _random_forest,
+    "boosted-trees": _boosted_trees,
+    "linear-svm": _linear_svm,
+    "kernel-svm": _kernel_svm,
+    "sgd": _sgd,
+    "naive-bayes": _naive_bayes,
+    "mlp": _mlp,
+    "small-boosted-trees": _small_boosted_trees,
+}
+
+MODELS = tuple(_BUILDERS)
+GOLD_MODELS = ("logistic-regression", "random-forest", "boosted-trees")
+"""Whose mean accuracy is the gold standard: a line, a forest and boosted trees."""
+
+
+def check_models(names: tuple[str, ...]) -> None:
+    """Raise unless every name is a model and the library is there."""
+    unknown = [name for name in names if name not in _BUILDERS]
+    if unknown or not names:
+        raise MeasureError(f"there is no model called {', '.join(unknown) or '(none given)'}; use {', '.join(MODELS)}")
+    try:
+        import sklearn  # noqa: F401
+    except ImportError:
+        raise MissingExtraError(feature="training models", extra="evaluate") from None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Quality:
+    """How good a model's answers are on rows it has not seen.
+
+    ``accuracy`` is the share it gets right. ``auc`` is the chance that a record with a label is given a higher score
+    for it than a record without, averaged over labels: it still tells models apart where all of them answer the
+    commonest label.
+    """
+
+    accuracy: float
+    auc: float
+
+
+def try_model(name: str, X: Matrix, y: Codes, *, training: Codes, testing: Codes, seed: int) -> Quality:
+    """Train a fresh model on some rows and try it on others."""
+    wanted, seen = y[testing], y[training]
+    if X.shape[1] == 0 or len(np.unique(seen)) < 2:
+        # Nothing to learn from: the commonest label is all a model can say.
+        return Quality(accuracy=float((wanted == np.bincount(seen).argmax()).mean()), auc=0.5)
+    from threadpoolctl import threadpool_limits  # comes with scikit-learn
+
+    model = _BUILDERS[name](seed)
+    # One thread each: configurations are tried in parallel, and waiting threads would count as work.
+    with warnings.catch_warnings(), threadpool_limits(limits=1):
+        # A model that stops before its tolerance is still a model; its quality says how good.
+        warnings.simplefilter("ignore")
+        model.fit(X[training], seen)
+        ask = model.predict_proba if hasattr(model, "predict_proba") else model.decision_function
+        scores = np.asarray(ask(X[testing]), dtype=np.float64)
+    if scores.ndim == 1:
+        scores = np.column_stack([-scores, scores])
+    answers = model.classes_[scores.argmax(axis=1)]
+    return Quality(accuracy=float((answers == wanted).mean()), auc=_auc(scores, model.classes_, wanted))
+
+
+def _auc(scores: Matrix, classes: Codes, wanted: Codes) -> float:
+    """The area under the curve of each label against the others, averaged over the labels that occur."""
+    areas = []
+    for place, label in enumerate(classes[:1] if len(classes) == 2 else classes):
+        of_label = wanted == label
+        positives, negatives = int(of_label.sum()), int((~of_label).sum())
+        if positives and negatives:
+            ranks = rankdata(scores[:, place])[of_label].sum()
+            areas.append((ranks - positives * (positives + 1) / 2) / (positives * negatives))
+    return float(np.mean(areas)) if areas else 0.5

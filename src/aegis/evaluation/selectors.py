@@ -1,0 +1,164 @@
+"""Ways of choosing a configuration without trying them all, side by side.
+
+Each gives one score per configuration, higher is better, and the CPU seconds it took beyond what they all share (the
+pass over the rows). None of them sees a row.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from aegis.advisor.pair_scores import PAIR_SCORES, score_configurations
+from aegis.advisor.rank import rank
+from aegis.advisor.reference import Reference, Rounding
+from aegis.errors import MeasureError
+from aegis.masking.partition import Partition
+from aegis.summaries.pair_counts import PairTables
+from aegis.summaries.summary import AttributeSummary, Level, MaskedJoint, Summary, reduced
+from aegis.utility.measure import MEASURES
+
+Floats = NDArray[np.float64]
+PAPER_MEASURES = ("g3", "mutual-information", "chi-square")
+"""The measures of the paper, for its own selectors."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Selection:
+    """What a selector thinks of the configurations, in their order."""
+
+    selector: str
+    scores: Floats
+    cpu_seconds: float
+
+    @property
+    def chosen(self) -> int:
+        """The place of the configuration it would release; the first of those that tie."""
+        return int(np.argmax(self.scores))
+
+
+Selector = Callable[[Summary, PairTables | None, int], Floats]
+"""A summary of level 2d, the pair tables where there are any, and a seed, to scores."""
+
+
+def by_measure(measure: str, reference: str) -> Selector:
+    """The advisor's own ranking by a measure and a reference."""
+
+    def scores(summary: Summary, pairs: PairTables | None, seed: int) -> Floats:
+        level = Level.TWO_D if reference == Reference.EXACT else Level.ONE_D
+        return _ranked(reduced(summary, level=level), measure, reference, seed)
+
+    return scores
+
+
+def as_in_the_paper(measure: str, *, histogram: bool) -> Selector:
+    """Aegis+1D and Aegis−1D: each configuration reconstructs for itself and rounds at random."""
+
+    def scores(summary: Summary, pairs: PairTables | None, seed: int) -> Floats:
+        told = reduced(summary, level=Level.ONE_D if histogram else Level.NONE)
+        return _ranked(told, measure, Reference.PER_CONFIGURATION, seed)
+
+    return scores
+
+
+def by_sampling(measure: str) -> Selector:
+    """The paper's baseline: values drawn among those a masked value stands for."""
+
+    def scores(summary: Summary, pairs: PairTables | None, seed: int) -> Floats:
+        return _ranked(reduced(summary, level=Level.ONE_D), measure, Reference.SAMPLING, seed)
+
+    return scores
+
+
+def by_pairs(name: str) -> Selector:
+    """A score of whole configurations from pair counts."""
+
+    def scores(summary: Summary, pairs: PairTables | None, seed: int) -> Floats:
+        if pairs is None:
+            raise MeasureError(f"the selector {name!r} needs pair tables; count pairs first")
+        return score_configurations(summary, pairs, name, seed=seed).utilities
+
+    return scores
+
+
+def by_relative_entropy(summary: Summary, pairs: PairTables | None, seed: int) -> Floats:
+    """Mascara's estimate of utility, as the paper adapts it: how far the histogram read off the masked column is.
+
+    A reader who sees only groups takes the values of a group as equally frequent; the relative entropy of the true
+    histogram to that reading, averaged over attributes, is what a configuration is said to cost. No label is involved.
+    """
+    cost = {
+        (name, key): _divergence_bits(attribute, masked)
+        for name, attribute in summary.attributes.items()
+        for key, masked in attribute.masked.items()
+    }
+    return np.array(
+        [
+            -np.mean([cost[name, (ident, configuration.label_mask)] for name, ident in configuration.masks.items()])
+            for configuration in summary.configurations
+        ]
+    )
+
+
+def _divergence_bits(attribute: AttributeSummary, masked: MaskedJoint) -> float:
+    if attribute.joint is None or masked.change is None:
+        raise MeasureError(f"relative entropy needs the histogram of {attribute.name!r} and what its masks do")
+    counts = attribute.joint.counts.sum(axis=1)
+    true = counts / counts.sum()
+    change = masked.change
+    if isinstance(change, Partition):
+        mass, size = change.push(true), np.bincount(change.codes, minlength=change.target.size)
+        read = (mass / size)[change.codes]
+    else:
+        # Each masked value is read back as any value that may have led to it.
+        may = change.matrix > 1e-12
+        read = may @ (change.push(true) / np.maximum(may.sum(axis=0), 1))
+    there = true > 0
+    return float((true[there] * np.log2(true[there] / read[there])).sum())
+
+
+def _ranked(summary: Summary, measure: str, reference: Reference | str, seed: int) -> Floats:
+    answer = rank(summary, measure=measure, reference=reference, rounding=Rounding.RANDOMISED, seed=seed)
+    by_name = {one.configuration: -one.deviation for one in answer.ranking if one.deviation is not None}
+    return np.array([by_name[configuration.name] for configuration in summary.configurations])
+
+
+def selectors(*, pairs: bool = True) -> dict[str, Selector]:
+    """All selectors that need no rows, by name."""
+    every: dict[str, Selector] = {}
+    for measure in MEASURES:
+        every[f"{measure} (exact)"] = by_measure(measure, Reference.EXACT)
+        every[f"{measure} (pooled)"] = by_measure(measure, Reference.POOLED)
+    for measure in PAPER_MEASURES:
+        every[f"Aegis+1D {measure}"] = as_in_the_paper(measure, histogram=True)
+        every[f"Aegis-1D {measure}"] = as_in_the_paper(measure, histogram=False)
+        every[f"Sampling {measure}"] = by_sampling(measure)
+    every["Mascara"] = by_relative_entropy
+    if pairs:
+        for name in PAIR_SCORES:
+            every[name] = by_pairs(name)
+    return every
+
+
+def select(
+    summary: Summary,
+    *,
+    pairs: PairTables | None = None,
+    names: Sequence[str] | None = None,
+    seed: int = 0,
+) -> list[Selection]:
+    """Ask every selector, or those named."""
+    known = selectors(pairs=pairs is not None)
+    unknown = [name for name in names or () if name not in known]
+    if unknown:
+        raise MeasureError(f"there is no selector called {', '.join(unknown)}; use {', '.join(known)}")
+    answers = []
+    for name in names or known:
+        started = time.process_time()
+        scores = known[name](summary, pairs, seed)
+        answers.append(Selection(selector=name, scores=scores, cpu_seconds=time.process_time() - started))
+    return answers
