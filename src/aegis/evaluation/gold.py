@@ -40,7 +40,9 @@ class GoldScore:
     accuracy: float
     interval: tuple[float, float]
     accuracy_by_model: dict[str, float]
+    accuracy_by_split: tuple[float, ...]
     auc: float
+    auc_by_split: tuple[float, ...]
     cpu_seconds: float
 
 
@@ -67,8 +69,38 @@ class GoldStandard:
         return np.array([score.auc for score in self.scores])
 
     @property
+    def accuracy_reliability(self) -> float:
+        """`reliability` of the accuracies."""
+        return reliability(np.array([score.accuracy_by_split for score in self.scores]))
+
+    @property
+    def auc_reliability(self) -> float:
+        """`reliability` of the areas under the curve."""
+        return reliability(np.array([score.auc_by_split for score in self.scores]))
+
+    @property
     def best(self) -> GoldScore:
         return max(self.scores, key=lambda score: score.accuracy)
+
+
+def reliability(by_split: NDArray[np.float64]) -> float:
+    """Which share of what differs between configurations would be found again on other splits.
+
+    ``by_split`` has configurations down and splits across. No selector can correlate with the mean over splits by more
+    than the square root of this, however good it is.
+
+    >>> reliability(np.array([[0.8, 0.8, 0.8], [0.7, 0.7, 0.7]]))
+    1.0
+    """
+    configurations, splits = by_split.shape
+    if configurations < 2 or splits < 2:
+        return float("nan")
+    means = by_split.mean(axis=1, keepdims=True)
+    # What a split does to all configurations alike tells nothing against their order.
+    rest = by_split - means - by_split.mean(axis=0, keepdims=True) + by_split.mean()
+    noise = float((rest**2).sum()) / ((configurations - 1) * (splits - 1)) / splits
+    between = float(means.var(ddof=1))
+    return max(0.0, 1.0 - noise / between) if between > 1e-15 else 0.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -165,13 +197,16 @@ def _score(
 ) -> GoldScore:
     found = [[cache[key(configuration, model, split)] for split in range(plan.splits)] for model in models]
     rights = np.array([[quality.accuracy for quality, _ in row] for row in found])
+    areas = np.array([[quality.auc for quality, _ in row] for row in found])
     return GoldScore(
         configuration=configuration.name,
         id=configuration.id,
         accuracy=float(rights.mean()),
         interval=plan.interval(rights.mean(axis=0).tolist()),
         accuracy_by_model={model: float(rights[i].mean()) for i, model in enumerate(models)},
-        auc=float(np.mean([[quality.auc for quality, _ in row] for row in found])),
+        accuracy_by_split=tuple(rights.mean(axis=0).tolist()),
+        auc=float(areas.mean()),
+        auc_by_split=tuple(areas.mean(axis=0).tolist()),
         cpu_seconds=sum(seconds for row in found for _, seconds in row),
     )
 

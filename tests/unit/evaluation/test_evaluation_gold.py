@@ -168,3 +168,12 @@ def test_verifying_puts_the_shortlist_in_order_and_leaves_the_rest() -> None:
     assert found.cpu_seconds > 0
     with pytest.raises(MeasureError, match="shortlist"):
         verify(rows(), CONFIGURATIONS, [1.0], label="y")
+
+
+@pytest.mark.parametrize("noise", [0.01, 0.05, 0.2])
+def test_reliability_is_the_share_found_again_on_other_splits(noise: float) -> None:
+    rng = np.random.default_rng(0)
+    true = rng.normal(0, 0.05, (400, 1))
+    splits = true + rng.normal(0, 0.3, (1, 8)) + rng.normal(0, noise, (400, 8))
+    again = np.corrcoef(splits[:, :4].mean(axis=1), splits[:, 4:].mean(axis=1))[0, 1]
+    assert gold.reliability(splits[:, :4]) == pytest.approx(again, abs=0.1)
