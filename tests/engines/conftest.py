@@ -35,15 +35,22 @@ def _duckdb(table: pa.Table) -> Dataset:
 
 
 @pytest.fixture(params=["duckdb", "postgres"])
-def engine(request: pytest.FixtureRequest) -> Opener:
+def engine(request: pytest.FixtureRequest) -> Iterator[Opener]:
     """A way to put an Arrow table into each engine and open it there."""
     if request.param == "duckdb":
-        return _duckdb
+        yield _duckdb
+        return
     url: str = request.getfixturevalue("postgres_url")
+    opened: list[Any] = []
 
     def upload(table: pa.Table) -> Dataset:
         connection: Any = ibis.connect(url)
+        opened.append(connection)
         connection.create_table("uploaded", ibis.memtable(table), overwrite=True)
-        return open_dataset(f"{url}#uploaded")
+        dataset = open_dataset(f"{url}#uploaded")
+        opened.append(dataset.backend)
+        return dataset
 
-    return upload
+    yield upload
+    for connection in opened:
+        connection.disconnect()

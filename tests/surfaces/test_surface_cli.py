@@ -113,7 +113,7 @@ MISTAKES: dict[str, tuple[str | bytes, list[str], str]] = {
     "outside a hierarchy": (
         GOOD,
         ["--label", "y", "--configs", "{config:zip: {generalize: {level: 1, hierarchy: [[CANARY, c, '*']]}}}"],
-        "misses 2 of its column's 3 values",
+        "misses 2 of the column's 3 values",
     ),
     "not yaml": (GOOD, ["--label", "y", "--configs", "{config:age: [}"], "YAML"),
     "no configurations": (GOOD, ["--label", "y"], "--generate"),

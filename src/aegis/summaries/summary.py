@@ -176,6 +176,7 @@ def summarize(
         if (column, mask) not in changes:
             counted = label_histogram if column == label else joints[column].histogram()
             mask.check(counted.domain.kind, column=column)
+            mask.check_domain(counted.domain, column=column)
             changes[column, mask] = mask_id(mask), transition(mask, counted.domain, counted.counts)
         return changes[column, mask]
 

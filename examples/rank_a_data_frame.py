@@ -1,0 +1,22 @@
+"""Rank three ways of masking a pandas table, and keep the best."""
+
+from __future__ import annotations
+
+import pandas as pd
+
+import aegis
+from aegis.workflows.clinic import columns
+
+patients = pd.DataFrame(columns(2_000)).astype({"age": int, "visits": int})
+candidates = [
+    aegis.Configuration.of(
+        "decades", {"age": {"bucketize": {"width": 10}}, "zip": {"star_trailing": {"characters": 3}}}
+    ),
+    aegis.Configuration.of("halves", {"age": {"bucketize": {"quantiles": 2}}, "zip": "suppress"}),
+    aegis.Configuration.of("hidden", {"age": "suppress", "zip": "suppress", "gender": "suppress"}),
+]
+roles = aegis.Roles(label="health", identifying=("patient",), quasi_identifying=("age", "zip", "gender"))
+
+advice = aegis.advise(patients, roles=roles, configurations=candidates)
+for one in advice.ranking:
+    print(one.rank, one.configuration, f"{one.deviation:+.4f}", "; ".join(one.reasons))
