@@ -1,4 +1,4 @@
-"""Add a measure: the Gini gain of the label. A package would register it through the entry point group aegis.measures."""
+"""Add a measure, the Gini gain of the label. A package would do so by an entry point of the group aegis.measures."""
 
 from __future__ import annotations
 
@@ -22,8 +22,10 @@ def gini_gain(counts: np.ndarray) -> np.ndarray:
 
 
 plain = {name: masks for name, masks in CONFIGURATIONS.items() if "generalize" not in str(masks)}
-table = {name: values for name, values in columns(1_500).items() if name not in ("patient", "weight", "admitted")}
-table["age"] = [int(age) for age in table["age"]]
+table: dict[str, list[object]] = {
+    name: list(values) for name, values in columns(1_500).items() if name not in ("patient", "weight", "admitted")
+}
+table["age"] = [int(str(age)) for age in table["age"]]
 known = [
     aegis.Configuration.of(name, {column: mask for column, mask in masks.items() if column in table})
     for name, masks in plain.items()
