@@ -1,0 +1,188 @@
+"""Cluster the records on their quasi-identifiers and publish the centres, rows in order, other columns untouched."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.csv
+import pyarrow.parquet
+
+from aegis.anonymizers.estimator import Anonymizer
+from aegis.anonymizers.k_member import KMember
+from aegis.anonymizers.mdav import MDAV
+from aegis.anonymizers.mo_obam import MOOBAM
+from aegis.anonymizers.records import Records
+from aegis.anonymizers.result import Anonymized, Listener
+from aegis.anonymizers.risk import Risk
+from aegis.data.dataset import Dataset
+from aegis.data.engine import open_dataset
+from aegis.data.output import check_free, draft_of
+from aegis.errors import AnonymizerError, PolicyNotSatisfiedError, RoleError
+from aegis.releases.write import check_format
+from aegis.summaries.answer import ask
+from aegis.summaries.collect_classes import count_classes
+
+METHODS = ("mo-obam", "mdav", "k-member")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Anonymization:
+    """A clustered table, written or not, with what it cost and what it protects."""
+
+    result: Anonymized
+    path: Path | None
+    table: pa.Table
+
+    def to_json(self) -> dict[str, Any]:
+        """The object that ``aegis anonymize --json`` prints."""
+        result = self.result
+        return {
+            "method": result.method,
+            "k": result.k,
+            "l": result.l,
+            "classes": result.classes,
+            "distinct_tuples": result.distinct_tuples,
+            "smallest_class": result.smallest_class,
+            "scale": result.scale,
+            "information_loss": result.information_loss,
+            "lower_bound": result.lower_bound,
+            "gap": result.gap,
+            "entropy": result.entropy_bits,
+            **_risk(result.after),
+            "before": _risk(result.before),
+            "finished": result.diagnosis.finished,
+            "seconds": result.seconds,
+        }
+
+
+def anonymize(
+    data: Any,
+    *,
+    method: str = "mo-obam",
+    k: int,
+    quasi: Sequence[str] = (),
+    sensitive: Sequence[str] = (),
+    l: int = 1,  # noqa: E741  as in l-diversity
+    classes: int | None = None,
+    trade_off: float = 0.0,
+    seconds: float = 20.0,
+    seed: int = 0,
+    centroid: str = "mean",
+    categorical: Sequence[str] = (),
+    out: str | Path | None = None,
+    overwrite: bool = False,
+    progress: Listener | None = None,
+    **options: Any,
+) -> Anonymization:
+    """Publish class centres instead of quasi-identifiers, with every class at least ``k`` records and ``l`` values.
+
+    What is written is read back and counted again: if a class has fewer than ``k`` records nothing is left behind.
+    """
+    target = None if out is None else Path(out)
+    if target is not None:
+        check_format(target)
+        check_free(target, overwrite=overwrite)
+    dataset = data if isinstance(data, Dataset) else open_dataset(data, **options)
+    chosen = tuple(quasi) or dataset.roles.quasi_identifying
+    hidden = tuple(sensitive) or dataset.roles.sensitive
+    for name in (*chosen, *hidden):
+        dataset.schema.kind(name)
+    if not chosen:
+        raise RoleError("no column is quasi-identifying; name some with --quasi or in the roles file")
+    estimator = _estimator(
+        method, k=k, l=l, classes=classes, trade_off=trade_off, seconds=seconds, seed=seed, centroid=centroid
+    )
+    table = ask(dataset.table)
+    records = Records.from_columns(
+        {name: _column(table, name, dataset) for name in (*chosen, *hidden)},
+        quasi_identifiers=chosen,
+        sensitive=hidden,
+        categorical=[n for n in chosen if n in categorical or not dataset.schema.kind(n).is_number],
+        missing="category",
+    )
+    published = estimator.fit_transform(records, progress=progress)
+    for name, values in published.items():
+        table = table.set_column(table.column_names.index(name), name, pa.array(values.tolist()))
+    if target is not None:
+        with draft_of(target, overwrite=overwrite) as draft:
+            if target.suffix.lower() == ".csv":
+                pa.csv.write_csv(table, draft)
+            else:
+                pa.parquet.write_table(table, draft)
+            _check_written(draft, target, chosen, hidden, k=k, l=l)
+    return Anonymization(result=estimator.result_, path=target, table=table)
+
+
+def _estimator(
+    method: str,
+    *,
+    k: int,
+    l: int,  # noqa: E741
+    classes: int | None,
+    trade_off: float,
+    seconds: float,
+    seed: int,
+    centroid: Any,
+) -> Anonymizer:
+    if method == "mo-obam":
+        return MOOBAM(
+            k=k, l=l, classes=classes, trade_off=trade_off, seconds=seconds, random_state=seed, centroid=centroid
+        )
+    if classes is not None or trade_off:
+        raise AnonymizerError(f"{method} chooses its classes itself: leave out --classes and --lambda, or use mo-obam")
+    if method == "k-member":
+        return KMember(k=k, l=l, random_state=seed, centroid=centroid)
+    if method == "mdav":
+        if l > 1:
+            raise AnonymizerError("mdav knows nothing of sensitive values: leave out --l, or use mo-obam or k-member")
+        return MDAV(k=k, centroid=centroid)
+    raise AnonymizerError(f"there is no method called {method!r}; use {', '.join(METHODS)}")
+
+
+def _column(table: pa.Table, name: str, dataset: Dataset) -> np.ndarray[Any, Any]:
+    column = table[name]
+    if dataset.schema.kind(name).is_number and not column.null_count:
+        return np.asarray(column.to_numpy())
+    values = np.empty(len(column), dtype=object)
+    values[:] = column.cast(pa.string()).to_pylist() if not dataset.schema.kind(name).is_number else column.to_pylist()
+    return values
+
+
+def _check_written(
+    draft: Path,
+    target: Path,
+    quasi: Sequence[str],
+    sensitive: Sequence[str],
+    *,
+    k: int,
+    l: int,  # noqa: E741
+) -> None:
+    """Count the written file again, every value as it stands there."""
+    link = draft.with_name(f"{draft.name}{target.suffix}")
+    link.hardlink_to(draft)
+    try:
+        classes = count_classes(open_dataset(link, as_text=True), quasi, contents=sensitive)
+    finally:
+        link.unlink()
+    smallest = int(classes.sizes.min())
+    fewest = min((int(classes.contents[name].distinct.min()) for name in sensitive), default=l)
+    if smallest < k or fewest < l:
+        raise PolicyNotSatisfiedError(
+            f"the written table has a class of {smallest} records and {fewest} sensitive values where {k} and {l} are "
+            "asked; nothing was kept"
+        )
+
+
+def _risk(risk: Risk) -> dict[str, Any]:
+    return {
+        "linkage": {f"{tau:g}": people for tau, people in risk.linkage.items()},
+        "homogeneity": risk.homogeneity,
+        "homogeneity_by_attribute": risk.homogeneity_by_attribute,
+        "classes_seen": risk.classes,
+        "smallest_class": risk.smallest_class,
+    }
