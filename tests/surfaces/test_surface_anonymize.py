@@ -34,8 +34,8 @@ def test_what_is_written_keeps_k_and_l(
     assert answer.status == 0, answer.err
     found = answer.json
     assert {
-        "method", "classes", "distinct_tuples", "smallest_class", "information_loss", "lower_bound", "entropy", "linkage",
-        "homogeneity", "before", "seconds",
+        "method", "classes", "distinct_tuples", "smallest_class", "information_loss", "lower_bound", "entropy",
+        "linkage", "homogeneity", "before", "seconds",
     } <= set(found)  # fmt: skip
     assert set(found["linkage"]) == {"0.05", "0.075", "0.1"}
     before, after = _rows(clinic / "clinic.csv"), _rows(out)
