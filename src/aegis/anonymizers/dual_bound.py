@@ -26,7 +26,7 @@ CUTS = 60
 REPAIRS = 6
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class OneNumber:
     """Weighted tuples of one number (sorted) and any categories."""
 
@@ -47,7 +47,8 @@ class OneNumber:
     def modes(self) -> Ints:
         """Every combination of category values."""
         levels = [range(int(column.max()) + 1) for column in self.codes.T]
-        return np.array(list(product(*levels)), dtype=np.int64).reshape(-1, len(levels))
+        combinations = list(product(*levels))
+        return np.array(combinations, dtype=np.int64).reshape(len(combinations), len(levels))
 
     def cost(self, taken: Floats) -> float:
         """The exact deviation of a class that holds so many records of each tuple."""

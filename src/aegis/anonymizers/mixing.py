@@ -85,7 +85,6 @@ def mix_rounds(
     goal: Goal,
     loss: float,
     rounds: int,
-    temperature: float,
 ) -> float:
     """Try some single moves and swaps; keep those that lower the objective. Gives the new loss."""
     classes = len(state.size)
@@ -144,7 +143,7 @@ def mix_rounds(
             entropy_rows(units, state, a, goal.minimum_of_sums, row_a)
             entropy_rows(units, state, b, goal.minimum_of_sums, row_b)
             then = _value(goal, loss + change, _lowest_sum(entropies, lowest, a, b, row_a, row_b))
-            good = then - now < -temperature * np.log(rng.random() + 1e-300) - 1e-12
+            good = then < now - 1e-12
         if good:
             loss += change
             now = then

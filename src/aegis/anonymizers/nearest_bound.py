@@ -18,13 +18,14 @@ from aegis.anonymizers.records import Tuples
 
 WHOLE = 1000  # up to so many tuples every distance is used; beyond, the nearest
 NEAREST = 200
+DISTANCES = 2_000_000  # kept at once: fewer neighbours for very many tuples, and a weaker bound
 
 
 def nearest_bound(tuples: Tuples, divisor: Floats, *, k: int, most_classes: int | None) -> float:
     """A proved lower bound on the deviation of any partition into classes of at least k, at most ``most_classes``."""
     points = embed(tuples, divisor)
     count = len(tuples)
-    asked = count if count <= WHOLE else min(count, max(NEAREST, k))
+    asked = count if count <= WHOLE else min(count, max(min(NEAREST, DISTANCES // count), k))
     away, near = cKDTree(points).query(points, k=asked, workers=-1)
     squared = np.asarray(away, dtype=np.float64).reshape(count, -1) ** 2
     weights = tuples.weight[np.asarray(near).reshape(count, -1)].astype(np.float64)

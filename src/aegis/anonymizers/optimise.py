@@ -18,7 +18,7 @@ from aegis.anonymizers.records import Records, Tuples
 from aegis.anonymizers.repair import repair
 from aegis.anonymizers.search import search_rounds
 from aegis.anonymizers.sweep import sweep
-from aegis.anonymizers.units import Units, place, total_loss, units_of
+from aegis.anonymizers.units import State, Units, place, total_loss, units_of
 from aegis.errors import AnonymizerError
 
 MERGEABLE = 4000  # tuples up to which pairs of classes are merged; beyond, the table is divided from above
@@ -58,21 +58,24 @@ class Search:
         if whole:
             labels = labels[self.tuples.tuple_of]
             units = self._units(False)
-        state = place(units, labels, capacity=int(labels.max()) + 1)
+        room = max(int(labels.max()) + 1, self.classes or 0)
+        state = place(units, labels, capacity=room)
         if not few:
             sweep(units, state, k=self.k, l=1)
         lacking = repair(units, state, k=self.k, l=self.l)
         if len(lacking) and self.classes is not None:
             raise AnonymizerError(
                 f"{len(lacking)} of {self.classes} classes cannot be given k = {self.k} records and l = {self.l} "
-                f"values of every sensitive attribute at the same time: use at most {self.classes - len(lacking)} classes, "
-                "fewer sensitive attributes or a smaller l"
+                "values of every sensitive attribute at the same time: "
+                f"use at most {self.classes - len(lacking)} classes, fewer sensitive attributes or a smaller l"
             )
         if len(lacking):
             labels = self._join_lacking(state.label, lacking)
-            state = place(units, labels, capacity=int(labels.max()) + 1)
+            state = place(units, labels, capacity=room)
         if not few:
             sweep(units, state, k=self.k, l=self.l)
+        if self.classes is not None:
+            self._open_classes(units, state, self.classes)
         self.start_deviation = float(total_loss(state))
         self._keep(state.label.copy(), self.start_deviation, "start", 0.0)
 
@@ -95,12 +98,28 @@ class Search:
         goal = Goal(best=loss, ceiling=ceiling_bits, trade_off=trade_off, minimum_of_sums=minimum_of_sums)
         while budget.fraction < 1.0:
             rounds = budget.slice()
-            heat = 0.0 if budget.fraction > 0.7 else 1e-4 * trade_off * (1 - budget.fraction / 0.7)
-            loss = float(mix_rounds(units, state, self.rng, self.k, self.l, goal, loss, rounds, heat))
+            loss = float(mix_rounds(units, state, self.rng, self.k, self.l, goal, loss, rounds))
             budget.spent(rounds)
             self.rounds += rounds
             self.labels = state.label.copy()
             self.report("entropy", self.labels, float(total_loss(state)), budget.fraction, self.rounds)
+
+    def _open_classes(self, units: Units, state: State, classes: int) -> None:
+        """Split classes, whatever it costs, until there are as many as asked for or no split is found any more."""
+        used = int((state.size > 0).sum())
+        if used == classes:
+            return
+        neighbours = neighbours_of(
+            self.tuples, divisors(self.records, scale=self.scale), count=NEIGHBOURS, whole_tuples=False
+        )
+        bonus = np.array([-1e300])
+        tries = 0
+        while used < classes and tries < 60:
+            before = used
+            used = int(
+                search_rounds(units, state, neighbours, self.rng, self.k, self.l, classes, 0, bonus, 0.0, 100, 0.0)
+            )
+            tries = 0 if used > before else tries + 1
 
     def _units(self, whole: bool) -> Units:
         return units_of(self.records, self.tuples, scale=self.scale, whole_tuples=whole)

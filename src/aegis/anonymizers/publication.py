@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from aegis.anonymizers.arrays import Ints
-from aegis.anonymizers.centroids import Centers, Centroid, centers_of
+from aegis.anonymizers.centroids import Centers, Centroid, centers_of, value_counts
 from aegis.anonymizers.entropy import (
     class_entropies_bits,
     entropy_ceiling_bits,
@@ -54,8 +54,7 @@ def publish(
         raise GuaranteeError(f"a published class has fewer than k = {k} records, so nothing is released")
     if l > 1:
         for name, codes in zip(records.sensitive_names, records.sensitive.T, strict=True):
-            pairs = np.unique(np.column_stack([seen, codes]), axis=0)
-            if np.bincount(pairs[:, 0]).min() < l:
+            if (value_counts(seen, codes, classes=after.classes) > 0).sum(axis=1).min() < l:
                 raise GuaranteeError(
                     f"a published class has fewer than l = {l} values of {name!r}: nothing is released"
                 )

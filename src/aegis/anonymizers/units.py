@@ -25,6 +25,9 @@ class Units(NamedTuple):
     sensitive_attribute: Ints  # (sensitive values,), the attribute of each value
     sensitive_attributes: int
 
+    def __repr__(self) -> str:  # no cell value in a repr
+        return f"Units({len(self.weight)})"
+
 
 class State(NamedTuple):
     """Everything about the classes that a move needs to know its exact effect."""
@@ -40,6 +43,9 @@ class State(NamedTuple):
     head: Ints  # first member of a class, -1 if empty: members form a linked list
     after: Ints
     before: Ints
+
+    def __repr__(self) -> str:
+        return f"State({len(self.size)} classes)"
 
 
 def units_of(records: Records, tuples: Tuples, *, scale: Scale, whole_tuples: bool) -> Units:
@@ -237,7 +243,7 @@ def total_loss(state: State) -> float:
 
 @compiled
 def may_leave(units: Units, state: State, u: int, k: int, l: int) -> bool:  # noqa: E741 - l as in l-diversity
-    """Whether the class of ``u`` still has k records and l values of each sensitive attribute without it."""
+    """Whether a class that satisfies k and l still does without ``u``; what it lacked before is not held against it."""
     c = state.label[u]
     if state.size[c] - units.weight[u] < k:
         return False

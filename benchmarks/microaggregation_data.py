@@ -1,0 +1,97 @@
+"""The tables that the microaggregation benchmarks run on."""
+
+from __future__ import annotations
+
+import csv
+from typing import Any
+
+import numpy as np
+
+from _result import dataset
+from aegis.anonymizers.estimator import Anonymizer
+from aegis.anonymizers.records import Records
+
+
+def read(relative: str, *, quasi: list[str], sensitive: list[str], numbers: set[str]) -> Records:
+    """Records from a file of the benchmark data."""
+    with dataset(relative).open(encoding="utf-8") as file:
+        rows = list(csv.DictReader(file))
+    columns: dict[str, Any] = {
+        name: np.array([row[name] for row in rows], dtype=float if name in numbers else str)
+        for name in (*quasi, *sensitive)
+    }
+    categorical = [name for name in (*quasi, *sensitive) if name not in numbers]
+    return Records.from_columns(columns, quasi_identifiers=quasi, sensitive=sensitive, categorical=categorical)
+
+
+def german() -> Records:
+    """German credit, 1,000 rows."""
+    return read(
+        "german/german_credit_labelled.csv",
+        quasi=["age", "personal_status", "job"],
+        sensitive=["checking_status", "savings_status"],
+        numbers={"age"},
+    )
+
+
+def adult() -> Records:
+    """Adult, the 45,222 complete cases."""
+    return read(
+        "adult/adult_complete_45222.csv",
+        quasi=["age", "race", "sex", "marital-status"],
+        sensitive=["occupation"],
+        numbers={"age"},
+    )
+
+
+def sepsis() -> Records:
+    """Sepsis survival, 110,204 rows."""
+    return read(
+        "ehr/sepsis_survival_primary_110204.csv",
+        quasi=["age_years", "sex_0male_1female", "episode_number"],
+        sensitive=["hospital_outcome_1alive_0dead"],
+        numbers={"age_years", "episode_number"},
+    )
+
+
+def synthetic(*, rarest: float, rows: int = 120_000, seed: int = 0) -> Records:
+    """Patients with 3 numbers, 3 categories and 30 binary secrets, the rarest with a share of ``rarest``."""
+    rng = np.random.default_rng(seed)
+    numeric = np.column_stack(
+        [
+            np.clip(np.rint(rng.normal(55, 20, rows)), 18, 100),
+            np.minimum(rng.geometric(0.3, rows), 40),
+            np.minimum(np.rint(rng.lognormal(1, 0.9, rows)), 90),
+        ]
+    )
+    categorical = np.column_stack(
+        [
+            rng.integers(0, 2, rows),
+            rng.choice(5, rows, p=[0.6, 0.25, 0.08, 0.05, 0.02]),
+            rng.choice(3, rows, p=[0.85, 0.12, 0.03]),
+        ]
+    )
+    shares = np.linspace(rarest, 0.4, 30) * np.exp(0.5 * rng.normal(size=rows) - 0.125)[:, None]
+    secrets = (rng.random((rows, 30)) < np.clip(shares, 0, 1)).astype(np.int64)
+    return Records.from_arrays(numeric=numeric, categorical=categorical, sensitive=secrets)
+
+
+def row(fitted: Anonymizer) -> dict[str, Any]:
+    """What a table of results shows of one fit; every figure was read off the published table."""
+    result = fitted.result_
+    return {
+        "method": result.method,
+        "k": result.k,
+        "l": result.l,
+        "classes": result.classes,
+        "distinct_tuples": result.distinct_tuples,
+        "smallest_class": result.smallest_class,
+        "information_loss": result.information_loss,
+        "lower_bound": result.lower_bound,
+        "entropy_bits": result.entropy_sum_of_minima_bits,
+        "entropy_ceiling_bits": result.entropy_ceiling_bits,
+        "linkage": {str(tau): people for tau, people in result.after.linkage.items()},
+        "homogeneity": result.after.homogeneity,
+        "seconds": round(result.seconds, 2),
+        "rounds": result.diagnosis.rounds,
+    }
