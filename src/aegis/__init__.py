@@ -18,12 +18,16 @@ _HOMES: dict[str, str] = {
     "Roles": "aegis.data.schema",
     "Summary": "aegis.summaries.summary",
     "advise": "aegis.workflows.advise",
+    "apply": "aegis.workflows.apply",
+    "check": "aegis.workflows.check",
     "generate": "aegis.workflows.generate",
     "inspect": "aegis.workflows.inspect",
     "load_configurations": "aegis.masking.configuration_file",
     "open_dataset": "aegis.data.engine",
     "read_summary": "aegis.summaries.folder",
+    "release": "aegis.workflows.release",
     "summarize": "aegis.workflows.summarize",
+    "verify": "aegis.workflows.verify",
 }
 
 __all__ = ["__version__", *_HOMES]

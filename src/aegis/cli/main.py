@@ -10,7 +10,20 @@ import click
 import typer
 
 from aegis._version import __version__
-from aegis.cli import advise, configurations, demo, inspect, reference, start, summarize
+from aegis.cli import (
+    advise,
+    anonymize,
+    apply,
+    check,
+    configurations,
+    demo,
+    inspect,
+    reference,
+    release,
+    start,
+    summarize,
+    verify,
+)
 from aegis.errors import AegisError
 
 app = typer.Typer(
@@ -44,6 +57,11 @@ app.command("advise")(advise.advise)
 app.command("summarize")(summarize.summarize)
 app.command("generate")(configurations.generate)
 app.command("diff")(configurations.diff)
+app.command("check")(check.check)
+app.command("release")(release.release)
+app.command("verify")(verify.verify)
+app.command("apply")(apply.apply)
+app.command("anonymize")(anonymize.anonymize)
 app.command("masks")(reference.masks)
 app.command("measures")(reference.measures)
 app.command("demo")(demo.demo)

@@ -1,50 +1,93 @@
-"""Write a file whole or not at all."""
+"""Write files whole or not at all, alone or together."""
 
 from __future__ import annotations
 
 import os
 import tempfile
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from aegis.errors import OutputError
 
+PUBLIC, PRIVATE = 0o644, 0o600
+
 
 def check_free(path: Path, *, overwrite: bool) -> None:
     """Raise if ``path`` may not be written."""
-    if path.exists() and not overwrite:
-        raise OutputError(f"{path} exists already; choose another name or add --overwrite")
     if path.is_dir():
         raise OutputError(f"{path} is a folder; give the name of a file")
+    if path.exists() and not overwrite:
+        raise OutputError(f"{path} exists already; choose another name or add --overwrite")
 
 
 @contextmanager
-def draft_of(path: Path, *, overwrite: bool = False) -> Iterator[Path]:
+def draft_of(path: Path, *, overwrite: bool = False, mode: int = PUBLIC) -> Iterator[Path]:
     """A temporary file beside ``path`` that becomes it when the block ends well, and vanishes otherwise."""
-    check_free(path, overwrite=overwrite)
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        handle, name = tempfile.mkstemp(prefix=f".{path.name}.", suffix=".part", dir=path.parent)
-    except OSError as error:
-        raise OutputError(f"{path} cannot be written: {error.strerror}") from None
-    os.close(handle)
-    draft = Path(name)
-    try:
+    with drafts_of([path], overwrite=overwrite, modes=[mode]) as (draft,):
         yield draft
-        with draft.open("rb+") as file:
-            os.fsync(file.fileno())
-        check_free(path, overwrite=overwrite)
-        draft.chmod(0o644)
-        draft.replace(path)
+
+
+@contextmanager
+def drafts_of(
+    paths: Sequence[Path], *, overwrite: bool = False, modes: Sequence[int] | None = None
+) -> Iterator[tuple[Path, ...]]:
+    """Temporary files beside several paths that become them together, or vanish together.
+
+    The first path is the one that counts: it appears last, so that whoever sees it sees the others. A file that stood
+    there is moved away before the others change, and comes back if the block fails.
+    """
+    modes = modes or [PUBLIC] * len(paths)
+    drafts: list[Path] = []
+    try:
+        for path in paths:
+            check_free(path, overwrite=overwrite)
+            drafts.append(_new_draft(path))
+        yield tuple(drafts)
+        for path, draft, mode in zip(paths, drafts, modes, strict=True):
+            check_free(path, overwrite=overwrite)
+            with draft.open("rb+") as file:
+                os.fsync(file.fileno())
+            draft.chmod(mode)
+        _put_in_place(paths, drafts)
+    except OSError as error:
+        raise OutputError(f"{paths[0]} cannot be written: {error.strerror or type(error).__name__}") from None
     finally:
-        draft.unlink(missing_ok=True)
+        for draft in drafts:
+            draft.unlink(missing_ok=True)
 
 
 def write_text(path: Path, text: str, *, overwrite: bool = False) -> None:
     """Write ``text`` as UTF-8."""
     with draft_of(path, overwrite=overwrite) as draft:
+        draft.write_text(text, encoding="utf-8")
+
+
+def _new_draft(path: Path) -> Path:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    # Not readable by others while it is not yet known to be fit for them.
+    handle, name = tempfile.mkstemp(prefix=f".{path.name}.", suffix=".part", dir=path.parent)
+    os.close(handle)
+    return Path(name)
+
+
+def _put_in_place(paths: Sequence[Path], drafts: Sequence[Path]) -> None:
+    first = paths[0]
+    aside = drafts[0].with_suffix(".old")
+    stood = first.exists()
+    if stood and len(paths) > 1:
+        first.replace(aside)
+    try:
+        for path, draft in reversed(list(zip(paths, drafts, strict=True))):
+            draft.replace(path)
+    except BaseException:
+        if aside.exists():
+            aside.replace(first)
+        raise
+    aside.unlink(missing_ok=True)
+    with suppress(OSError):  # some systems cannot flush a folder; the files themselves are flushed
+        handle = os.open(first.parent, os.O_RDONLY)
         try:
-            draft.write_text(text, encoding="utf-8")
-        except OSError as error:
-            raise OutputError(f"{path} cannot be written: {error.strerror}") from None
+            os.fsync(handle)
+        finally:
+            os.close(handle)

@@ -8,22 +8,24 @@ column to itself by row numbers in random order.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
-from typing import Any, Protocol
+from dataclasses import dataclass, replace
+from itertools import count
+from typing import Any
 
 import ibis
 import ibis.expr.types as ir
 import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
 
-from aegis.data.domain import Domain
+from aegis.data.domain import Domain, show
 from aegis.data.kind import Kind, Values
-from aegis.errors import MaskError
-from aegis.masking.chain import Chain
-from aegis.masking.mask import ExpressionMask, MappedMask, Mask, PermutingMask, RandomMask
+from aegis.data.schema import Schema
+from aegis.errors import HierarchyError, MaskError
+from aegis.masking.generalize import Generalize
+from aegis.masking.mask import ExpressionMask, MappedMask, Mask, PermutingMask, RandomMask, ValueMask, as_objects
 from aegis.masking.suppress import STAR
 from aegis.masking.transition import transition
+from aegis.releases.fit import Counted, fitted, links_of
 
 _PREFIX = "_aegis"
 _ARROW = {
@@ -36,18 +38,9 @@ _ARROW = {
 }
 
 
-class Counted(Protocol):
-    """A column's domain and how often each of its values occurs: a Histogram."""
-
-    @property
-    def domain(self) -> Domain: ...
-    @property
-    def counts(self) -> NDArray[Any]: ...
-
-
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class ValueMapping:
-    """What each value of a column became under a mask that is joined; the way back for whoever may keep it."""
+    """What each value of a column became; the way back for whoever may keep it."""
 
     column: str
     values: Values
@@ -67,86 +60,165 @@ class ValueMapping:
             }
         )
 
+    def lines(self) -> Iterator[tuple[str, str, str]]:
+        """Column, value and masked value as texts; a value that became missing has an empty one."""
+        for value, masked in zip(self.values.tolist(), self.masked.tolist(), strict=True):
+            yield self.column, show(value), "" if masked is None else show(masked)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class MaskedTable:
-    """The table expression, and the mappings it joins."""
+    """The table expression, and what became of the values of columns whose domain was given."""
 
     table: ir.Table
     mappings: tuple[ValueMapping, ...]
 
 
-def masked_table(table: ir.Table, masks: Mapping[str, Mask], *, histograms: Mapping[str, Counted]) -> MaskedTable:
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class _Column:
+    """How far the masking of one column has come.
+
+    ``distinct`` are the values it may hold now; ``trail`` what each original value has become, until a mask draws.
+    Both are None where the domain was not given.
+    """
+
+    name: str
+    kind: Kind
+    distinct: Domain | None
+    trail: Values | None
+
+
+def masked_table(
+    table: ir.Table,
+    masks: Mapping[str, Mask],
+    *,
+    histograms: Mapping[str, Counted],
+    schema: Schema | None = None,
+    strict: bool = True,
+) -> MaskedTable:
     """``table`` with every column of ``masks`` masked; other columns stay as they are, and so does their order.
 
-    ``histograms`` holds the domain and the counts of each masked column of this very table: masks that read edges,
-    ranges or categories off the data read them there. A value that is not in its domain becomes ``*`` under a mask
-    that is joined. The rows come in any order.
+    ``histograms`` holds the domain and the counts of masked columns of this very table: masks that are not fitted read
+    edges, ranges or categories there, and masks that are joined read the distinct values. Columns whose masks need
+    neither may be left out if ``schema`` tells their kind. A value that is not in its domain becomes ``*`` under a mask
+    that is joined; one that its hierarchy does not hold is an error, or ``*`` too if not ``strict``. The rows come in
+    any order.
     """
-    columns = table.columns
     masked = table
     mappings: list[ValueMapping] = []
-    numbers = iter(range(1_000_000))
-    for column, mask in masks.items():
-        if column not in columns:
-            raise MaskError(f"a mask names column {column!r}, which the table does not have")
-        if column not in histograms:
-            raise MaskError(f"column {column!r} is masked, but its values were not counted; count it first")
-        domain, counts = histograms[column].domain, np.asarray(histograms[column].counts)
-        mask.check(domain.kind, column=column)
-        for link in mask.links if isinstance(mask, Chain) else (mask,):
-            resolved = link.resolve(domain, counts)
-            masked, mapping = _apply(masked, column, resolved, domain, numbers)
-            mappings += [mapping] if mapping else []
-            step = transition(resolved, domain, counts)
-            domain, counts = _target(step.target, mapping), step.push(counts)
-    return MaskedTable(table=masked.select(*columns), mappings=tuple(mappings))
+    numbers = count()
+    for name, mask in masks.items():
+        kind = _kind(table, name, histograms, schema)
+        mask.check(kind, column=name)
+        domain = histograms[name].domain if name in histograms else None
+        column = _Column(name=name, kind=kind, distinct=domain, trail=None if domain is None else domain.values)
+        for link in links_of(fitted({name: mask}, histograms)[name]):
+            masked, column = _apply(masked, column, link, numbers, strict)
+        if column.trail is not None and domain is not None and not domain.discretised:
+            mappings.append(
+                ValueMapping(column=name, values=domain.values, masked=column.trail, kind=kind, masked_kind=column.kind)
+            )
+    return MaskedTable(table=masked.select(*table.columns), mappings=tuple(mappings))
+
+
+def _kind(table: ir.Table, name: str, histograms: Mapping[str, Counted], schema: Schema | None) -> Kind:
+    if name not in table.columns:
+        raise MaskError(f"a mask names column {name!r}, which the table does not have")
+    if name in histograms:
+        return histograms[name].domain.kind
+    if schema is None:
+        raise MaskError(f"column {name!r} is masked, but its values were not counted; count it first")
+    return schema.kind(name)
 
 
 def _apply(
-    table: ir.Table, column: str, mask: Mask, domain: Domain, numbers: Iterator[int]
-) -> tuple[ir.Table, ValueMapping | None]:
+    table: ir.Table, column: _Column, mask: Mask, numbers: Iterator[int], strict: bool
+) -> tuple[ir.Table, _Column]:
     """One mask on one column."""
+    name = column.name
+    if isinstance(mask, MappedMask):
+        return _joined(table, column, mask, next(numbers), strict)
+    after = _after(column, mask)
     if isinstance(mask, ExpressionMask):
-        expression = mask.expression(table[column], domain.kind)
+        expression = mask.expression(table[name], column.kind)
         if not mask.covers_missing:
-            expression = table[column].isnull().ifelse(None, expression)
-        return table.mutate(**{column: expression}), None
+            expression = table[name].isnull().ifelse(None, expression)
+        return table.mutate(**{name: expression}), after
     if isinstance(mask, RandomMask):
         # Each draw is a column of its own: an expression would be drawn anew wherever it is repeated.
         draws = [f"{_PREFIX}_draw_{next(numbers)}" for _ in range(mask.draws)]
-        drawn = table.mutate(**{name: ibis.random() for name in draws})
+        drawn = table.mutate(**{draw: ibis.random() for draw in draws})
         unused = iter(draws)
-        expression = mask.expression(drawn[column], domain.kind, lambda: drawn[next(unused)])
-        expression = drawn[column].isnull().ifelse(None, expression)
-        return drawn.mutate(**{column: expression}).drop(*draws), None
-    if isinstance(mask, PermutingMask):
-        return _shuffled(table, column, next(numbers)), None
-    assert isinstance(mask, MappedMask)
-    return _joined(table, column, mask, domain, next(numbers))
+        expression = mask.expression(drawn[name], column.kind, lambda: drawn[next(unused)])
+        expression = drawn[name].isnull().ifelse(None, expression)
+        return drawn.mutate(**{name: expression}).drop(*draws), after
+    assert isinstance(mask, PermutingMask)
+    return _shuffled(table, name, next(numbers)), after
 
 
-def _joined(
-    table: ir.Table, column: str, mask: MappedMask, domain: Domain, number: int
-) -> tuple[ir.Table, ValueMapping]:
+def _after(column: _Column, mask: Mask) -> _Column:
+    """The column past a mask that the engine computes."""
+    kind = mask.kind_after(column.kind)
+    if column.distinct is None:
+        return replace(column, kind=kind)
+    if isinstance(mask, ValueMask):
+        return _followed(column, kind, _per_value(mask.on_values, column.distinct.values))
+    target = transition(mask, column.distinct, np.ones(column.distinct.size)).target
+    return replace(column, kind=kind, distinct=target, trail=None)
+
+
+def _followed(column: _Column, kind: Kind, became: dict[Any, Any]) -> _Column:
+    """The column after each of its distinct values became another, or None."""
+    assert column.distinct is not None
+    present = [value for value in became.values() if value is not None]
+    trail = None
+    if column.trail is not None:
+        trail = as_objects([None if value is None else became[value] for value in column.trail.tolist()])
+    distinct = Domain.of(kind, as_objects(present) if kind is Kind.TEXT else present)
+    distinct = replace(distinct, discretised=column.distinct.discretised)
+    return replace(column, kind=kind, distinct=distinct, trail=trail)
+
+
+def _per_value(function: Any, values: Values) -> dict[Any, Any]:
+    return dict(zip(values.tolist(), function(values).tolist(), strict=True))
+
+
+def _joined(table: ir.Table, column: _Column, mask: MappedMask, number: int, strict: bool) -> tuple[ir.Table, _Column]:
     """The column replaced through a mapping table."""
-    if domain.discretised:
+    name, domain = column.name, column.distinct
+    if domain is None or domain.discretised:
         raise MaskError(
-            f"mask {mask.name!r} needs every distinct value of column {column!r}, which has more than are counted one "
-            "by one; raise the limit on distinct values, or use another mask"
+            f"mask {mask.name!r} needs every distinct value of column {name!r}, which has more than are counted one "
+            "by one; use another mask"
         )
-    kind = mask.kind_after(domain.kind)
-    mapping = ValueMapping(
-        column=column, values=domain.values, masked=mask.on_values(domain.values), kind=domain.kind, masked_kind=kind
+    kind = mask.kind_after(column.kind)
+    try:
+        became = _per_value(mask.on_values if strict else lambda values: _lenient(mask, values), domain.values)
+    except HierarchyError as error:
+        raise HierarchyError(f"column {name!r}: {error}") from None
+    step = ValueMapping(
+        column=name,
+        values=domain.values,
+        masked=as_objects(list(became.values())),
+        kind=column.kind,
+        masked_kind=kind,
     )
-    value, became = f"{_PREFIX}_value_{number}", f"{_PREFIX}_masked_{number}"
-    pairs = ibis.memtable(mapping.to_arrow().rename_columns([value, became]))
-    left = table.left_join(pairs, table[column] == pairs[value])
-    replaced = left[became]
+    value, masked = f"{_PREFIX}_value_{number}", f"{_PREFIX}_masked_{number}"
+    pairs = ibis.memtable(step.to_arrow().rename_columns([value, masked]))
+    left = table.left_join(pairs, table[name] == pairs[value])
+    replaced = left[masked]
     if kind is Kind.TEXT:
         # A value that nobody counted is hidden, never let through.
-        replaced = (left[column].notnull() & left[value].isnull()).ifelse(STAR, replaced)
-    return left.mutate(**{column: replaced}).drop(value, became), mapping
+        replaced = (left[name].notnull() & left[value].isnull()).ifelse(STAR, replaced)
+    return left.mutate(**{name: replaced}).drop(value, masked), _followed(column, kind, became)
+
+
+def _lenient(mask: MappedMask, values: Values) -> Values:
+    """The masked values, with ``*`` for those that a hierarchy does not hold."""
+    if not isinstance(mask, Generalize) or mask.hierarchy is None:
+        return mask.on_values(values)
+    labels = mask.hierarchy.at(mask.level)
+    return as_objects([labels.get(show(value), STAR) for value in values.tolist()])
 
 
 def _shuffled(table: ir.Table, column: str, number: int) -> ir.Table:
@@ -157,11 +229,3 @@ def _shuffled(table: ir.Table, column: str, number: int) -> ir.Table:
     dealt = cards.select(**{moved: cards[moved], f"{place}_right": ibis.row_number().over(order_by=cards[draw])})
     joined = rows.inner_join(dealt, rows[place] == dealt[f"{place}_right"])
     return joined.mutate(**{column: joined[moved]}).drop(place, f"{place}_right", moved)
-
-
-def _target(target: Domain, mapping: ValueMapping | None) -> Domain:
-    """The domain that a later link sees: with the real pseudonyms where the transition has nameless ones."""
-    if mapping is None:
-        return target
-    present = [value for value in mapping.masked.tolist() if value is not None]
-    return Domain.of(mapping.masked_kind, np.array(present, dtype=object), missing=target.missing)

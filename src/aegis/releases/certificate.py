@@ -1,7 +1,7 @@
 """What is promised of a released file: the policy, what was measured on the written table, and hashes.
 
 A certificate detects accidents and edits, of the file and of itself. It is not signed: whoever can replace both can
-forge both. It holds column names, counts and thresholds, and never a value of a record.
+forge both. It holds column names, counts, thresholds and masks, and never a value of a record.
 """
 
 from __future__ import annotations
@@ -12,9 +12,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from aegis.errors import VerificationError
+from aegis.errors import DataError, VerificationError
 
 FORMAT_VERSION = 1
+_PARTS = {"release", "source", "roles", "kinds", "hierarchies", "policy", "suppressed", "verdicts", "classes"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -27,20 +28,18 @@ class Certificate:
     def file_sha256(self) -> str:
         return str(self.content["release"]["sha256"])
 
-    @property
-    def policy(self) -> dict[str, Any]:
-        return dict(self.content["policy"])
-
     def to_json(self) -> str:
         """The document, with the hash of its own content."""
-        return (
-            json.dumps({**self.content, "certificate_sha256": digest(self.content)}, indent=1, ensure_ascii=False)
-            + "\n"
-        )
+        whole = {**self.content, "certificate_sha256": digest(self.content)}
+        return json.dumps(whole, indent=1, ensure_ascii=False) + "\n"
 
 
 def digest(content: dict[str, Any]) -> str:
-    """The hash of a document, whatever the order of its keys."""
+    """The hash of a document, whatever the order of its keys.
+
+    >>> digest({"a": 1, "b": 2}) == digest({"b": 2, "a": 1})
+    True
+    """
     text = json.dumps(content, sort_keys=True, ensure_ascii=False, separators=(",", ":"))
     return hashlib.sha256(text.encode()).hexdigest()
 
@@ -50,18 +49,20 @@ def read_certificate(path: Path) -> Certificate:
     try:
         content = json.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
-        raise VerificationError(
-            f"there is no certificate {path}; give the .certificate.json beside the release"
-        ) from None
+        raise DataError(f"there is no certificate {path}; give the .certificate.json beside the release") from None
     except (OSError, ValueError):
-        raise VerificationError(f"{path.name} is not a certificate: it is not readable JSON") from None
+        raise VerificationError(
+            f"{path.name} is not a certificate: it is not readable JSON; give the .certificate.json"
+        ) from None
     if not isinstance(content, dict) or "aegis_certificate" not in content:
-        raise VerificationError(f"{path.name} is not a certificate of Aegis")
+        raise VerificationError(f"{path.name} is not a certificate of Aegis; give the .certificate.json")
     if content["aegis_certificate"] != FORMAT_VERSION:
         raise VerificationError(f"{path.name} has another certificate format; verify it with the Aegis that wrote it")
     stated = content.pop("certificate_sha256", None)
-    if stated != digest(content):
-        raise VerificationError(f"{path.name} was changed after it was written: its own hash does not match")
+    if stated != digest(content) or not set(content) >= _PARTS:
+        raise VerificationError(
+            f"{path.name} was changed after it was written: its own hash does not match; ask for the original"
+        )
     return Certificate(content=content)
 
 

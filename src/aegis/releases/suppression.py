@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import ibis
 import ibis.expr.types as ir
 import numpy as np
@@ -11,17 +9,17 @@ import pyarrow as pa
 
 from aegis.masking.suppress import STAR
 from aegis.summaries.class_table import ClassTable
-from aegis.summaries.grouping import group_rows
+from aegis.summaries.grouping import Codes, group_rows
 
 
-def suppressed_classes(before: ClassTable, after: ClassTable) -> np.ndarray[Any, np.dtype[np.int64]]:
+def suppressed_classes(before: ClassTable, after: ClassTable) -> Codes:
     """The codes of the classes of ``before`` that ``after`` no longer publishes as they were."""
     kept = after.codes[: after.classes - after.star]
     sizes = [domain.size for domain in before.domains]
     _, group = group_rows(np.concatenate([kept, before.codes]), sizes)
     published = np.zeros(int(group.max(initial=-1)) + 1, dtype=bool)
     published[group[: len(kept)]] = True
-    return before.codes[~published[group[len(kept) :]]]
+    return np.asarray(before.codes[~published[group[len(kept) :]]])
 
 
 def with_suppression(table: ir.Table, before: ClassTable, after: ClassTable, *, drop: bool) -> ir.Table:
@@ -35,9 +33,8 @@ def with_suppression(table: ir.Table, before: ClassTable, after: ClassTable, *, 
     columns = {}
     for position, domain in enumerate(before.domains):
         values = [*domain.values.tolist(), None]
-        columns[f"_aegis_q{position}"] = pa.array(
-            [values[code] for code in codes[:, position]], _arrow_type(table, before.columns[position])
-        )
+        kind = table.schema()[before.columns[position]].to_pyarrow()
+        columns[f"_aegis_q{position}"] = pa.array([values[code] for code in codes[:, position].tolist()], kind)
     columns["_aegis_starred"] = pa.array([True] * len(codes))
     failing = ibis.memtable(pa.table(columns))
     matches = [table[name].identical_to(failing[f"_aegis_q{position}"]) for position, name in enumerate(before.columns)]
@@ -47,7 +44,3 @@ def with_suppression(table: ir.Table, before: ClassTable, after: ClassTable, *, 
         return joined.filter(~starred).select(*table.columns)
     masked = {name: starred.ifelse(STAR, joined[name].cast("string")) for name in before.columns}
     return joined.mutate(**masked).select(*table.columns)
-
-
-def _arrow_type(table: ir.Table, column: str) -> pa.DataType:
-    return table.schema()[column].to_pyarrow()

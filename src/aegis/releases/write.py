@@ -1,4 +1,4 @@
-"""A table expression to a file, whole or not at all; the engine does the writing."""
+"""A table expression to a file; the engine does the writing."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ import ibis.expr.types as ir
 from aegis.errors import EngineError, OutputError
 
 FORMATS = (".csv", ".parquet")
+_FULL = ("no space left", "file too large", "disk quota exceeded", "could not write")
 
 
 def check_format(path: Path) -> None:
@@ -19,19 +20,31 @@ def check_format(path: Path) -> None:
         raise OutputError(f"{path.name} has no known format; end its name in .csv or .parquet")
 
 
+def is_csv(path: Path) -> bool:
+    return path.suffix.lower() == ".csv"
+
+
 def write_table(table: ir.Table, draft: Path, *, like: Path, shuffle: bool) -> None:
     """Write ``table`` to ``draft`` in the format of ``like``, in random row order if ``shuffle``."""
     if shuffle:
         table = table.order_by(ibis.random())
     try:
-        if like.suffix.lower() == ".csv":
+        if is_csv(like):
             table.to_csv(draft)
         else:
             table.to_parquet(draft)
     except OSError as error:
         raise OutputError(f"{like} cannot be written: {error.strerror or type(error).__name__}") from None
     except Exception as error:  # an engine's message may quote data
+        if any(sign in str(error).lower() for sign in _FULL):
+            raise OutputError(f"{like} cannot be written: the disk is full or the file too large") from None
         raise EngineError(f"the engine could not write {like.name} ({type(error).__name__})") from None
+
+
+def blank_is_missing(table: ir.Table) -> ir.Table:
+    """The table with empty texts missing: a CSV file cannot tell the two apart, so nobody should count on it."""
+    texts = {name: table[name].nullif("") for name, kind in table.schema().items() if kind.is_string()}
+    return table.mutate(**texts) if texts else table
 
 
 def sha256_of(path: Path) -> str:

@@ -2,183 +2,225 @@
 
 from __future__ import annotations
 
+import csv
 import datetime
-from collections.abc import Mapping
-from dataclasses import dataclass
+import io
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-import numpy as np
+import ibis.expr.types as ir
 
 from aegis._version import __version__
 from aegis.data.dataset import Dataset
 from aegis.data.engine import open_dataset
-from aegis.data.output import check_free, draft_of, write_text
-from aegis.data.schema import Role, Roles
-from aegis.errors import PolicyNotSatisfiedError
+from aegis.data.hierarchy import Hierarchy
+from aegis.data.output import PRIVATE, PUBLIC, check_free, drafts_of
+from aegis.data.yaml_text import dump
+from aegis.errors import OutputError, PolicyNotSatisfiedError
 from aegis.masking.configuration import Configuration
 from aegis.masking.configuration_file import to_mapping
-from aegis.masking.mask import ExpressionMask, Mask
-from aegis.masking.suppress import Suppress
 from aegis.privacy.judgement import Judgement, judge_all
 from aegis.privacy.policy import Policy, Suppressed
+from aegis.releases.apply import ValueMapping
 from aegis.releases.certificate import FORMAT_VERSION, Certificate, certificate_paths
 from aegis.releases.suppression import with_suppression
-from aegis.releases.write import check_format, sha256_of, write_table
-from aegis.summaries.class_table import ClassTable
-from aegis.utility.leave_one_out import leave_one_out_information
-from aegis.workflows.candidates import find_hierarchies, one_configuration
-from aegis.workflows.check import classes_of, masked_dataset, read_policy
+from aegis.releases.table_output import TableAddress, draft_table, is_url, sha256_of_table
+from aegis.releases.write import blank_is_missing, check_format, is_csv, sha256_of, write_table
+from aegis.workflows.candidates import find_hierarchies
+from aegis.workflows.check import classes_of, read_policy, unlisted, why_not
+from aegis.workflows.masked_data import GivenConfiguration, all_masks, masked_data, one_configuration, roles_with
+from aegis.workflows.utility_kept import utility_kept
+from aegis.workflows.written import measure_written, open_written
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Release:
     """A written table with its certificate."""
 
-    path: Path
+    out: str
     certificate_path: Path
     rows: int
     suppressed: int
     judgement: Judgement
     certificate: Certificate
 
+    def to_json(self) -> dict[str, Any]:
+        """The object that ``aegis release --json`` prints."""
+        return {
+            "out": self.out,
+            "certificate": str(self.certificate_path),
+            "rows": self.rows,
+            "suppressed": self.suppressed,
+            **{key: self.certificate.content[key] for key in ("verdicts", "classes", "smallest_class", "utility")},
+            "sha256": self.certificate.file_sha256,
+        }
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Draft:
+    """A table that is written and not yet released."""
+
+    dataset: Dataset
+    sha256: str
+    bytes: int | None
+    certificate: tuple[Path, Path]
+
 
 def release(
     data: Any,
     *,
-    configuration: Configuration | str | Path | Mapping[str, Any],
+    configuration: GivenConfiguration,
     policy: Policy | str | Path,
     out: str | Path,
     label: str | None = None,
     shuffle: bool = True,
     drop_suppressed: bool = False,
+    fitted: str | Path | None = None,
+    mapping: str | Path | None = None,
     overwrite: bool = False,
-    hierarchies: str | Path | None = None,
+    hierarchies: str | Path | Mapping[str, Hierarchy] | None = None,
     **options: Any,
 ) -> Release:
     """Write ``data`` masked by ``configuration`` to ``out`` if, and only if, what is written satisfies ``policy``.
 
-    Records of failing classes are starred in every quasi-identifier, up to the policy's limit, or left out with
-    ``drop_suppressed``. Identifying columns without a mask of their own are suppressed. Rows are written in random
-    order unless ``shuffle`` is off. If the policy is not satisfied nothing is written.
+    ``out`` is a .csv or .parquet file, or the URL of a database table. Records of failing classes are starred in every
+    quasi-identifier, up to the policy's limit, or left out with ``drop_suppressed``. Identifying columns without a mask
+    of their own are suppressed. Rows are written in random order unless ``shuffle`` is off. ``fitted`` is where to
+    write the configuration as it was fitted to these rows, ``mapping`` where to write what became of each value. If the
+    policy is not satisfied nothing is written.
     """
-    target = Path(out)
-    check_format(target)
-    json_path, html_path = certificate_paths(target)
-    for path in (target, json_path, html_path):
-        check_free(path, overwrite=overwrite)
-    rules = _dropping(read_policy(policy), drop_suppressed)
-    chosen = one_configuration(configuration, hierarchies=hierarchies, data=data)
-    dataset = data if isinstance(data, Dataset) else open_dataset(data, **options)
-    own = dataset.roles if label is None else dataset.roles.overridden_by(Roles(label=label))
-    roles = rules.roles_in(dataset.schema, own).checked_against(dataset.schema)
-    masks = _all_masks(chosen, roles)
+    extras = [Path(path) for path in (fitted, mapping) if path is not None]
+    paths = _paths(out, extras, overwrite=overwrite)
+    rules = read_policy(policy)
+    if drop_suppressed:
+        rules = replace(rules, suppressed=Suppressed.DROPPED)
     known = find_hierarchies(hierarchies, data)
-    masked, _ = masked_dataset(dataset, masks)
-    if not all(isinstance(mask, ExpressionMask) for mask in masks.values()):
-        # Masks that draw or invent would draw anew each time the engine runs them: fix what they drew.
-        masked = open_dataset(masked.table.cache()).with_roles(masked.roles)
+    chosen = one_configuration(configuration, hierarchies=known, data=data)
+    dataset = data if isinstance(data, Dataset) else open_dataset(data, **options)
+    roles = rules.roles_in(dataset.schema, roles_with(dataset, chosen, label=label))
+    masked = masked_data(dataset, all_masks(chosen, roles), mappings=mapping is not None)
+    published = masked.dataset
+    if not is_url(out) and is_csv(Path(out)):
+        published = replace(published, table=blank_is_missing(published.table))
     contents = () if roles.label is None else (roles.label,)
-    before = classes_of(masked, rules, roles, contents=contents, hierarchies=known)
+    before = classes_of(published, rules, roles, contents=contents, hierarchies=known)
     judged = judge_all(before, rules)
     if not judged.satisfied:
-        raise PolicyNotSatisfiedError(_why_not(judged))
-    table = with_suppression(masked.table, before, judged.released, drop=rules.suppressed is Suppressed.DROPPED)
-    with draft_of(target, overwrite=overwrite) as draft:
-        write_table(table, draft, like=target, shuffle=shuffle)
-        written = measure_written(draft, target, rules, roles, hierarchies=known)
+        raise PolicyNotSatisfiedError(f"nothing was released: {why_not(judged, before)}")
+    table = with_suppression(published.table, before, judged.released, drop=rules.suppressed is Suppressed.DROPPED)
+    kept = utility_kept(dataset, masked.masks, roles, released=judged.released)
+    ready = Configuration(name=chosen.name, masks=masked.masks, label=roles.label, roles=roles)
+    kinds = {name: published.schema.kind(name) for name in (*rules.attributes, *contents)}
+    with _written(table, out, paths, source=data, shuffle=shuffle, overwrite=overwrite) as (draft, others):
+        written = measure_written(draft.dataset, rules, roles, kinds=kinds, hierarchies=known)
         if not written.satisfied:
-            raise PolicyNotSatisfiedError(f"the written table does not satisfy the policy: {_why_not(written)}")
+            reason = why_not(written, written.released)
+            raise PolicyNotSatisfiedError(f"nothing was released: the table as written fails the policy: {reason}")
         certificate = Certificate(
             content={
                 "aegis_certificate": FORMAT_VERSION,
-                "software": {"aegis": __version__},
+                "software": {"aegis": __version__, "engine": dataset.backend.name},
                 "date": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
                 "release": {
-                    "name": target.name,
-                    "sha256": sha256_of(draft),
-                    "bytes": draft.stat().st_size,
-                    "rows": written.released.records,
+                    "name": TableAddress.parse(str(out)).table if is_url(out) else Path(out).name,
+                    "sha256": draft.sha256,
+                    "bytes": draft.bytes,
+                    "rows": written.records,
                     "columns": list(table.columns),
                     "shuffled": shuffle,
                 },
                 "source": {"name": dataset.name, "rows": before.records},
-                "roles": {**roles.to_mapping(), "unlisted_are_insensitive": _unlisted(dataset, roles)},
+                "roles": {
+                    **roles.to_mapping(),
+                    "unlisted_are_insensitive": list(unlisted(dataset.schema, roles)),
+                },
+                "kinds": {name: kind.value for name, kind in kinds.items()},
+                "hierarchies": {name: known[name].digest for name in rules.hierarchical},
                 "policy": rules.to_mapping(),
                 "policy_id": rules.id,
-                "configuration": {"name": chosen.name, "id": chosen.id, "masks": to_mapping(chosen)["masks"]},
+                "configuration": {"id": chosen.id, **to_mapping(chosen)},
+                "fitted_configuration_id": ready.id,
                 "suppressed": {"records": judged.suppressed, "dropped": rules.suppressed is Suppressed.DROPPED},
                 "verdicts": written.as_certificate()["models"],
                 "classes": written.classes,
                 "smallest_class": written.smallest_class,
-                "utility": _utility(dataset, roles, written.released),
+                "utility": kept,
             }
         )
-        # The certificate goes first: whoever sees the release sees its certificate.
-        write_text(json_path, certificate.to_json(), overwrite=overwrite)
-        write_text(html_path, _page(certificate), overwrite=overwrite)
+        draft.certificate[0].write_text(certificate.to_json(), encoding="utf-8")
+        draft.certificate[1].write_text(_page(certificate), encoding="utf-8")
+        texts = [dump(to_mapping(ready))] if fitted is not None else []
+        texts += [mapping_text(masked.mappings)] if mapping is not None else []
+        for path, text in zip(others, texts, strict=True):
+            path.write_text(text, encoding="utf-8")
     return Release(
-        path=target,
-        certificate_path=json_path,
-        rows=written.released.records,
+        out=str(out),
+        certificate_path=paths[-2],
+        rows=written.records,
         suppressed=judged.suppressed,
         judgement=written,
         certificate=certificate,
     )
 
 
-def measure_written(
-    file: Path, named: Path, policy: Policy, roles: Roles, *, hierarchies: Mapping[str, Any] | None = None
-) -> Judgement:
-    """Judge a file from scratch, reading every value as it is written."""
-    if file.suffix != named.suffix:  # a draft has another ending: read it by the format of its final name
-        link = file.with_name(f"{file.name}{named.suffix}")
-        link.hardlink_to(file)
-        try:
-            return measure_written(link, named, policy, roles, hierarchies=hierarchies)
-        finally:
-            link.unlink()
-    dataset = open_dataset(file, as_text=True, roles=Roles())
-    contents = tuple(name for name in (roles.label,) if name is not None and name in dataset.schema)
-    table = classes_of(dataset, policy, roles, contents=contents, released=True, hierarchies=hierarchies)
-    return judge_all(table, policy, suppress=False)
+def mapping_text(mappings: Sequence[ValueMapping]) -> str:
+    """What each value of each column became, as CSV."""
+    text = io.StringIO(newline="")
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(["column", "value", "masked"])
+    for mapping in mappings:
+        writer.writerows(mapping.lines())
+    return text.getvalue()
 
 
-def _dropping(policy: Policy, drop: bool) -> Policy:
-    from dataclasses import replace
-
-    return replace(policy, suppressed=Suppressed.DROPPED) if drop else policy
-
-
-def _all_masks(configuration: Configuration, roles: Roles) -> dict[str, Mask]:
-    """The configuration's masks, and suppression of identifying columns that it forgot."""
-    masks: dict[str, Mask] = dict(configuration.masks)
-    for column in roles.identifying:
-        masks.setdefault(column, Suppress())
-    return masks
-
-
-def _unlisted(dataset: Dataset, roles: Roles) -> list[str]:
-    return [name for name in dataset.schema.names if roles.get(name) is None and roles.get(name) is not Role.LABEL]
+def _paths(out: str | Path, extras: Sequence[Path], *, overwrite: bool) -> list[Path]:
+    """Every file to be written: the release (unless it is a table), the extras, and the certificate's two."""
+    if is_url(out):
+        table = TableAddress.parse(str(out)).table
+        paths = [*extras, *certificate_paths(Path(table))]
+    else:
+        check_format(Path(out))
+        paths = [Path(out), *extras, *certificate_paths(Path(out))]
+    if len({path.absolute() for path in paths}) < len(paths):
+        raise OutputError("two of the outputs have the same name; give each its own")
+    for path in paths:
+        check_free(path, overwrite=overwrite)
+    return paths
 
 
-def _utility(dataset: Dataset, roles: Roles, released: ClassTable) -> dict[str, Any] | None:
-    """What the released quasi-identifiers tell together about the label, in leave-one-out bits."""
-    if roles.label is None or roles.label not in released.contents:
-        return None
-    kept = float(leave_one_out_information(np.asarray(released.contents[roles.label].dense())))
-    return {"label": roles.label, "measure": "leave-one-out-information of the released tuple", "bits": kept}
-
-
-def _why_not(judged: Judgement) -> str:
-    failed = [v for v in judged.verdicts if not v.satisfied]
-    said = "; ".join(
-        f"{v.name}{f' of {v.attribute}' if v.attribute else ''} is {v.value:g} where {v.threshold:g} is asked"
-        for v in failed
-    )
-    return (
-        f"{said or 'the limit on suppression is exceeded'}{f' ({judged.reason})' if judged.reason else ''}; mask more"
-    )
+@contextmanager
+def _written(
+    table: ir.Table, out: str | Path, paths: Sequence[Path], *, source: Any, shuffle: bool, overwrite: bool
+) -> Iterator[tuple[_Draft, list[Path]]]:
+    """The table written to where nobody looks yet, with drafts of the other files; all of it appears together."""
+    # The mapping and the fitted configuration hold values: not for everybody's eyes.
+    modes = [PRIVATE] * len(paths)
+    modes[-2:] = [PUBLIC, PUBLIC]
+    if is_url(out):
+        address = TableAddress.parse(str(out))
+        writing = draft_table(table, address, source=source, shuffle=shuffle, overwrite=overwrite)
+        with writing as (_, written), drafts_of(paths, overwrite=overwrite, modes=modes) as drafts:
+            found = _Draft(
+                dataset=open_dataset(written),
+                sha256=sha256_of_table(written),
+                bytes=None,
+                certificate=(drafts[-2], drafts[-1]),
+            )
+            yield found, list(drafts[:-2])
+        return
+    modes[0] = PUBLIC
+    with drafts_of(paths, overwrite=overwrite, modes=modes) as drafts:
+        write_table(table, drafts[0], like=paths[0], shuffle=shuffle)
+        found = _Draft(
+            dataset=open_written(drafts[0], named=paths[0]),
+            sha256=sha256_of(drafts[0]),
+            bytes=drafts[0].stat().st_size,
+            certificate=(drafts[-2], drafts[-1]),
+        )
+        yield found, list(drafts[1:-2])
 
 
 def _page(certificate: Certificate) -> str:

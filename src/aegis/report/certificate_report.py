@@ -1,0 +1,142 @@
+"""The certificate of a release as a page: what was promised, what was measured, and how to check it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from aegis.report.figures import count, figure, percent
+from aegis.report.page import render_page
+from aegis.report.ranking_words import Entry, Fact
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class VerdictRow:
+    """One model in the table of verdicts."""
+
+    model: str
+    attribute: str
+    settings: str
+    asked: str
+    found: str
+    satisfied: bool
+
+
+def render_certificate(content: Mapping[str, Any]) -> str:
+    """The page for what a certificate holds, as one self-contained HTML document."""
+    release, suppressed = content["release"], content["suppressed"]
+    return render_page(
+        "certificate.html",
+        title=f"Certificate of {release['name']} · Aegis",
+        version=content["software"]["aegis"],
+        name=release["name"],
+        lead=_lead(content),
+        facts=_facts(content),
+        verdicts=[_row(verdict) for verdict in content["verdicts"]],
+        masks=_masks(content["configuration"]["masks"]),
+        suppressed=_suppressed(suppressed),
+        ledger=_ledger(content),
+        check=f"aegis verify {release['name']} {release['name']}.certificate.json",
+    )
+
+
+def _lead(content: Mapping[str, Any]) -> str:
+    columns = ", ".join(content["roles"].get("quasi_identifying", ()))
+    models = "; ".join(_asked(verdict) for verdict in content["verdicts"])
+    return f"The table as it was written satisfies its policy on {columns}: {models}."
+
+
+def _asked(verdict: Mapping[str, Any]) -> str:
+    of = f" of {verdict['attribute']}" if verdict["attribute"] else ""
+    return f"{verdict['name']}{of} {verdict['bound']} {figure(float(verdict['threshold']))}"
+
+
+def _facts(content: Mapping[str, Any]) -> list[Fact]:
+    utility = content["utility"]
+    facts = [
+        Fact(term="records", value=f"{content['release']['rows']:,}"),
+        Fact(term="classes", value=f"{content['classes']:,}"),
+        Fact(term="smallest class", value=f"{content['smallest_class']:,}"),
+        Fact(term="suppressed", value=f"{content['suppressed']['records']:,}"),
+    ]
+    if utility is not None and utility["kept_share"] is not None:
+        facts.append(Fact(term=f"kept of what is said about {utility['label']}", value=percent(utility["kept_share"])))
+    return facts
+
+
+def _row(verdict: Mapping[str, Any]) -> VerdictRow:
+    value = verdict["value"]
+    return VerdictRow(
+        model=verdict["name"],
+        attribute=verdict["attribute"] or "",
+        settings=", ".join(f"{key} {given}" for key, given in verdict["parameters"].items()),
+        asked=f"{verdict['bound']} {figure(float(verdict['threshold']))}",
+        found="nothing to judge" if value is None else value if isinstance(value, str) else figure(float(value)),
+        satisfied=verdict["satisfied"],
+    )
+
+
+def _masks(masks: Mapping[str, Any]) -> list[tuple[str, str]]:
+    return [(column, _mask(spec)) for column, spec in masks.items()]
+
+
+def _mask(spec: Any) -> str:
+    """A mask by its name and parameters; lists of values are counted, not shown."""
+    if isinstance(spec, str):
+        return spec
+    if isinstance(spec, list):
+        return ", then ".join(_mask(link) for link in spec)
+    ((name, given),) = spec.items()
+    shown = [f"{key} {len(v)} entries" if isinstance(v, list | dict) else f"{key} {v}" for key, v in given.items()]
+    return f"{name}: {', '.join(shown)}"
+
+
+def _suppressed(suppressed: Mapping[str, Any]) -> str:
+    if not suppressed["records"]:
+        return "No record was suppressed."
+    many = count(suppressed["records"], "record")
+    end = "left out" if suppressed["dropped"] else "published with * in every quasi-identifier"
+    return f"{many} would have stood out and {'was' if suppressed['records'] == 1 else 'were'} {end}."
+
+
+def _ledger(content: Mapping[str, Any]) -> list[Entry]:
+    release, roles, utility = content["release"], content["roles"], content["utility"]
+    entries = [
+        Entry(term="file", lines=(release["name"], f"sha256 {release['sha256']}")),
+        Entry(term="rows", lines=("in random order" if release["shuffled"] else "in the order of the source",)),
+        Entry(
+            term="made from",
+            lines=(f"{content['source']['name']}, {content['source']['rows']:,} rows", f"on {content['date']}"),
+        ),
+        Entry(term="policy", lines=(f"id {content['policy_id']}",)),
+        Entry(
+            term="configuration", lines=(f"{content['configuration']['name']}, id {content['configuration']['id']}",)
+        ),
+        Entry(
+            term="roles",
+            lines=tuple(
+                f"{role.replace('_', '-')}: {', '.join(named) if isinstance(named, list) else named}"
+                for role, named in roles.items()
+                if role != "unlisted_are_insensitive" and named
+            ),
+        ),
+    ]
+    if roles["unlisted_are_insensitive"]:
+        said = f"{', '.join(roles['unlisted_are_insensitive'])}: nobody gave them a role, so they count as insensitive"
+        entries.append(Entry(term="without a role", lines=(said,)))
+    if utility is not None:
+        told = tuple(
+            f"{what}: {figure(utility[part]['released'], 3)} of {figure(utility[part]['raw'], 3)} {utility['unit']} "
+            f"about {utility['label']}"
+            for what, part in (("the quasi-identifiers one by one", "columns"), ("as a tuple", "tuple"))
+        )
+        how = f"{utility['measure']}, compared on {utility['compared_on_rows']:,} rows"
+        entries.append(Entry(term="utility", lines=(*told, how)))
+    entries.append(
+        Entry(
+            term="software",
+            lines=(f"Aegis {content['software']['aegis']}, engine {content['software']['engine']}",),
+        )
+    )
+    return entries

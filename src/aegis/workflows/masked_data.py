@@ -1,0 +1,107 @@
+"""A table as a configuration would publish it: what check, release and apply have in common."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from aegis.data.dataset import Dataset
+from aegis.data.engine import open_dataset
+from aegis.data.hierarchy import Hierarchy
+from aegis.data.schema import Roles
+from aegis.errors import ConfigurationError
+from aegis.masking.configuration import Configuration
+from aegis.masking.mask import ExpressionMask, Mask
+from aegis.masking.suppress import Suppress
+from aegis.releases.apply import ValueMapping, masked_table
+from aegis.releases.fit import fitted, is_fitted, is_joined, links_of
+from aegis.summaries.collect import Limits, count_histograms
+from aegis.summaries.joint import Histogram
+from aegis.workflows.candidates import gather
+
+GivenConfiguration = Configuration | str | Path | Mapping[str, Any]
+_EVERY_VALUE = Limits(numbers=10**9, texts=10**9)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class MaskedData:
+    """The masked table, the masks as they were fitted, and what became of values."""
+
+    dataset: Dataset
+    masks: Mapping[str, Mask]
+    fitted_here: tuple[str, ...]
+    mappings: tuple[ValueMapping, ...]
+
+
+def one_configuration(
+    configuration: GivenConfiguration, *, hierarchies: Mapping[str, Hierarchy] | None = None, data: Any = None
+) -> Configuration:
+    """The one configuration of a file."""
+    found = gather(configuration, hierarchies=hierarchies, data=data)
+    if len(found) != 1:
+        raise ConfigurationError(f"there are {len(found)} configurations; give a file that holds one")
+    return found[0]
+
+
+def roles_with(dataset: Dataset, configuration: Configuration | None, *, label: str | None = None) -> Roles:
+    """The roles of a table: its own, overridden by the configuration's, and the label by the one given."""
+    roles = dataset.roles
+    if configuration is not None:
+        roles = roles.overridden_by(configuration.roles)
+        label = label or configuration.label
+    if label is not None:
+        roles = roles.overridden_by(Roles(label=label))
+    return roles.checked_against(dataset.schema)
+
+
+def all_masks(configuration: Configuration, roles: Roles) -> dict[str, Mask]:
+    """The configuration's masks, and suppression of identifying columns that it forgot."""
+    masks: dict[str, Mask] = dict(configuration.masks)
+    for column in roles.identifying:
+        masks.setdefault(column, Suppress())
+    return masks
+
+
+def masked_data(
+    dataset: Dataset, masks: Mapping[str, Mask], *, strict: bool = True, mappings: bool = False
+) -> MaskedData:
+    """The dataset as the engine would publish it; ``mappings`` asks what became of every value.
+
+    Only columns whose masks need it are counted. What masks draw or invent is drawn once and kept by the engine:
+    what is judged is what is written.
+    """
+    for column, mask in masks.items():
+        if column not in dataset.schema:
+            raise ConfigurationError(
+                f"the configuration masks the column {column!r}, which the table does not have; "
+                f"its columns are {', '.join(dataset.schema.names)}"
+            )
+        mask.check(dataset.schema.kind(column), column=column)
+    open_ones = tuple(c for c, mask in masks.items() if not is_fitted(mask, dataset.schema.kind(c)))
+    histograms = _counted(dataset, masks, open_ones, mappings)
+    ready = fitted(masks, histograms)
+    masked = masked_table(dataset.table, ready, histograms=histograms, schema=dataset.schema, strict=strict)
+    table = masked.table
+    if any(not isinstance(link, ExpressionMask) for mask in ready.values() for link in links_of(mask)):
+        table = table.cache()
+    opened = open_dataset(table)
+    return MaskedData(
+        dataset=replace(opened, name=dataset.name, roles=dataset.roles),
+        masks=ready,
+        fitted_here=open_ones,
+        mappings=masked.mappings if mappings else (),
+    )
+
+
+def _counted(
+    dataset: Dataset, masks: Mapping[str, Mask], open_ones: tuple[str, ...], mappings: bool
+) -> dict[str, Histogram]:
+    """The histograms that the masks need: of every value where a mask is joined or its mapping wanted."""
+    whole = [column for column, mask in masks.items() if mappings or is_joined(mask)]
+    rest = [column for column in open_ones if column not in whole]
+    return {
+        **count_histograms(dataset, whole, limits=_EVERY_VALUE),
+        **count_histograms(dataset, rest),
+    }

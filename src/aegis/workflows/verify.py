@@ -1,0 +1,166 @@
+"""Check a release against its certificate, from scratch."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from aegis.data.dataset import Dataset
+from aegis.data.engine import open_dataset
+from aegis.data.hierarchy import Hierarchy
+from aegis.data.kind import Kind
+from aegis.data.schema import Role, Roles
+from aegis.errors import AegisError, DataError, VerificationError
+from aegis.privacy.judgement import Judgement
+from aegis.privacy.policy import Policy
+from aegis.releases.certificate import Certificate, read_certificate
+from aegis.releases.table_output import is_url, sha256_of_table
+from aegis.releases.write import check_format, sha256_of
+from aegis.workflows.candidates import find_hierarchies
+from aegis.workflows.written import measure_written, open_written
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class VerifiedStep:
+    """One thing that was checked; ``said`` is what was found, or what is wrong."""
+
+    name: str
+    passed: bool
+    said: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Verification:
+    """What was checked, in order; the first failure ends it, for what comes later would mean nothing."""
+
+    steps: tuple[VerifiedStep, ...]
+    certificate: Certificate | None
+    judgement: Judgement | None
+
+    @property
+    def verified(self) -> bool:
+        return all(step.passed for step in self.steps)
+
+    @property
+    def reason(self) -> str | None:
+        """Why the release is not verified."""
+        return next((step.said for step in self.steps if not step.passed), None)
+
+    def to_json(self) -> dict[str, Any]:
+        """The object that ``aegis verify --json`` prints."""
+        return {
+            "verified": self.verified,
+            "reason": self.reason,
+            "checks": [{"name": s.name, "passed": s.passed, "said": s.said} for s in self.steps],
+            "models": [] if self.judgement is None else self.judgement.as_certificate()["models"],
+        }
+
+
+def verify(
+    release: str | Path,
+    certificate: str | Path,
+    *,
+    hierarchies: str | Path | Mapping[str, Hierarchy] | None = None,
+) -> Verification:
+    """Check the certificate's own hash, the hash of the released file or table, and every model on its rows."""
+    if not is_url(release):
+        check_format(Path(release))
+        if not Path(release).is_file():
+            raise DataError(f"there is no file {release}; check the path")
+    steps: list[VerifiedStep] = []
+    try:
+        known = read_certificate(Path(certificate))
+    except VerificationError as error:
+        return _failed(steps, "certificate", str(error))
+    steps.append(VerifiedStep(name="certificate", passed=True, said="its own hash matches"))
+    content = known.content
+    dataset, found = _opened(release)
+    if found != known.file_sha256:
+        what = "table" if is_url(release) else "file"
+        return _failed(steps, "release", f"the {what} is not the one that was certified: its hash differs", known)
+    steps.append(VerifiedStep(name="release", passed=True, said="its hash is the one in the certificate"))
+    try:
+        policy = Policy.from_mapping(content["policy"], where="the certificate's policy")
+        judged = measure_written(
+            dataset,
+            policy,
+            _roles(content),
+            kinds={name: Kind(kind) for name, kind in content["kinds"].items()},
+            hierarchies=_hierarchies(content, find_hierarchies(hierarchies, release)),
+        )
+    except (AegisError, ValueError, TypeError, KeyError) as error:
+        said = str(error) if isinstance(error, AegisError) else "the certificate contradicts itself"
+        return _failed(steps, "models", said, known)
+    return _compared(steps, known, policy, judged)
+
+
+def _opened(release: str | Path) -> tuple[Dataset, str]:
+    if is_url(release):
+        dataset = open_dataset(str(release))
+        return dataset, sha256_of_table(dataset.table)
+    return open_written(Path(release), named=Path(release)), sha256_of(Path(release))
+
+
+def _compared(steps: list[VerifiedStep], known: Certificate, policy: Policy, judged: Judgement) -> Verification:
+    """What was measured now beside what the certificate says."""
+    content = known.content
+    if not judged.satisfied:
+        reasons = [v.sentence() for v in judged.verdicts if not v.satisfied] or [judged.reason or "not satisfied"]
+        return _failed(steps, "policy", f"the release does not satisfy its policy: {'; '.join(reasons)}", known, judged)
+    suppressed, rows = content["suppressed"]["records"], content["source"]["rows"]
+    if suppressed > policy.max_suppression * rows + 1e-9:
+        said = f"{suppressed} of {rows} records were suppressed, more than the policy allows"
+        return _failed(steps, "suppression", said, known, judged)
+    for verdict, stated in zip(judged.verdicts, content["verdicts"], strict=False):
+        now = verdict.as_certificate()
+        if any(now[key] != stated.get(key) for key in ("name", "attribute", "threshold", "satisfied")) or not _close(
+            now["value"], stated.get("value")
+        ):
+            return _failed(steps, verdict.title, "the certificate states another value than is found", known, judged)
+        steps.append(VerifiedStep(name=verdict.title, passed=True, said=verdict.sentence()))
+    counted = (judged.records, judged.classes, judged.smallest_class, len(judged.verdicts))
+    stated_counts = (
+        content["release"]["rows"],
+        content["classes"],
+        content["smallest_class"],
+        len(content["verdicts"]),
+    )
+    if counted != stated_counts:
+        return _failed(steps, "counts", "rows, classes or models differ from the certificate", known, judged)
+    return Verification(steps=tuple(steps), certificate=known, judgement=judged)
+
+
+def _close(one: Any, other: Any) -> bool:
+    if isinstance(one, float | int) and isinstance(other, float | int):
+        return abs(one - other) <= 1e-9 * max(1.0, abs(one))
+    return bool(one == other)
+
+
+def _failed(
+    steps: list[VerifiedStep],
+    name: str,
+    said: str,
+    certificate: Certificate | None = None,
+    judgement: Judgement | None = None,
+) -> Verification:
+    failure = VerifiedStep(name=name, passed=False, said=said)
+    return Verification(steps=(*steps, failure), certificate=certificate, judgement=judgement)
+
+
+def _roles(content: Mapping[str, Any]) -> Roles:
+    listed = {role.value: content["roles"][role.value] for role in Role if role.value in content["roles"]}
+    return Roles.from_mapping(listed, where="the certificate")
+
+
+def _hierarchies(content: Mapping[str, Any], given: Mapping[str, Hierarchy]) -> dict[str, Hierarchy]:
+    """The hierarchies that distances were measured by, checked to be the same ones."""
+    found = {}
+    for column, stated in content["hierarchies"].items():
+        if column not in given:
+            raise DataError(f"the policy measures {column!r} by a hierarchy; give its folder with --hierarchies")
+        if given[column].digest != stated:
+            raise VerificationError(f"the hierarchy of {column!r} is not the one that was used; give the original")
+        found[column] = given[column]
+    return found
