@@ -19,9 +19,9 @@ from scipy.linalg import cho_factor, cho_solve
 from scipy.sparse import csr_array
 
 from aegis.errors import MeasureError
+from aegis.summaries.pair_counts import PairCounts
 from aegis.utility.leave_one_out import leave_one_out_gain
 from aegis.utility.measure import Counts
-from aegis.utility.pairs import PairCounts
 
 Matrix = NDArray[np.float64]
 

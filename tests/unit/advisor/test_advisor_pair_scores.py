@@ -103,7 +103,7 @@ def test_the_probe_equals_its_definition_on_masked_tables(seed: int) -> None:
             dense = summed([masked[a], masked[b], label], (masked[a].max() + 1, masked[b].max() + 1, 3))
             there = np.argwhere(dense.any(axis=2))
             tables[a, b] = PairCounts(first=there[:, 0], second=there[:, 1], counts=dense[there[:, 0], there[:, 1]])
-        expected = probe_tables(joints, tables, ridge=RIDGE)  # type: ignore[arg-type]
+        expected = probe_tables(joints, tables, ridge=RIDGE)
         assert scores.utilities[i] == pytest.approx(expected.r_squared, abs=1e-10)
     assert scores.utilities[2] == 0.0  # everything suppressed
     assert scores.utilities[0] > 0.1

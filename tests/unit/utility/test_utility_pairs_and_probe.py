@@ -7,8 +7,9 @@ import pytest
 from numpy.typing import NDArray
 
 from aegis.errors import MeasureError, SummaryError
+from aegis.summaries.pair_counts import PairCounts
 from aegis.utility.leave_one_out import leave_one_out_information
-from aegis.utility.pairs import PairCounts, mean_pair_information, pair_information
+from aegis.utility.pairs import mean_pair_information, pair_information
 from aegis.utility.probe import Probe, cross_moments, encode, linear_probe, pair_table, probe_tables
 
 Ints = NDArray[np.int64]
