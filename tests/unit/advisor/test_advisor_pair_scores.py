@@ -9,7 +9,9 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from aegis.advisor.pair_scores import PAIR_SCORES, RIDGE, score_configurations
+from aegis.advisor.label_probe import RIDGE
+from aegis.advisor.pair_prediction import INFORMATION_WEIGHT
+from aegis.advisor.pair_scores import PAIR_SCORES, score_configurations
 from aegis.data.domain import Domain
 from aegis.data.kind import Kind
 from aegis.errors import MeasureError
@@ -17,7 +19,7 @@ from aegis.masking.configuration import Configuration
 from aegis.summaries.joint import Histogram, Joint
 from aegis.summaries.pair_counts import PairCounts, PairTables, ValueGroups
 from aegis.summaries.summary import Level, Summary, reduced, summarize
-from aegis.utility.leave_one_out import leave_one_out_information
+from aegis.utility.leave_one_out import leave_one_out_accuracy, leave_one_out_information
 from aegis.utility.probe import probe_tables
 
 Ints = NDArray[np.int64]
@@ -123,6 +125,43 @@ def test_pair_information_equals_the_mean_over_masked_pairs() -> None:
         assert scores.utilities[i] == pytest.approx(np.mean(each), abs=1e-10)
 
 
+def test_pair_prediction_is_the_best_pair_s_decisions_and_the_mean_information() -> None:
+    data, label = columns(400, 1)
+    specs = [spec for spec in SPECS if "shuffle" not in spec.values()]
+    summary, pairs = told(data, label, specs)
+    scores = score_configurations(summary, pairs, "pair-prediction").utilities
+    information = score_configurations(summary, pairs, "pair-information").utilities
+    shares = np.bincount(label) / len(label)
+    entropy = -(shares * np.log2(shares)).sum()
+    for i in range(len(specs)):
+        masked = masked_by_hand(summary, data, i)
+        best = max(
+            float(leave_one_out_accuracy(summed([a * 1000 + b, label], (int((a * 1000 + b).max()) + 1, 3))))
+            for a, b in combinations(masked.values(), 2)
+        )
+        decided = (best - shares.max()) / (1 - shares.max())
+        assert scores[i] == pytest.approx(decided + INFORMATION_WEIGHT * information[i] / entropy, abs=1e-10)
+    assert scores[2] == pytest.approx(0.0)  # everything suppressed
+
+
+def test_pairs_see_an_exclusive_or_that_the_line_does_not() -> None:
+    rng = np.random.default_rng(0)
+    a, b = rng.integers(0, 2, 2_000), rng.integers(0, 2, 2_000)
+    summary, pairs = told({"a": a, "b": b}, a ^ b, [{}, {"a": "suppress"}])
+    whole, gone = score_configurations(summary, pairs, "pair-prediction").utilities
+    assert whole > 3.0
+    assert gone < 0.1
+    assert score_configurations(summary, pairs, "label-probe").utilities[0] < 0.1
+
+
+@pytest.mark.parametrize("name", PAIR_SCORES)
+def test_a_single_attribute_is_scored_by_itself(name: str) -> None:
+    data, label = columns(500, 3)
+    summary, pairs = told({"c0": data["c0"]}, label, [{}, {"c0": {"bucketize": {"width": 4}}}, {"c0": "suppress"}])
+    whole, coarse, gone = score_configurations(summary, pairs, name).utilities
+    assert whole > coarse > gone == pytest.approx(0.0)
+
+
 @pytest.mark.parametrize("name", PAIR_SCORES)
 def test_a_shuffled_attribute_is_worth_what_a_suppressed_one_is(name: str) -> None:
     data, label = columns(2_000, 2)
@@ -165,12 +204,13 @@ def test_the_standard_error_is_that_of_fresh_tables() -> None:
     assert (ratio < 2.5).all()
 
 
-def test_a_mask_on_the_label_is_scored_on_the_masked_label() -> None:
+@pytest.mark.parametrize("name", PAIR_SCORES)
+def test_a_mask_on_the_label_is_scored_on_the_masked_label(name: str) -> None:
     data, label = columns(500, 5)
     summary, pairs = told(data, label, [{}, {"y": {"regroup": {"groups": {"ab": ["a", "b"], "c": ["c"]}}}}])
-    both = score_configurations(summary, pairs, "label-probe").utilities
+    both = score_configurations(summary, pairs, name).utilities
     merged_summary, merged_pairs = told(data, np.where(label == 2, 2, 0), [{}])
-    assert both[1] == pytest.approx(score_configurations(merged_summary, merged_pairs, "label-probe").utilities[0])
+    assert both[1] == pytest.approx(score_configurations(merged_summary, merged_pairs, name).utilities[0])
 
 
 def test_what_cannot_be_scored_is_said() -> None:

@@ -1,0 +1,93 @@
+"""What pair scores stand on: a summary, its pair tables, and what masks do to groups of values.
+
+Where a group holds several values they are weighted by how often each occurs, and where a mask draws, by its
+probabilities: both are expectations, exact when every value is a group of its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from aegis.errors import MeasureError
+from aegis.masking.partition import Partition
+from aegis.summaries.joint import Counts
+from aegis.summaries.pair_counts import PairTables
+from aegis.summaries.summary import AttributeSummary, ConfigurationSummary, MaskedJoint, Summary
+
+Floats = NDArray[np.float64]
+Key = tuple[str, str | None]
+"""A mask of an attribute and one of the label, by id."""
+
+RESAMPLES = 32
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class PairGround:
+    """What both scores stand on: the summary, the pairs, and what masks do to groups of values."""
+
+    summary: Summary
+    pairs: PairTables
+
+    @cached_property
+    def names(self) -> tuple[str, ...]:
+        return tuple(self.summary.attributes)
+
+    @cached_property
+    def spans(self) -> Mapping[str, slice]:
+        """Where the groups of each attribute lie when all are put in one line."""
+        ends = np.cumsum([0, *(self.pairs.groups[name].size for name in self.names)]).tolist()
+        return {name: slice(ends[i], ends[i + 1]) for i, name in enumerate(self.names)}
+
+    def table(self, first: str, second: str) -> Floats:
+        """The pair table of two attributes in this order: groups down, groups across, labels deep."""
+        sizes = self.pairs.groups[first].size, self.pairs.groups[second].size
+        if (first, second) in self.pairs.tables:
+            return self.pairs.tables[first, second].dense(*sizes)
+        if (second, first) in self.pairs.tables:
+            return self.pairs.tables[second, first].dense(*sizes[::-1]).swapaxes(0, 1)
+        raise MeasureError(f"the pair of {first} and {second} was not counted; count pairs of the same table")
+
+    def masked(self, configuration: ConfigurationSummary, name: str) -> tuple[Key, MaskedJoint]:
+        key = configuration.masks[name], configuration.label_mask
+        return key, self.summary.attributes[name].masked[key]
+
+    def on_groups(self, name: str, masked: MaskedJoint, values: Floats) -> Floats:
+        """The expectation, over the values of each group, of ``values`` given per masked value."""
+        if masked.change is None:
+            raise MeasureError("pair scores need to know what the masks do; the summary names them by opaque ids only")
+        groups = self.pairs.groups[name]
+        change = masked.change
+        spread = values[change.codes] if isinstance(change, Partition) else change.matrix @ values
+        if groups.exact:
+            return spread
+        weights = self._weights(name)
+        summed = np.zeros((groups.size, values.shape[1]))
+        np.add.at(summed, groups.codes, spread * weights[:, None])
+        return summed
+
+    def _weights(self, name: str) -> Floats:
+        """The share of each value in its group."""
+        counts = np.asarray(_value_counts(self.summary.attributes[name]), dtype=np.float64)
+        groups = self.pairs.groups[name]
+        total = np.bincount(groups.codes, weights=counts, minlength=groups.size)
+        return counts / np.where(total > 0, total, 1.0)[groups.codes]
+
+    def by_parts(self, name: str, masked: MaskedJoint) -> Floats:
+        """The joints of the parts, parts × groups × (masked) labels."""
+        counts = np.asarray(self.pairs.parts[name], dtype=np.float64)
+        change = None if masked.label_mask is None else self.summary.label_masks[masked.label_mask][1]
+        return counts if change is None else np.asarray(change.push(counts, axis=2), dtype=np.float64)
+
+
+def _value_counts(attribute: AttributeSummary) -> Counts:
+    histogram = attribute.histogram
+    if histogram is None or attribute.domain is None or len(histogram.counts) != attribute.domain.size:
+        raise MeasureError(
+            f"pair scores need the 1D histogram of {attribute.name!r} by value; summarise at level 1d or 2d"
+        )
+    return histogram.counts[histogram.codes]
