@@ -146,3 +146,97 @@ def _write(folder: Path, name: str, text: str | bytes) -> Path:
     path = folder / name
     path.write_bytes(text.encode() if isinstance(text, str) else text)
     return path
+
+
+GOOD = "age,zip,ill,y\n31,CANARY,flu,a\n32,CANARY2,none,b\n33,CANARY3,flu,a\n34,CANARY4,none,b\n"
+POLICY = "quasi_identifying: [age, zip]\nk: 2\n"
+HIDE = "{age: suppress, zip: suppress}"
+TREE = "{zip: {generalize: {level: 1, hierarchy: [%s]}}}"
+
+# What is given to release: policy, configuration, further arguments; then the exit status and a part of the sentence.
+MISTAKES: dict[str, tuple[str, str, list[str], int, str]] = {
+    "policy names no such column": ("quasi_identifying: [shoe]\nk: 2\n", HIDE, [], 2, "'shoe'"),
+    "policy asks for no such model": ("quasi_identifying: [age]\nmodels: [{vanish: {k: 1}}]\n", HIDE, [], 2, "vanish"),
+    "policy has a word it does not know": ("quasi_identifying: [age]\nkk: 2\n", HIDE, [], 2, "kk"),
+    "policy protects a quasi-identifier": ("quasi_identifying: [age]\nl: {age: 2}\n", HIDE, [], 2, "'age'"),
+    "policy without quasi-identifiers": ("k: 2\n", HIDE, [], 2, "quasi-identifying"),
+    "policy that is not YAML": ("k: [", HIDE, [], 2, "YAML"),
+    "threshold too small": ("quasi_identifying: [age]\nk: 0\n", HIDE, [], 2, "k"),
+    "threshold too large": ("quasi_identifying: [age]\nt: {ill: 1.5}\n", HIDE, [], 2, "t"),
+    "threshold no number": ("quasi_identifying: [age]\nk: many\n", HIDE, [], 2, "k"),
+    "suppression out of range": (POLICY + "max_suppression: 2\n", HIDE, [], 2, "max_suppression"),
+    "policy nothing can meet": (
+        "quasi_identifying: [age, zip]\nl: {ill: 3}\n",
+        HIDE,
+        [],
+        1,
+        "no masking can satisfy this policy",
+    ),
+    "policy not satisfied": (POLICY, "{zip: suppress}", [], 1, "k-anonymity: at least 2 asked, found 1"),
+    "configuration masks no such column": (POLICY, "{shoe: suppress}", [], 2, "'shoe'"),
+    "configuration of several": (POLICY, "{configurations: {a: {age: suppress}, b: {zip: suppress}}}", [], 2, "2 conf"),
+    "hierarchy misses values": (POLICY, TREE % "[CANARY, c, '*']", [], 2, "misses 3 of its column's 4 values"),
+    "hierarchy not monotone": (
+        POLICY,
+        TREE % "[CANARY, c, d, '*'], [CANARY2, c, e, '*']",
+        [],
+        2,
+        "hierarchy",
+    ),
+    "unknown format": (POLICY, HIDE, ["--out", "{folder}/r.xlsx"], 2, ".csv or .parquet"),
+    "output exists": (POLICY, HIDE, ["--out", "{exists}"], 2, "--overwrite"),
+    "output is a folder": (POLICY, HIDE, ["--out", "{subfolder}", "--overwrite"], 2, "is a folder"),
+    "outputs of one name": (POLICY, HIDE, ["--mapping", "{folder}/r.csv"], 2, "same name"),
+    "label absent": (POLICY, HIDE, ["--label", "shoe"], 2, "'shoe'"),
+    "hierarchy needed": ("quasi_identifying: [age]\nt: {ill: {distance: hierarchical, t: 0.1}}", HIDE, [], 2, "'ill'"),
+    "table URL without a table": (POLICY, HIDE, ["--out", "duckdb://{folder}/x.duckdb"], 2, "#table"),
+}
+
+
+@pytest.mark.parametrize("mistake", MISTAKES)
+def test_a_mistake_is_one_sentence_and_loses_nothing(aegis: Aegis, tmp_path: Path, mistake: str) -> None:
+    policy, config, more, status, said = MISTAKES[mistake]
+    data = _write(tmp_path, "data.csv", GOOD)
+    (tmp_path / "sub.csv").mkdir()
+    places = {"folder": tmp_path, "exists": _write(tmp_path, "old.csv", "precious"), "subfolder": tmp_path / "sub.csv"}
+    given = [
+        argument.format(**places) if argument.startswith("{") or "{folder}" in argument else argument
+        for argument in more
+    ]
+    if "--out" not in given:
+        given += ["--out", str(tmp_path / "r.csv")]
+    common = (data, "--policy", _write(tmp_path, "p.yaml", policy), "--config", _write(tmp_path, "c.yaml", config))
+    before = {path.name: path.stat().st_mtime_ns for path in tmp_path.iterdir()}
+    answer = aegis("release", *common, *given)
+    assert answer.status == status, answer.err
+    assert answer.err.startswith("error: ")
+    assert said in answer.err
+    assert answer.err.count("\n") == 1, "one sentence"
+    assert answer.out == ""
+    assert "CANARY" not in answer.err
+    assert {path.name: path.stat().st_mtime_ns for path in tmp_path.iterdir()} == before, "nothing is written or lost"
+
+
+def test_tampering_is_one_sentence_and_exit_status_1(aegis: Aegis, tmp_path: Path) -> None:
+    data = _write(tmp_path, "data.csv", GOOD)
+    common = ("--policy", _write(tmp_path, "p.yaml", POLICY), "--config", _write(tmp_path, "c.yaml", HIDE))
+    out, certificate = tmp_path / "r.csv", tmp_path / "r.csv.certificate.json"
+    assert aegis("release", data, *common, "--out", out).status == 0
+    whole = out.read_text(encoding="utf-8")
+    out.write_text(whole.replace("flu", "CANARY", 1), encoding="utf-8")
+    for more in ((), ("--json",)):
+        answer = aegis("verify", out, certificate, *more)
+        assert answer.status == 1
+        assert "its hash differs" in answer.out
+        assert "CANARY" not in answer.out + answer.err
+    out.write_text(whole, encoding="utf-8")
+    certificate.write_text(certificate.read_text(encoding="utf-8").replace('"k": 2', '"k": 3'), encoding="utf-8")
+    answer = aegis("verify", out, certificate)
+    assert answer.status == 1
+    assert "was changed after it was written" in answer.out
+    certificate.write_text("{", encoding="utf-8")
+    assert aegis("verify", out, certificate).status == 1
+    for missing in ((tmp_path / "no.csv", certificate), (out, tmp_path / "no.json")):
+        answer = aegis("verify", *missing)
+        assert answer.status == 2
+        assert "there is no" in answer.err

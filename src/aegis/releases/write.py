@@ -28,11 +28,13 @@ def write_table(table: ir.Table, draft: Path, *, like: Path, shuffle: bool) -> N
     """Write ``table`` to ``draft`` in the format of ``like``, in random row order if ``shuffle``."""
     if shuffle:
         table = table.order_by(ibis.random())
+    # DuckDB would write beside the draft and rename: it leaves that file behind when the disk is full.
+    how = {"use_tmp_file": False} if table.get_backend().name == "duckdb" else {}
     try:
         if is_csv(like):
-            table.to_csv(draft)
+            table.to_csv(draft, **how)
         else:
-            table.to_parquet(draft)
+            table.to_parquet(draft, **how)
     except OSError as error:
         raise OutputError(f"{like} cannot be written: {error.strerror or type(error).__name__}") from None
     except Exception as error:  # an engine's message may quote data

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from aegis.data.dataset import Dataset
 from aegis.data.engine import open_dataset
 from aegis.data.hierarchy import Hierarchy
 from aegis.data.kind import Kind
@@ -76,15 +75,14 @@ def verify(
         return _failed(steps, "certificate", str(error))
     steps.append(VerifiedStep(name="certificate", passed=True, said="its own hash matches"))
     content = known.content
-    dataset, found = _opened(release)
-    if found != known.file_sha256:
+    if _hash(release) != known.file_sha256:
         what = "table" if is_url(release) else "file"
         return _failed(steps, "release", f"the {what} is not the one that was certified: its hash differs", known)
     steps.append(VerifiedStep(name="release", passed=True, said="its hash is the one in the certificate"))
     try:
         policy = Policy.from_mapping(content["policy"], where="the certificate's policy")
         judged = measure_written(
-            dataset,
+            open_dataset(str(release)) if is_url(release) else open_written(Path(release), named=Path(release)),
             policy,
             _roles(content),
             kinds={name: Kind(kind) for name, kind in content["kinds"].items()},
@@ -96,11 +94,8 @@ def verify(
     return _compared(steps, known, policy, judged)
 
 
-def _opened(release: str | Path) -> tuple[Dataset, str]:
-    if is_url(release):
-        dataset = open_dataset(str(release))
-        return dataset, sha256_of_table(dataset.table)
-    return open_written(Path(release), named=Path(release)), sha256_of(Path(release))
+def _hash(release: str | Path) -> str:
+    return sha256_of_table(open_dataset(str(release)).table) if is_url(release) else sha256_of(Path(release))
 
 
 def _compared(steps: list[VerifiedStep], known: Certificate, policy: Policy, judged: Judgement) -> Verification:
