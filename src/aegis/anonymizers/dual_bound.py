@@ -70,7 +70,7 @@ def dual_bound(
     """
     modes = points.modes()
     spread = float(points.number[-1] - points.number[0])
-    step = max(spread * len(modes) / MOST_CENTRES, 0.1 * _resolution(points))
+    step = max(spread * len(modes) / MOST_CENTRES, 0.05 * _resolution(points))
     grid = np.arange(points.number[0], points.number[-1] + step / 2, step)
     refund = step * step / 4 if spread > 0 else 0.0
     data = (points.number, points.codes, points.weight)
@@ -99,13 +99,14 @@ def dual_bound(
         solution = _master(points.weight, matrix, costs, most_classes, free, best_prices - box, best_prices + box)
         if solution is None:
             break
-        prices, limit, ceiling, slack = solution
-        at_edge = float((np.abs(prices - best_prices) > 0.999 * box).mean())
+        proposed, limit, ceiling, slack = solution
+        at_edge = float((np.abs(proposed - best_prices) > 0.999 * box).mean())
+        prices = (best_prices + proposed) / 2  # half-way: the proposals of cutting planes overshoot
         if at_edge == 0 and ceiling - best < 2e-4 * abs(best):
             break
         if improved and at_edge > 0.05:
             box *= 1.5
-        elif not improved and at_edge < 0.02:
+        elif not improved and at_edge < 0.5:
             box *= 0.8
         if matrix.shape[0] > 8 * len(points.number) + 500:
             keep = np.sort(np.argsort(slack)[: 4 * len(points.number)])
