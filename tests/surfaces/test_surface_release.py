@@ -100,7 +100,7 @@ def test_a_release_to_a_database_verifies(
     assert aegis("verify", url, "released.certificate.json").status == 0
     with duckdb.connect(str(tmp_path / "shop.duckdb")) as database:
         assert [name for (name,) in database.execute("show tables").fetchall()] == ["released"]
-        database.execute("update released set health = 'good' where rowid = 3")
+        database.execute("update released set health = 'elsewhere' where rowid = 3")
     tampered = aegis("verify", url, "released.certificate.json")
     assert tampered.status == 1
     assert "hash differs" in tampered.out

@@ -271,7 +271,7 @@ def test_an_error_of_the_engine_quotes_nothing(tmp_path: Path, monkeypatch: pyte
 def test_killed_at_any_moment_a_release_is_absent_or_whole(tmp_path: Path) -> None:
     source = tmp_path / "source.parquet"
     pq.write_table(_table(300_000), source)
-    command = [sys.executable, "-c", SCRIPT, source, tmp_path / "r.csv"]
+    command = [sys.executable, "-c", SCRIPT, str(source), str(tmp_path / "r.csv")]
     started = time.monotonic()
     subprocess.run(command, check=True, capture_output=True)
     takes = time.monotonic() - started
