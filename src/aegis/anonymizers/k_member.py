@@ -17,6 +17,7 @@ from aegis.anonymizers.estimator import Anonymizer
 from aegis.anonymizers.feasibility import check_feasible, check_parameters
 from aegis.anonymizers.information_loss import Scale, information_loss
 from aegis.anonymizers.publication import Publication, publish
+from aegis.anonymizers.rebuild import adds_value, distance
 from aegis.anonymizers.records import Records, collapse
 from aegis.anonymizers.result import Diagnosis, Listener
 from aegis.anonymizers.units import State, Units, add, cost_of_adding, empty_state, remove, satisfies, units_of
@@ -81,27 +82,6 @@ class KMember(Anonymizer):
 
 
 @compiled
-def _apart(units: Units, u: int, v: int) -> float:
-    total = 0.0
-    for d in range(units.numbers.shape[1]):
-        gap = units.numbers[u, d] - units.numbers[v, d]
-        total += gap * gap
-    for j in range(units.codes.shape[1]):
-        if units.codes[u, j] != units.codes[v, j]:
-            total += 1.0
-    return total
-
-
-@compiled
-def _brings(units: Units, state: State, u: int, c: int, l: int) -> bool:  # noqa: E741
-    for e in range(units.sensitive_start[u], units.sensitive_start[u + 1]):
-        v = units.sensitive_value[e]
-        if state.seen[c, v] == 0 and state.distinct[c, units.sensitive_attribute[v]] < l:
-            return True
-    return False
-
-
-@compiled
 def _grow(units: Units, state: State, order: Ints, start: Ints, seed: int, k: int, l: int) -> None:  # noqa: E741
     kinds = len(start) - 1
     used = np.zeros(kinds, dtype=np.int64)
@@ -113,7 +93,7 @@ def _grow(units: Units, state: State, order: Ints, start: Ints, seed: int, k: in
     while remaining >= k and c < len(state.size):
         far, seed = -1.0, -1
         for e in range(lives):
-            away = _apart(units, order[start[live[e]]], last)
+            away = distance(units, order[start[live[e]]], last)
             if away > far:
                 far, seed = away, live[e]
         u = order[start[seed] + used[seed]]
@@ -129,7 +109,7 @@ def _grow(units: Units, state: State, order: Ints, start: Ints, seed: int, k: in
                 if used[t] == start[t + 1] - start[t]:
                     continue
                 candidate = order[start[t] + used[t]]
-                if full and not _brings(units, state, candidate, c, l):
+                if full and not adds_value(units, state, candidate, c, l):
                     continue
                 cost = cost_of_adding(units, state, candidate, c)
                 if cost < best:

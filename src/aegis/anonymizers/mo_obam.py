@@ -148,16 +148,19 @@ class MOOBAM(Anonymizer):
         bound_seconds = 0.0
         if self.rounds is None and self.bound_share > 0 and finished != "interrupted":
             bound_seconds = max(0.0, self.seconds - reserve - (time.perf_counter() - began))
-        bound = lower_bound(
-            records,
-            labels,
-            k=self.k,
-            classes=self.classes,
-            scale=self.scale,
-            class_price=search.class_price,
-            seconds=bound_seconds,
-            known=quick / total,
-        )
+        try:
+            bound = lower_bound(
+                records,
+                labels,
+                k=self.k,
+                classes=self.classes,
+                scale=self.scale,
+                class_price=search.class_price,
+                seconds=bound_seconds,
+                known=quick / total,
+            )
+        except KeyboardInterrupt:
+            finished, bound = "interrupted", quick / total
         return publish(
             records,
             labels,

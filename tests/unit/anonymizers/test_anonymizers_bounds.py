@@ -118,7 +118,7 @@ def test_the_search_finds_the_optimum_of_small_tables(seed: int, k: int, l: int)
     assert result.information_loss <= best * 1.05 + 1e-9
 
 
-@given(st.lists(st.integers(0, 3), min_size=1, max_size=8), st.integers(1, 3))
+@given(st.lists(st.integers(0, 3), min_size=1, max_size=7), st.integers(1, 3))
 @settings(deadline=None)
 def test_the_most_diverse_classes_against_trying_every_partition(values: list[int], l: int) -> None:  # noqa: E741
     codes = np.array(values, dtype=np.int64)
