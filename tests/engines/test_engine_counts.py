@@ -11,6 +11,7 @@ from aegis.data.dataset import Dataset
 from aegis.data.engine import open_dataset
 from aegis.summaries.collect import Limits, count_joints
 from aegis.summaries.collect_classes import count_classes
+from aegis.summaries.collect_pairs import count_pairs
 from aegis.summaries.profile import profile
 from aegis.workflows.advise import advise
 
@@ -65,6 +66,16 @@ def test_classes_are_the_same(engine: Opener) -> None:
     assert sorted(there.sizes.tolist()) == sorted(here.sizes.tolist())
     order = [np.lexsort(table.codes.T) for table in (here, there)]
     assert np.array_equal(here.codes[order[0]], there.codes[order[1]])
+
+
+def test_pairs_are_the_same_numbers(engine: Opener) -> None:
+    table = _table().drop_columns(["fine"])  # its bins are each engine's own
+    here, there = open_dataset(table), engine(table)
+    one, other = (count_pairs(d, count_joints(d, label="y"), seed=1) for d in (here, there))
+    assert set(one.tables) == set(other.tables)
+    for key, pair in one.tables.items():
+        sizes = [one.groups[name].size for name in key]
+        assert pair.dense(*sizes).tolist() == other.tables[key].dense(*sizes).tolist()
 
 
 def test_the_ranking_is_the_same(engine: Opener) -> None:

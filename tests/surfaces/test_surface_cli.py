@@ -43,13 +43,25 @@ def test_the_library_gives_the_same_answer(aegis: Aegis, clinic: Path) -> None:
 def test_a_publisher_gets_the_same_ranking_without_rows(aegis: Aegis, clinic: Path, tmp_path: Path, level: str) -> None:
     common = (clinic / "clinic.csv", "--configs", clinic / "configurations")
     assert aegis("summarize", *common, "--level", level, "--out", tmp_path / "s").status == 0
-    for measure in ("mutual-information", "leave-one-out-information"):
-        provider = aegis("advise", *common, "--measure", measure, "--json").json
-        publisher = aegis("advise", tmp_path / "s", "--measure", measure, "--json").json
+    for measure in ((), ("--measure", "mutual-information"), ("--measure", "leave-one-out-information")):
+        provider = aegis("advise", *common, *measure, "--json").json
+        publisher = aegis("advise", tmp_path / "s", *measure, "--json").json
+        assert provider["measure"] == publisher["measure"]
         order = [(one["rank"], one["configuration"]) for one in provider["ranking"]]
         assert [(one["rank"], one["configuration"]) for one in publisher["ranking"]] == order
         if level == "2d":
             assert publisher["ranking"] == provider["ranking"]
+
+
+def test_pairs_decide_unless_another_measure_is_named(aegis: Aegis, clinic: Path, tmp_path: Path) -> None:
+    common = (clinic / "clinic.csv", "--configs", clinic / "configurations")
+    assert aegis("advise", *common, "--json").json["measure"] == "label-probe"
+    assert aegis("advise", *common, "--measure", "pair-information", "--json").json["measure"] == "pair-information"
+    assert aegis("summarize", *common, "--no-pairs", "--out", tmp_path / "s").status == 0
+    assert aegis("advise", tmp_path / "s", "--json").json["measure"] == "leave-one-out-information"
+    refused = aegis("advise", tmp_path / "s", "--measure", "label-probe")
+    assert refused.status == 2
+    assert "pairs" in refused.err
 
 
 def test_generated_configurations_are_seeded_and_spare_the_label(aegis: Aegis, clinic: Path) -> None:

@@ -8,18 +8,26 @@ per-configuration reference ranks by its own deviations, as published.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import dataclass
+
 import numpy as np
 from numpy.typing import NDArray
 
 from aegis.advisor.explain import reasons
+from aegis.advisor.pair_scores import PAIR_SCORES
 from aegis.advisor.ranking import AttributeLoss, RankedConfiguration, Ranking
 from aegis.advisor.reference import Reference, ReferenceValues, Rounding, parse_reference, reference_values
 from aegis.advisor.scores import AttributeScores, score_attribute
-from aegis.summaries.summary import AttributeSummary, Summary
+from aegis.errors import MeasureError
+from aegis.summaries.summary import AttributeSummary, ConfigurationScores, Summary
 from aegis.utility.deviation import is_borrowed, losses, retained_share
 from aegis.utility.measure import MEASURES, Measure
 
-DEFAULT_MEASURE = "leave-one-out-information"
+LABEL_PROBE = "label-probe"
+BY_ATTRIBUTE = "leave-one-out-information"
+"""The measure of single attributes that ranks where pairs were not counted, and explains where they were."""
+
 _SURE = 1.96  # standard errors on each side of a 95 % interval
 
 Floats = NDArray[np.float64]
@@ -28,13 +36,15 @@ Floats = NDArray[np.float64]
 def rank(
     summary: Summary,
     *,
-    measure: str = DEFAULT_MEASURE,
+    measure: str | None = None,
     reference: Reference | str = Reference.AUTO,
     rounding: Rounding | str = Rounding.RANDOMISED,
     seed: int = 0,
 ) -> Ranking:
-    """Rank the configurations of a summary."""
-    chosen = MEASURES[measure]
+    """Rank the configurations of a summary, by ``measure`` or the best there is."""
+    name = measure or (LABEL_PROBE if LABEL_PROBE in summary.scores else BY_ATTRIBUTE)
+    together = _scores_of_configurations(summary, name)
+    chosen = MEASURES[BY_ATTRIBUTE if together is not None else name]
     rng = np.random.default_rng(seed)
     scores = [score_attribute(attribute, summary, chosen, rng) for attribute in summary.attributes.values()]
     originals = reference_values(summary, chosen, parse_reference(reference), rng, rounding=Rounding(rounding))
@@ -45,37 +55,34 @@ def rank(
         ]
     )
     masked = _take([one.values for one in scores], picked)
-    errors = _take([one.standard_errors for one in scores], picked)
-    original = None if originals.values is None else _originals(originals, picked)
-    lost = None if original is None else losses(chosen, original, masked, absolute=originals.per_configuration)
-    utility = masked.mean(axis=1)
-    deviation = None if lost is None else lost.mean(axis=1)
-    badness = deviation if deviation is not None else (-utility if chosen.higher_is_better else utility)
-    retained = _retained(chosen, summary, original, masked)
-    best = int(np.argmin(badness))
-    like_best = _like_best(scores, picked, badness, best)
+    standing = (
+        _standing_by_attributes(summary, chosen, scores, originals, picked, masked)
+        if together is None
+        else _standing_together(together)
+    )
+    best = int(np.argmin(standing.badness))
     behind = losses(chosen, masked[best], masked)
-    half_width = _SURE * errors.mean(axis=1)  # as if all errors went the same way: never too narrow
-    places = _places(badness)
+    places = _places(standing.badness)
+    like_best = standing.badness - standing.badness[best] <= _SURE * standing.apart(best) + 1e-12
     names = [c.name for c in summary.configurations]
-    order = sorted(range(len(names)), key=lambda i: (places[i], names[i]))
     cards = _AttributeCards(scores, list(summary.attributes.values()), originals, chosen)
     ranking = []
-    for i in order:
-        configuration = summary.configurations[i]
+    for i in sorted(range(len(names)), key=lambda i: (places[i], names[i])):
         attributes = tuple(cards.card(a, int(picked[i, a])) for a in range(len(scores)))
-        share = None if retained is None else float(retained[i])
-        centre = float(utility[i]) if deviation is None else float(deviation[i])
+        share = None if standing.retained is None else float(standing.retained[i])
+        deviation = None if standing.deviation is None else float(standing.deviation[i])
+        centre = float(standing.utility[i]) if deviation is None else deviation
+        half_width = _SURE * float(standing.errors[i])
         ranking.append(
             RankedConfiguration(
                 rank=int(places[i]),
-                configuration=configuration.name,
-                id=configuration.id,
-                utility=float(utility[i]),
-                deviation=None if deviation is None else float(deviation[i]),
+                configuration=names[i],
+                id=summary.configurations[i].id,
+                utility=float(standing.utility[i]),
+                deviation=deviation,
                 retained=share,
                 borrowed=share is not None and bool(is_borrowed(np.asarray(share))),
-                interval=(centre - float(half_width[i]), centre + float(half_width[i])),
+                interval=(centre - half_width, centre + half_width),
                 like_best=bool(like_best[i]),
                 attributes=attributes,
                 reasons=reasons(attributes, behind[i].tolist(), retained=share, label=summary.label),
@@ -83,42 +90,87 @@ def rank(
         )
     return Ranking(
         label=summary.label,
-        measure=chosen.name,
-        unit=chosen.unit,
+        measure=name,
+        unit=chosen.unit if together is None else together.unit,
         higher_is_better=chosen.higher_is_better,
         reference=originals.reference.value,
         rows=int(summary.rows),
         ranking=tuple(ranking),
         skipped=dict(summary.skipped),
-        notes=_notes(summary, originals, chosen),
+        notes=_notes(summary, originals, chosen, together),
     )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class _Standing:
+    """Where the configurations stand: ``apart(i)`` is the standard error of each one's distance to configuration i."""
+
+    utility: Floats
+    deviation: Floats | None
+    badness: Floats
+    retained: Floats | None
+    errors: Floats
+    apart: Callable[[int], Floats]
+
+
+def _standing_by_attributes(
+    summary: Summary,
+    measure: Measure,
+    scores: list[AttributeScores],
+    originals: ReferenceValues,
+    picked: NDArray[np.int64],
+    masked: Floats,
+) -> _Standing:
+    """Means over the attributes. Errors add up as if all went the same way: never too narrow."""
+    original = None if originals.values is None else _take(list(originals.values), picked)
+    lost = None if original is None else losses(measure, original, masked, absolute=originals.per_configuration)
+    utility = masked.mean(axis=1)
+    deviation = None if lost is None else lost.mean(axis=1)
+    label = np.asarray(summary.label_histogram.counts, dtype=np.float64)
+
+    def apart(i: int) -> Floats:
+        spread = np.zeros(len(picked))
+        for a, one in enumerate(scores):
+            spread += (one.resampled - one.resampled[picked[i, a]]).std(axis=1, ddof=1)[picked[:, a]]
+        return spread / len(scores)
+
+    return _Standing(
+        utility=utility,
+        deviation=deviation,
+        badness=deviation if deviation is not None else (-utility if measure.higher_is_better else utility),
+        retained=None if original is None else retained_share(measure, original, masked, label=label),
+        errors=_take([one.standard_errors for one in scores], picked).mean(axis=1),
+        apart=apart,
+    )
+
+
+def _standing_together(scores: ConfigurationScores) -> _Standing:
+    """Scores of whole configurations, against that of the unmasked table."""
+    deviation = scores.original - scores.utilities
+    nothing = scores.original <= 1e-12
+    return _Standing(
+        utility=scores.utilities,
+        deviation=deviation,
+        badness=deviation,
+        retained=np.ones(len(deviation)) if nothing else scores.utilities / scores.original,
+        errors=(scores.original_resampled - scores.resampled).std(axis=1, ddof=1),
+        apart=lambda i: (scores.resampled - scores.resampled[i]).std(axis=1, ddof=1),
+    )
+
+
+def _scores_of_configurations(summary: Summary, name: str) -> ConfigurationScores | None:
+    if name not in PAIR_SCORES:
+        return None
+    if name not in summary.scores:
+        raise MeasureError(
+            f"{name} needs pairs of attributes, which this summary was made without; use another measure or "
+            "summarise again with it"
+        )
+    return summary.scores[name]
 
 
 def _take(columns: list[Floats], picked: NDArray[np.int64]) -> Floats:
     return np.stack([column[picked[:, a]] for a, column in enumerate(columns)], axis=1)
-
-
-def _originals(originals: ReferenceValues, picked: NDArray[np.int64]) -> Floats:
-    assert originals.values is not None
-    return _take(list(originals.values), picked)
-
-
-def _retained(measure: Measure, summary: Summary, original: Floats | None, masked: Floats) -> Floats | None:
-    if original is None:
-        return None
-    label = np.asarray(summary.label_histogram.counts, dtype=np.float64)
-    return retained_share(measure, original, masked, label=label)
-
-
-def _like_best(
-    scores: list[AttributeScores], picked: NDArray[np.int64], badness: Floats, best: int
-) -> NDArray[np.bool_]:
-    """Whether a configuration's distance to the best is within its sampling error."""
-    spread = np.zeros(len(picked))
-    for a, one in enumerate(scores):
-        apart = one.resampled - one.resampled[picked[best, a]]
-        spread += apart.std(axis=1, ddof=1)[picked[:, a]]
-    return badness - badness[best] <= _SURE * spread / len(scores) + 1e-12
 
 
 def _places(badness: Floats) -> NDArray[np.int64]:
@@ -163,7 +215,9 @@ class _AttributeCards:
         return self._cards[a, i]
 
 
-def _notes(summary: Summary, originals: ReferenceValues, measure: Measure) -> tuple[str, ...]:
+def _notes(
+    summary: Summary, originals: ReferenceValues, measure: Measure, together: ConfigurationScores | None
+) -> tuple[str, ...]:
     said = list(originals.notes)
     discretised = [
         name
@@ -172,6 +226,11 @@ def _notes(summary: Summary, originals: ReferenceValues, measure: Measure) -> tu
     ]
     if discretised:
         said.append(f"counted in ranges because of too many distinct values: {', '.join(discretised)}")
-    if measure.monotone is False:
+    if together is not None:
+        said.append(
+            f"ranked by all attributes together, their pairs counted on {together.sample_rows:,} of "
+            f"{int(summary.rows):,} rows; single attributes are shown in {measure.name} ({measure.unit})"
+        )
+    if not measure.monotone:
         said.append(f"{measure.name} can gain from merging values: a negative deviation is a gain")
     return tuple(said)

@@ -48,13 +48,12 @@ def advise(
     engine: options.Engine = None,
 ) -> None:
     """Rank masking configurations by how much of the label stays predictable, from counts alone."""
-    from aegis.advisor.rank import DEFAULT_MEASURE
     from aegis.workflows.advise import advise as ask
 
     with terminal.progress("counting") as progress:
         advice = ask(
             data,
-            measure=measure or DEFAULT_MEASURE,
+            measure=measure,
             reference=reference,
             seed=seed,
             report=report,

@@ -23,6 +23,10 @@ def summarize(
         int | None, typer.Option("--ranges", min=1, help="Tell 1D histograms in this many ranges (level 1d).")
     ] = None,
     opaque: Annotated[bool, typer.Option("--opaque", help="Name the masks by numbers only.")] = False,
+    pairs: Annotated[
+        bool,
+        typer.Option("--pairs/--no-pairs", help="Add scores of whole configurations, measured on pairs of columns."),
+    ] = True,
     hierarchies: options.Hierarchies = None,
     seed: options.Seed = 0,
     overwrite: options.Overwrite = False,
@@ -40,6 +44,7 @@ def summarize(
 ) -> None:
     """Count the table once and write a summary that can be ranked without the rows."""
     from aegis.summaries.summary import Level
+    from aegis.workflows.summarize import DEFAULT_PAIR_SCORES
     from aegis.workflows.summarize import summarize as count
 
     if level not in (known := [each.value for each in Level]):
@@ -60,6 +65,7 @@ def summarize(
             overwrite=overwrite,
             roles=options.roles(identifying=identifying, quasi=quasi, sensitive=sensitive, insensitive=insensitive),
             label_bins=label_bins,
+            pair_scores=DEFAULT_PAIR_SCORES if pairs else (),
             hierarchies=hierarchies,
             progress=progress,
             **options.reading(delimiter=delimiter, encoding=encoding, missing=missing, table=table, engine=engine),

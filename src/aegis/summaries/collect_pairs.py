@@ -1,23 +1,26 @@
-"""Count pairs of attributes with the label in the engine, over a sample of rows that is drawn once.
+"""Count pairs of attributes with the label, over a sample of rows that is drawn once.
 
-The sample becomes a temporary table inside the engine, one line per row and attribute; joined with itself by row it
-holds every pair, and one GROUP BY counts them all. Asking for each pair on its own would cost more to phrase than to
-answer. Only counts leave the engine.
+In a database the sample becomes a temporary table, one line per row and attribute; joined with itself by row it holds
+every pair, and one GROUP BY counts them all: only counts leave the engine. The embedded engine shares our memory, and
+there numpy counts the sampled codes many times faster than that join.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import ibis
 import numpy as np
 import pyarrow as pa
+from numpy.typing import NDArray
 
 from aegis.data.dataset import Dataset
+from aegis.data.domain import Domain
 from aegis.data.kind import Kind
 from aegis.errors import SummaryError
-from aegis.summaries.answer import ask
+from aegis.summaries.answer import ask, codes_in, to_numpy
 from aegis.summaries.binned import stepped
 from aegis.summaries.collect import Counted, Progress
 from aegis.summaries.joint import Histogram
@@ -53,19 +56,23 @@ def count_pairs(
     items = list(counted.joints.items())
     groups = {name: ValueGroups.bounded(joint.histogram(), limits.groups) for name, joint in counted.joints.items()}
     label = counted.label_histogram
-    every_label = ValueGroups.bounded(label, max(label.domain.size, 3))
-    rows = _sample(dataset, counted, limits, seed)
-    # The part of the sample that a row is in counts as one more attribute.
-    coded = rows.select(
-        **{f"c{i}": _code(rows[name], joint.histogram(), groups[name]) for i, (name, joint) in enumerate(items)},
-        **{f"c{len(items)}": (ibis.row_number() % limits.parts).cast("int64")},
-        y=_code(rows[counted.label], label, every_label),
-        r=ibis.row_number(),
-    )
-    labels, width = label.domain.size, max(limits.groups, limits.parts)
     if progress is not None:
         progress(0, 1, "pairs")
-    tables = _decoded(_ask_pairs(coded, len(items) + 1, width, labels), len(items) + 1, width, labels)
+    rows = _sample(dataset, counted, limits, seed)
+    labels = label.domain.size
+    if dataset.backend.name == "duckdb":
+        tables = _count_here(rows, counted, groups, limits.parts)
+    else:
+        every_label = ValueGroups.bounded(label, max(labels, 3))
+        # The part of the sample that a row is in counts as one more attribute.
+        coded = rows.select(
+            **{f"c{i}": _code(rows[name], joint.histogram(), groups[name]) for i, (name, joint) in enumerate(items)},
+            **{f"c{len(items)}": (ibis.row_number() % limits.parts).cast("int64")},
+            y=_code(rows[counted.label], label, every_label),
+            r=ibis.row_number(),
+        )
+        width = max(limits.groups, limits.parts)
+        tables = _decoded(_ask_pairs(coded, len(items) + 1, width, labels), len(items) + 1, width, labels)
     if progress is not None:
         progress(1, 1, "done")
     parts = {name: np.zeros((limits.parts, groups[name].size, labels), dtype=np.int64) for name in groups}
@@ -81,6 +88,37 @@ def count_pairs(
         tables={(names[i], names[j]): table for (i, j), table in tables.items()},
         parts=parts,
     )
+
+
+def _count_here(
+    rows: ir.Table, counted: Counted, groups: Mapping[str, ValueGroups], parts: int
+) -> dict[tuple[int, int], PairCounts]:
+    """The pairs of a sample in the embedded engine."""
+    answer = ask(rows)
+    columns = [groups[name].codes[_codes(answer[name], joint.attribute)] for name, joint in counted.joints.items()]
+    columns.append(np.arange(len(answer)) % parts)
+    sizes = [*(group.size for group in groups.values()), parts]
+    labels = counted.label_histogram.domain.size
+    y = _codes(answer[counted.label], counted.label_histogram.domain)
+    tables = {}
+    for i, first in enumerate(columns):
+        for j in range(i + 1, len(columns)):
+            cells = np.bincount(
+                (first * sizes[j] + columns[j]) * labels + y, minlength=sizes[i] * sizes[j] * labels
+            ).reshape(-1, labels)
+            met = np.flatnonzero(cells.any(axis=1))
+            tables[i, j] = PairCounts(first=met // sizes[j], second=met % sizes[j], counts=cells[met])
+    return tables
+
+
+def _codes(column: pa.ChunkedArray, domain: Domain) -> NDArray[np.int64]:
+    """The code of each row; in a discretised domain that of the range a number falls into."""
+    if not domain.discretised:
+        return codes_in(column, domain)
+    present, values = to_numpy(column, domain.kind)
+    codes = np.full(len(column), len(domain.values), dtype=np.int64)
+    codes[present] = np.maximum(np.searchsorted(domain.values, values, side="right") - 1, 0)
+    return codes
 
 
 def _ask_pairs(coded: ir.Table, attributes: int, width: int, labels: int) -> pa.Table:
@@ -139,6 +177,8 @@ def _code(column: ir.Column, histogram: Histogram, groups: ValueGroups) -> ir.Co
     elif domain.kind is Kind.TEXT or whole:
         # Values that are groups of their own have the first codes, in order; all the others share the next.
         alone = domain.values[np.bincount(codes, minlength=groups.size)[codes] == 1]
+        if domain.kind is Kind.BOOLEAN:  # not every engine casts a truth value to a number
+            column = column.ifelse(1, 0)
         column = column if domain.kind is Kind.TEXT else column.cast("int64")
         listed = ibis.literal((alone.astype(np.int64) if whole else alone).tolist(), type=f"array<{column.type()}>")
         place = listed.index(column)

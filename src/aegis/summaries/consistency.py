@@ -32,6 +32,9 @@ def check_margins(summary: Summary) -> None:
         absent = set(summary.attributes) - set(configuration.masks)
         if absent:
             raise SummaryError(f"configuration {configuration.name!r} says nothing of {', '.join(sorted(absent))}")
+    for name, scores in summary.scores.items():
+        if len(scores.utilities) != len(summary.configurations):
+            raise SummaryError(f"there are not as many scores of {name} as configurations; write the summary again")
     if not summary.configurations:
         raise SummaryError("the summary holds no configuration; write it again with some")
 

@@ -28,6 +28,7 @@ from aegis.summaries.consistency import check_margins
 from aegis.summaries.joint import Histogram, Joint
 from aegis.summaries.summary import (
     AttributeSummary,
+    ConfigurationScores,
     ConfigurationSummary,
     Level,
     MaskedJoint,
@@ -113,6 +114,7 @@ def _manifest(summary: Summary, files: Mapping[str, str]) -> dict[str, Any]:
             for c in summary.configurations
         ],
         "skipped": dict(summary.skipped),
+        "scores": {name: _scores_to_json(scores) for name, scores in summary.scores.items()},
     }
 
 
@@ -145,6 +147,29 @@ def _summary_from_json(manifest: dict[str, Any], folder: Path) -> Summary:
         ),
         opaque=bool(manifest["opaque"]),
         skipped=dict(manifest["skipped"]),
+        scores={name: _scores_from_json(told) for name, told in manifest.get("scores", {}).items()},
+    )
+
+
+def _scores_to_json(scores: ConfigurationScores) -> dict[str, Any]:
+    return {
+        "unit": scores.unit,
+        "sample_rows": scores.sample_rows,
+        "original": scores.original,
+        "original_resampled": scores.original_resampled.tolist(),
+        "utilities": scores.utilities.tolist(),
+        "resampled": scores.resampled.tolist(),
+    }
+
+
+def _scores_from_json(content: dict[str, Any]) -> ConfigurationScores:
+    return ConfigurationScores(
+        unit=str(content["unit"]),
+        sample_rows=int(content["sample_rows"]),
+        original=float(content["original"]),
+        original_resampled=np.asarray(content["original_resampled"], dtype=np.float64),
+        utilities=np.asarray(content["utilities"], dtype=np.float64),
+        resampled=np.asarray(content["resampled"], dtype=np.float64),
     )
 
 

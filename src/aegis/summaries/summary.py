@@ -117,6 +117,27 @@ class ConfigurationSummary:
     label_mask: str | None = None
 
 
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class ConfigurationScores:
+    """What the provider measured of whole configurations, from pair counts that are not part of the summary.
+
+    One number per configuration, higher is better, with resamples that say how sure it is, and the same of the
+    unmasked table. Columns of ``resampled`` belong together across configurations.
+    """
+
+    unit: str
+    sample_rows: int
+    utilities: NDArray[np.float64]
+    resampled: NDArray[np.float64]
+    original: float
+    original_resampled: NDArray[np.float64]
+
+    def __post_init__(self) -> None:
+        shape = (len(self.utilities), len(self.original_resampled))
+        if self.resampled.shape != shape or not np.isfinite(self.resampled).all():
+            raise SummaryError("the scores of configurations do not have one finite resample each; write them again")
+
+
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Summary:
     """Counts of a table under its configurations."""
@@ -131,6 +152,7 @@ class Summary:
     configurations: tuple[ConfigurationSummary, ...]
     opaque: bool = False
     skipped: Mapping[str, str] = field(default_factory=dict)
+    scores: Mapping[str, ConfigurationScores] = field(default_factory=dict)
 
     @cached_property
     def names(self) -> tuple[str, ...]:
@@ -271,6 +293,7 @@ def reduced(summary: Summary, *, level: Level, ranges: int | None = None, opaque
         ),
         opaque=opaque,
         skipped=summary.skipped,
+        scores=summary.scores,
     )
 
 

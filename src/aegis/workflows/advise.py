@@ -8,7 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from aegis._version import __version__
-from aegis.advisor.rank import DEFAULT_MEASURE, rank
+from aegis.advisor.pair_scores import PAIR_SCORES
+from aegis.advisor.rank import rank
 from aegis.advisor.ranking import Ranking
 from aegis.advisor.reference import Reference, Rounding, parse_reference
 from aegis.data.output import check_free, write_text
@@ -17,13 +18,13 @@ from aegis.masking.configuration_file import as_text
 from aegis.summaries.folder import is_summary, read_summary
 from aegis.summaries.summary import Summary, configuration_of
 from aegis.utility.measure import MEASURES
-from aegis.workflows.summarize import summarize
+from aegis.workflows.summarize import DEFAULT_PAIR_SCORES, summarize
 
 
 def advise(
     data: Any,
     *,
-    measure: str = DEFAULT_MEASURE,
+    measure: str | None = None,
     reference: Reference | str = Reference.AUTO,
     rounding: Rounding | str = Rounding.RANDOMISED,
     seed: int = 0,
@@ -35,16 +36,19 @@ def advise(
     """Rank the configurations for ``data``: a table, or a summary folder (or object) that a provider wrote.
 
     For a table, ``options`` are those of `summarize`: label, configurations or generate, roles, …; a summary brings
-    its label and configurations along. ``report`` is the HTML file to write, ``save`` the YAML or JSON file
-    that receives the best configuration.
+    its label and configurations along. Without a ``measure`` the best there is decides: the label probe where pairs of
+    attributes were counted, else leave-one-out information. ``report`` is the HTML file to write, ``save`` the YAML or
+    JSON file that receives the best configuration.
     """
     # A wrong name or an output in the way should not cost a pass over the rows.
-    MEASURES[measure]
+    if measure is not None and measure not in PAIR_SCORES:
+        MEASURES[measure]
     parse_reference(reference)
     for output in (report, save):
         if output is not None:
             check_free(Path(output), overwrite=overwrite)
     started = time.perf_counter()
+    options.setdefault("pair_scores", _needed(measure))
     summary = _summary(data, seed=seed, **options)
     counted = time.perf_counter()
     ranking = rank(summary, measure=measure, reference=reference, rounding=rounding, seed=seed)
@@ -65,6 +69,13 @@ def advise(
 
         write_text(Path(report), render_ranking(ranking, summary, version=__version__), overwrite=overwrite)
     return ranking
+
+
+def _needed(measure: str | None) -> tuple[str, ...]:
+    """The pair scores that a ranking by ``measure`` asks for."""
+    if measure is None:
+        return DEFAULT_PAIR_SCORES
+    return (measure,) if measure in PAIR_SCORES else ()
 
 
 def _summary(data: Any, *, seed: int, **options: Any) -> Summary:

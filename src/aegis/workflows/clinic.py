@@ -101,11 +101,11 @@ def columns(rows: int = ROWS, *, seed: int = 0) -> dict[str, list[str]]:
         + 0.035 * np.abs(weight - 68)
         + 0.9 * smoker
         + np.array([_REGIONS[r][1] for r in region])
-        + rng.logistic(0, 0.8, rows)
+        + rng.logistic(0, 0.4, rows)
     )
-    visits = rng.poisson(np.exp(0.6 + 0.28 * np.clip(burden, -3, 4)))
-    sickness = burden + rng.normal(0, 0.9, rows)
-    diagnosis = np.array(_DIAGNOSES)[np.clip(np.round(sickness + rng.normal(0, 1.2, rows)), 0, 5).astype(int)]
+    visits = rng.poisson(np.exp(0.6 + 0.12 * np.clip(burden, -3, 4)))
+    sickness = burden + rng.normal(0, 0.6, rows)
+    diagnosis = np.array(_DIAGNOSES)[np.clip(np.round(1 + 0.4 * sickness + rng.normal(0, 1.5, rows)), 0, 5).astype(int)]
     health = np.array(HEALTH)[np.digitize(sickness, [-1.4, 0.2, 1.6, 3.0])]
     admitted = np.datetime64("2023-01-01") + rng.integers(0, 730, rows).astype("timedelta64[D]")
     ward = rng.choice(list("ABCDEFGH"), rows)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +16,9 @@ from aegis.summaries.folder import write_summary
 from aegis.summaries.summary import Level, Summary, reduced
 from aegis.summaries.summary import summarize as summarize_counts
 from aegis.workflows.candidates import Configurations, checked, find_hierarchies, gather, with_generated
+from aegis.workflows.pair_scoring import with_pair_scores
+
+DEFAULT_PAIR_SCORES = ("label-probe",)
 
 
 def summarize(
@@ -34,6 +37,7 @@ def summarize(
     overwrite: bool = False,
     roles: Roles | None = None,
     label_bins: int | None = None,
+    pair_scores: Sequence[str] = DEFAULT_PAIR_SCORES,
     hierarchies: str | Path | Mapping[str, Hierarchy] | None = None,
     limits: Limits | None = None,
     progress: Progress | None = None,
@@ -42,7 +46,8 @@ def summarize(
     """Count ``data`` once and summarise it under its configurations; write it to the folder ``out`` if one is given.
 
     ``level`` says how much of the unmasked table is told (``2d``, ``1d``, ``none``), ``ranges`` tells the 1D
-    histograms in that many ranges instead of values, ``opaque`` names the masks by numbers only.
+    histograms in that many ranges instead of values, ``opaque`` names the masks by numbers only. ``pair_scores`` are
+    the scores of whole configurations to add, measured on pairs of attributes that the summary itself does not tell.
     """
     dataset = data if isinstance(data, Dataset) else open_dataset(data, roles=roles, **options)
     counted = count(dataset, label=label, label_bins=label_bins, limits=limits, progress=progress)
@@ -56,14 +61,16 @@ def summarize(
         seed=seed,
         hierarchies=known,
     )
+    chosen = checked(chosen, counted, dataset.schema.names)
     full = summarize_counts(
         name=dataset.name,
         label=counted.label,
         label_histogram=counted.label_histogram,
         joints=counted.joints,
-        configurations=checked(chosen, counted, dataset.schema.names),
+        configurations=chosen,
         skipped=counted.skipped,
     )
+    full = with_pair_scores(full, dataset, counted, names=pair_scores, seed=seed, progress=progress)
     told = reduced(full, level=Level(level), ranges=ranges, opaque=opaque)
     if out is not None:
         write_summary(told, Path(out), overwrite=overwrite)
