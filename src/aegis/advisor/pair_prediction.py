@@ -9,7 +9,6 @@ import numpy as np
 
 from aegis.advisor.pair_ground import RESAMPLES, Floats, Key, PairGround
 from aegis.masking.partition import Partition
-from aegis.summaries.summary import ConfigurationSummary, MaskedJoint
 from aegis.utility.leave_one_out import PRIOR_RECORDS, leave_one_out_accuracy
 
 INFORMATION_WEIGHT = 3.0
@@ -58,43 +57,58 @@ def _resampled(utilities: Floats, errors: Floats, rng: np.random.Generator) -> t
 
 
 def _pair_values(ground: PairGround) -> _PairValues:
-    shares: dict[tuple[str, Key], Floats] = {}
-    known: dict[tuple[str, Key, str, Key], tuple[float, float, float]] = {}
-    tables: dict[tuple[str, str, str | None], Floats] = {}
+    """Every pair under every two masks that some configuration gives it is looked at once."""
     pairs = list(combinations(ground.names, 2)) or [(ground.names[0], ground.names[0])]
+    keys = {name: list(ground.summary.attributes[name].masked) for name in ground.names}
+    places = {name: {key: i for i, key in enumerate(keys[name])} for name in ground.names}
+    chosen = {
+        name: np.array([places[name][c.masks[name], c.label_mask] for c in ground.summary.configurations])
+        for name in ground.names
+    }
+    shares: dict[tuple[str, Key], Floats] = {}
+    found = np.empty((3, len(ground.summary.configurations), len(pairs)))
+    for number, (first, second) in enumerate(pairs):
+        counts = None if first == second else ground.table(first, second)
+        width = len(keys[second])
+        both, which = np.unique(chosen[first] * width + chosen[second], return_inverse=True)
+        values = np.empty((3, len(both)))
+        for place, code in enumerate(both.tolist()):
+            a, b = keys[first][code // width], keys[second][code % width]
+            merged = _merged(ground, counts, (first, a), (second, b), shares)
+            values[:, place] = *_bits(merged), float(leave_one_out_accuracy(merged))
+        found[:, :, number] = values[:, which]
+    return _PairValues(bits=found[0], bits_errors=found[1], accuracies=found[2])
 
-    def on_groups(name: str, key: Key, masked: MaskedJoint) -> Floats:
+
+def _merged(
+    ground: PairGround,
+    counts: Floats | None,
+    first: tuple[str, Key],
+    second: tuple[str, Key],
+    shares: dict[tuple[str, Key], Floats],
+) -> Floats:
+    """The pair table after masking, a line per pair of masked values."""
+    masked = ground.summary.attributes[first[0]].masked[first[1]]
+    if counts is None:  # a table of one attribute has no pairs: its joint speaks for itself
+        return np.asarray(masked.joint.counts, dtype=np.float64)
+    change = None if masked.label_mask is None else ground.summary.label_masks[masked.label_mask][1]
+    labelled = counts if change is None else np.asarray(change.push(counts, axis=2), dtype=np.float64)
+    for name, key in (first, second):
         if (name, key) not in shares:
-            size, groups = masked.joint.attribute.size, ground.pairs.groups[name]
-            # A mask finer than the groups tells no more than they do.
-            fine = isinstance(masked.change, Partition) and size >= groups.size and not groups.exact
-            shares[name, key] = np.eye(groups.size) if fine else ground.on_groups(name, masked, np.eye(size))
-        return shares[name, key]
+            shares[name, key] = _on_groups(ground, name, key)
+    # Labels first, so that both sides are plain matrix products.
+    deep = np.moveaxis(labelled, 2, 0)
+    return (shares[first].T @ deep @ shares[second]).reshape(len(deep), -1).T
 
-    def table(first: str, second: str, label_mask: str | None) -> Floats:
-        """Labels deep, groups of the first down, of the second across."""
-        if (first, second, label_mask) not in tables:
-            counts = ground.table(first, second)
-            change = None if label_mask is None else ground.summary.label_masks[label_mask][1]
-            counts = counts if change is None else np.asarray(change.push(counts, axis=2), dtype=np.float64)
-            tables[first, second, label_mask] = np.ascontiguousarray(np.moveaxis(counts, 2, 0))
-        return tables[first, second, label_mask]
 
-    def told(configuration: ConfigurationSummary, first: str, second: str) -> tuple[float, float, float]:
-        a, masked_a = ground.masked(configuration, first)
-        b, masked_b = ground.masked(configuration, second)
-        if (first, a, second, b) not in known:
-            if first == second:  # a table of one attribute has no pairs: its joint speaks for itself
-                merged = np.asarray(masked_a.joint.counts, dtype=np.float64)
-            else:
-                counts = table(first, second, configuration.label_mask)
-                merged = on_groups(first, a, masked_a).T @ counts @ on_groups(second, b, masked_b)
-                merged = merged.reshape(len(counts), -1).T
-            known[first, a, second, b] = *_bits(merged), float(leave_one_out_accuracy(merged))
-        return known[first, a, second, b]
-
-    found = np.array([[told(c, first, second) for first, second in pairs] for c in ground.summary.configurations])
-    return _PairValues(bits=found[..., 0], bits_errors=found[..., 1], accuracies=found[..., 2])
+def _on_groups(ground: PairGround, name: str, key: Key) -> Floats:
+    """Which share of each group of values becomes each masked value."""
+    masked, groups = ground.summary.attributes[name].masked[key], ground.pairs.groups[name]
+    size = masked.joint.attribute.size
+    # A mask finer than the groups tells no more than they do.
+    if isinstance(masked.change, Partition) and size >= groups.size and not groups.exact:
+        return np.eye(groups.size)
+    return ground.on_groups(name, masked, np.eye(size))
 
 
 def _bits(counts: Floats) -> tuple[float, float]:
