@@ -1,0 +1,295 @@
+"""What anonymizing costs the people who train models: the same models, splits and rows on every table.
+
+As in the MO-OBAM paper, a model is trained and tested on the released table. All tables have the same rows in the
+same order, so split i is the same everywhere.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import itertools
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from aegis.data.domain import Domain
+from aegis.errors import LabelError, MeasureError
+from aegis.evaluation.classifiers import CLASSIFIERS, EXPLAINED, check_classifiers, try_classifier
+from aegis.evaluation.comparison_result import (
+    ORIGINAL,
+    Balance,
+    ColumnImportance,
+    Comparison,
+    F1Difference,
+    F1Score,
+)
+from aegis.evaluation.features import feature_matrix
+from aegis.evaluation.parallel import in_parallel
+from aegis.evaluation.propensity import matched_rows, propensity
+from aegis.evaluation.score_cache import ScoreCache
+from aegis.evaluation.significance import holm, mann_whitney
+from aegis.evaluation.splits import SplitPlan
+
+Codes = NDArray[np.int64]
+Progress = Callable[[int, int, str], None]
+FEWEST_RECORDS = 10  # of each label: fewer cannot be split into training and test rows
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
+class ModelTable:
+    """The attributes of one released table as codes of their domains; the label is not among them."""
+
+    name: str
+    domains: Mapping[str, Domain]
+    codes: Mapping[str, Codes]
+
+    def __repr__(self) -> str:
+        return f"ModelTable({self.name}: {len(self.domains)} attributes)"
+
+    def take(self, rows: Codes) -> ModelTable:
+        """The same table with some of its rows."""
+        return ModelTable(
+            name=self.name, domains=self.domains, codes={name: codes[rows] for name, codes in self.codes.items()}
+        )
+
+    def fingerprint(self, label: Codes) -> str:
+        """A short hash of everything a model could learn from."""
+        digest = hashlib.sha256(np.ascontiguousarray(label).tobytes())
+        for name, domain in self.domains.items():
+            digest.update(repr((name, str(domain.kind), domain.labels())).encode())
+            digest.update(np.ascontiguousarray(self.codes[name]).tobytes())
+        return digest.hexdigest()[:16]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Task:
+    table: int
+    split: int
+    models: tuple[str, ...]
+    keys: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class _Workshop:
+    """What a worker needs beside its task."""
+
+    tables: tuple[ModelTable, ...]
+    label: Codes
+    plan: SplitPlan
+    positive: int | None
+    balanced: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Done:
+    key: str
+    f1: float
+    importance: dict[str, float] | None
+    cpu_seconds: float
+
+
+def compare_tables(
+    tables: Sequence[ModelTable],
+    label: Codes,
+    *,
+    label_name: str,
+    label_domain: Domain,
+    quasi: Sequence[str],
+    positive: int | None,
+    balance: Balance = "none",
+    matches: int = 1,
+    models: Sequence[str] = CLASSIFIERS,
+    plan: SplitPlan | None = None,
+    cache: ScoreCache | None = None,
+    jobs: int = 1,
+    progress: Progress | None = None,
+) -> Comparison:
+    """Train every model on every table and split; what ``cache`` knows already is not trained again.
+
+    The first of ``tables`` is the original. ``positive`` is the code of the label that F1 is about, None the mean over
+    labels. With ``balance="matching"`` only the rarest label's records stay, each with its ``matches`` nearest others
+    by propensity given the original quasi-identifiers.
+    """
+    names = tuple(models)
+    check_classifiers(names)
+    plan = plan or SplitPlan(splits=100)
+    cache = cache if cache is not None else ScoreCache()
+    _check(tables, label, label_name)
+    if plan.splits < 2:
+        raise MeasureError("a comparison needs at least two splits: one score says nothing about chance")
+    counts = np.bincount(label)
+    rare_share = float(counts[counts > 0].min() / len(label))
+    if balance == "matching":
+        kept = _matched(tables[0], label, quasi, matches=matches, seed=plan.seed)
+        tables, label = [table.take(kept) for table in tables], label[kept]
+    weighted = balance == "weights"
+    workshop = _Workshop(tables=tuple(tables), label=label, plan=plan, positive=positive, balanced=weighted)
+    prints = [f"{table.fingerprint(label)}/{plan.id}-{positive}-{weighted}" for table in tables]
+
+    def key(table: int, model: str, split: int) -> str:
+        return f"{prints[table]}/{model}/{split}"
+
+    tasks = []
+    for split, table in itertools.product(range(plan.splits), range(len(tables))):
+        todo = tuple(model for model in names if key(table, model, split) not in cache)
+        if todo:
+            keys = tuple(key(table, model, split) for model in todo)
+            tasks.append(_Task(table=table, split=split, models=todo, keys=keys))
+    total = plan.splits * len(tables)
+    done, trained = total - len(tasks), 0
+    for task, answers in in_parallel(_train, workshop, tasks, jobs=jobs):
+        for one in answers:
+            cache.add(one.key, f1=one.f1, importance=one.importance, cpu_seconds=one.cpu_seconds)
+        done, trained = done + 1, trained + len(answers)
+        if progress is not None:
+            progress(done, total, f"{tables[task.table].name}, split {task.split + 1}")
+    scores = {
+        (t, model): [cache.f1(key(t, model, split)) for split in range(plan.splits)]
+        for t in range(len(tables))
+        for model in names
+    }
+    labels = [table.name for table in tables]
+    others = range(1, len(tables))
+    training, testing = plan.split(label, 0)
+    return Comparison(
+        label=label_name,
+        positive=None if positive is None else label_domain.labels()[positive],
+        balance=balance,
+        rows=len(label),
+        rare_share=rare_share,
+        splits=plan.splits,
+        training_rows=len(training),
+        test_rows=len(testing),
+        models=names,
+        tables=tuple(labels),
+        scores=tuple(
+            F1Score(
+                table=labels[t],
+                model=model,
+                f1=float(np.mean(values)),
+                interval=plan.interval(values),
+                f1_by_split=tuple(values),
+            )
+            for (t, model), values in scores.items()
+        ),
+        against_original=_differences([(t, 0) for t in others], names, labels, scores, plan),
+        between=_differences(list(itertools.combinations(others, 2)), names, labels, scores, plan),
+        importances=_importances(tables, quasi, names, plan, cache, key),
+        trained=trained,
+        cpu_seconds=sum(cache.cpu_seconds(key(t, model, split)) for t, model in scores for split in range(plan.splits)),
+    )
+
+
+def _check(tables: Sequence[ModelTable], label: Codes, label_name: str) -> None:
+    if not tables or tables[0].name != ORIGINAL or len({table.name for table in tables}) < len(tables):
+        raise MeasureError("a comparison needs the original first and tables of different names after it")
+    counts = np.bincount(label)
+    if (counts > 0).sum() < 2:
+        raise LabelError(f"label {label_name!r} has a single value: there is nothing to predict")
+    fewest = int(counts[counts > 0].min())
+    if fewest < FEWEST_RECORDS:
+        raise LabelError(
+            f"a value of label {label_name!r} has only {fewest} records, and training and testing need "
+            f"{FEWEST_RECORDS}: merge rare labels or leave those records out"
+        )
+
+
+def _matched(original: ModelTable, label: Codes, quasi: Sequence[str], *, matches: int, seed: int) -> Codes:
+    counts = np.bincount(label)
+    if (counts > 0).sum() > 2:
+        raise LabelError("propensity matching needs a label of two values; balance with weights instead")
+    rare = label == np.argmin(np.where(counts > 0, counts, len(label) + 1))
+    everyone = np.arange(len(label))
+    features = feature_matrix(
+        {name: original.domains[name] for name in quasi},
+        {name: original.codes[name] for name in quasi},
+        training=everyone,
+    )
+    return matched_rows(propensity(features, rare), rare, ratio=matches, rng=np.random.default_rng([seed, 1]))
+
+
+def _train(workshop: _Workshop, task: _Task) -> list[_Done]:
+    """All models of a task; making the features is charged to the first."""
+    started = time.process_time()
+    table, plan = workshop.tables[task.table], workshop.plan
+    training, testing = plan.split(workshop.label, task.split)
+    parts = {
+        name: feature_matrix({name: domain}, {name: table.codes[name]}, training=training)
+        for name, domain in table.domains.items()
+    }
+    features = np.hstack([np.empty((len(workshop.label), 0)), *parts.values()])
+    ends = np.cumsum([part.shape[1] for part in parts.values()])
+    results = []
+    for model, key in zip(task.models, task.keys, strict=True):
+        trial = try_classifier(
+            model,
+            features,
+            workshop.label,
+            training=training,
+            testing=testing,
+            positive=workshop.positive,
+            balanced=workshop.balanced,
+            seed=task.split,
+        )
+        importance = None
+        if trial.importances is not None:
+            gained = np.diff(np.append(0.0, np.append(0.0, np.cumsum(trial.importances))[ends]))
+            importance = dict(zip(parts, np.round(gained, 9).tolist(), strict=True))
+        ended = time.process_time()
+        results.append(_Done(key=key, f1=trial.f1, importance=importance, cpu_seconds=ended - started))
+        started = ended
+    return results
+
+
+def _differences(
+    pairs: Sequence[tuple[int, int]],
+    models: tuple[str, ...],
+    labels: Sequence[str],
+    scores: Mapping[tuple[int, str], Sequence[float]],
+    plan: SplitPlan,
+) -> tuple[F1Difference, ...]:
+    """One family of tests: Holm's correction runs over all of its pairs and models."""
+    asked = [(first, second, model) for first, second in pairs for model in models]
+    tests = [mann_whitney(scores[first, model], scores[second, model]) for first, second, model in asked]
+    adjusted = holm([test.p_value for test in tests])
+    found = []
+    for (first, second, model), test, p in zip(asked, tests, adjusted, strict=True):
+        gaps = np.subtract(scores[first, model], scores[second, model])
+        found.append(
+            F1Difference(
+                first=labels[first],
+                second=labels[second],
+                model=model,
+                f1_difference=float(gaps.mean()),
+                interval=plan.interval(gaps.tolist()),
+                u=test.u,
+                p_value=test.p_value,
+                p_adjusted=p,
+            )
+        )
+    return tuple(found)
+
+
+def _importances(
+    tables: Sequence[ModelTable],
+    quasi: Sequence[str],
+    models: tuple[str, ...],
+    plan: SplitPlan,
+    cache: ScoreCache,
+    key: Callable[[int, str, int], str],
+) -> tuple[ColumnImportance, ...]:
+    if EXPLAINED not in models:
+        return ()
+    told = [[cache.importance(key(t, EXPLAINED, split)) for split in range(plan.splits)] for t in range(len(tables))]
+    means = {
+        name: {
+            table.name: float(np.mean([one.get(name, 0.0) for one in per_split]))
+            for table, per_split in zip(tables, told, strict=True)
+        }
+        for name in tables[0].domains
+    }
+    order = sorted(means, key=lambda name: (name not in quasi, -means[name][ORIGINAL]))
+    return tuple(ColumnImportance(column=name, quasi_identifying=name in quasi, by_table=means[name]) for name in order)

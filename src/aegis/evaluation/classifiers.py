@@ -1,0 +1,140 @@
+"""The six classifiers that anonymizers are compared with, by name. None is tuned to a data set.
+
+They are those of the MO-OBAM paper and all accept weights of rows, which the models of the exhaustive way do not need.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from aegis.errors import MeasureError, MissingExtraError
+
+Codes = NDArray[np.int64]
+Matrix = NDArray[np.float64]
+
+
+def _decision_tree(seed: int) -> Any:
+    from sklearn.tree import DecisionTreeClassifier
+
+    return DecisionTreeClassifier(min_samples_leaf=5, random_state=seed)
+
+
+def _logistic_regression(seed: int) -> Any:
+    from sklearn.linear_model import LogisticRegression
+
+    return LogisticRegression(max_iter=300, random_state=seed)
+
+
+def _naive_bayes(seed: int) -> Any:
+    from sklearn.naive_bayes import GaussianNB
+
+    return GaussianNB(var_smoothing=1e-3)
+
+
+def _random_forest(seed: int) -> Any:
+    from sklearn.ensemble import RandomForestClassifier
+
+    return RandomForestClassifier(n_estimators=100, min_samples_leaf=2, n_jobs=1, random_state=seed)
+
+
+def _neural_network(seed: int) -> Any:
+    from sklearn.neural_network import MLPClassifier
+
+    return MLPClassifier(hidden_layer_sizes=(32,), alpha=1e-2, max_iter=60, random_state=seed)
+
+
+def _svm(seed: int) -> Any:
+    from sklearn.svm import SVC
+
+    return SVC(kernel="rbf", random_state=seed)
+
+
+_BUILDERS: dict[str, Callable[[int], Any]] = {
+    "decision-tree": _decision_tree,
+    "logistic-regression": _logistic_regression,
+    "naive-bayes": _naive_bayes,
+    "random-forest": _random_forest,
+    "neural-network": _neural_network,
+    "svm": _svm,
+}
+
+CLASSIFIERS = tuple(_BUILDERS)
+EXPLAINED = "decision-tree"
+"""Whose feature importance is followed, as in the paper."""
+
+
+def check_classifiers(names: tuple[str, ...]) -> None:
+    """Raise unless every name is a classifier and the library is there."""
+    unknown = [name for name in names if name not in _BUILDERS]
+    if unknown or not names:
+        said = f"there is no model called {unknown[0]!r}" if unknown else "no model is named"
+        raise MeasureError(f"{said}; use {', '.join(CLASSIFIERS)}")
+    try:
+        import sklearn  # noqa: F401
+    except ImportError:
+        raise MissingExtraError(feature="training models", extra="evaluate") from None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Trial:
+    """The F1 score of one model on rows it has not seen, and the weight it gave each feature (trees only)."""
+
+    f1: float
+    importances: Matrix | None
+
+
+def try_classifier(
+    name: str,
+    X: Matrix,
+    y: Codes,
+    *,
+    training: Codes,
+    testing: Codes,
+    positive: int | None,
+    balanced: bool,
+    seed: int,
+) -> Trial:
+    """Train a fresh model on some rows and score its answers on others; ``balanced`` gives every label equal weight."""
+    seen, wanted = y[training], y[testing]
+    if X.shape[1] == 0:  # nothing to learn from: the commonest label is all a model can say
+        answers = np.full(len(wanted), np.bincount(seen).argmax())
+        return Trial(f1=f1_score(wanted, answers, positive=positive), importances=None)
+    from threadpoolctl import threadpool_limits  # comes with scikit-learn
+
+    model = _BUILDERS[name](seed)
+    # One thread each: tables and splits are tried in parallel.
+    with warnings.catch_warnings(), threadpool_limits(limits=1):
+        # A model that stops before its tolerance is still a model; its score says how good.
+        warnings.simplefilter("ignore")
+        model.fit(X[training], seen, sample_weight=balanced_weights(seen) if balanced else None)
+        answers = model.predict(X[testing])
+    importances = getattr(model, "feature_importances_", None) if name == EXPLAINED else None
+    return Trial(f1=f1_score(wanted, answers, positive=positive), importances=importances)
+
+
+def balanced_weights(labels: Codes) -> Matrix:
+    """Weights that give every label the same sum, and all rows together their number.
+
+    >>> balanced_weights(np.array([0, 0, 0, 1])).tolist()
+    [0.6666666666666666, 0.6666666666666666, 0.6666666666666666, 2.0]
+    """
+    counts = np.bincount(labels)
+    return np.asarray(len(labels) / ((counts > 0).sum() * np.maximum(counts, 1)))[labels]
+
+
+def f1_score(wanted: Codes, answers: Codes, *, positive: int | None) -> float:
+    """The harmonic mean of precision and recall of one label, or the mean of that over all labels.
+
+    >>> f1_score(np.array([1, 1, 0, 0]), np.array([1, 0, 0, 1]), positive=1)
+    0.5
+    """
+    labels = np.unique(np.concatenate([wanted, answers])) if positive is None else np.array([positive])
+    right = ((answers == wanted)[:, None] & (wanted[:, None] == labels)).sum(axis=0)
+    said = (answers[:, None] == labels).sum(axis=0) + (wanted[:, None] == labels).sum(axis=0)
+    return float(np.mean(2 * right / np.maximum(said, 1)))

@@ -1,0 +1,251 @@
+"""The paper's grid over classes, trade-off and k in worker processes, a search beside it, and what both recommend."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from aegis.anonymizers.records import Records, collapse
+from aegis.anonymizers.result import Anonymized
+from aegis.anonymizers.risk import Risk, risk_before
+from aegis.anonymizers.tuning import (
+    PAPER_K,
+    Setting,
+    Trial,
+    Tuner,
+    advise,
+    paper_classes,
+    paper_grid,
+    paper_trade_offs,
+    pareto_front,
+    recommend,
+    try_setting,
+)
+from aegis.errors import AnonymizerError
+from aegis.evaluation.parallel import in_parallel
+
+Progress = Callable[[int, int, str], None]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GridTuning:
+    """All that was tried, the front of loss against entropy, and a recommendation, over all k and for each."""
+
+    rows: int
+    unique_tuples: int
+    l: int  # noqa: E741  as in l-diversity
+    ks: tuple[int, ...]
+    classes: tuple[int, ...]
+    trade_offs: tuple[float, ...]
+    seconds_each: float
+    left_out: int  # combinations that break k ≤ records / classes
+    grid: tuple[Trial, ...]
+    search: tuple[Trial, ...]
+    front: tuple[Trial, ...]
+    recommended: Trial
+    advice: str
+    by_k: dict[int, Trial]
+    before: Risk
+    interrupted: bool
+    seconds: float
+
+    def cell(self, *, classes: int, trade_off: float, k: int) -> Trial | None:
+        """The trial at one point of the grid, if it was tried."""
+        wanted = Setting(classes=classes, trade_off=trade_off, k=k)
+        return next((trial for trial in self.grid if trial.setting == wanted), None)
+
+    def to_json(self) -> dict[str, Any]:
+        """As ``aegis tune --json`` prints it."""
+        return {
+            "rows": self.rows,
+            "unique_tuples": self.unique_tuples,
+            "l": self.l,
+            "k_values": list(self.ks),
+            "classes_values": list(self.classes),
+            "lambda_values": list(self.trade_offs),
+            "seconds_each": self.seconds_each,
+            "left_out": self.left_out,
+            "interrupted": self.interrupted,
+            "before": {
+                "classes": self.before.classes,
+                "smallest_class": self.before.smallest_class,
+                "linkage": {f"{tau:g}": people for tau, people in self.before.linkage.items()},
+                "homogeneity": self.before.homogeneity,
+            },
+            "grid": [trial_json(trial) for trial in self.grid],
+            "search": [trial_json(trial) for trial in self.search],
+            "front": [trial_json(trial) for trial in self.front],
+            "recommended": trial_json(self.recommended),
+            "recommended_by_k": {str(k): trial_json(trial) for k, trial in self.by_k.items()},
+            "advice": self.advice,
+            "seconds": self.seconds,
+        }
+
+
+def trial_json(trial: Trial) -> dict[str, Any]:
+    """One setting with its figures, or with the reason it was refused."""
+    setting = {"classes": trial.setting.classes, "lambda": trial.setting.trade_off, "k": trial.setting.k}
+    if trial.result is None:
+        return {**setting, "refusal": trial.refusal}
+    return {**setting, **_figures(trial.result)}
+
+
+def _figures(result: Anonymized) -> dict[str, Any]:
+    return {
+        "information_loss": result.information_loss,
+        "entropy_bits": result.entropy_sum_of_minima_bits,
+        "entropy_ceiling_bits": result.entropy_ceiling_bits,
+        "entropy": dict(result.entropy_bits),
+        "distinct_tuples": result.distinct_tuples,
+        "smallest_class": result.smallest_class,
+        "linkage": {f"{tau:g}": people for tau, people in result.after.linkage.items()},
+        "homogeneity": result.after.homogeneity,
+        "seconds": result.seconds,
+    }
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class _Job:
+    """What a worker needs beside its task."""
+
+    records: Records
+    l: int  # noqa: E741
+    seconds: float
+    rounds: int | None
+    seed: int
+    trade_offs: tuple[float, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Search:
+    """The task of searching the number of classes for one k."""
+
+    k: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Outcome:
+    """The trials of a task, and whether it was cut short."""
+
+    trials: tuple[Trial, ...]
+    interrupted: bool = False
+
+
+def tune_records(
+    records: Records,
+    *,
+    ks: Sequence[int] = PAPER_K,
+    classes: Sequence[int] | None = None,
+    trade_offs: Sequence[float] | None = None,
+    l: int = 1,  # noqa: E741
+    seconds_each: float = 2.0,
+    rounds: int | None = None,
+    search: bool = True,
+    seed: int = 0,
+    jobs: int = 1,
+    progress: Progress | None = None,
+) -> GridTuning:
+    """Try a grid, the paper's by default, and a search for each k. Ctrl-C keeps the trials that are done."""
+    began = time.perf_counter()
+    counts = tuple(sorted(set(classes or paper_classes(records))))
+    offs = tuple(sorted(set(trade_offs or paper_trade_offs(records))))
+    sizes = tuple(sorted(set(ks)))
+    _check(sizes, counts, offs, seconds_each)
+    settings = paper_grid(records, classes=counts, trade_offs=offs, ks=sizes)
+    left_out = len(counts) * len(offs) * len(sizes) - len(settings)
+    if not settings:
+        raise AnonymizerError(
+            f"the grid is empty: with {len(records)} records the smallest k = {sizes[0]} allows at most "
+            f"{len(records) // sizes[0]} classes; ask for fewer classes or a smaller k"
+        )
+    job = _Job(records=records, l=l, seconds=seconds_each, rounds=rounds, seed=seed, trade_offs=offs)
+    # The long ones first, so that no core waits for them at the end.
+    tasks: list[Setting | _Search] = [_Search(k=k) for k in sizes if search and k <= len(records)]
+    tasks += settings
+    grid: dict[Setting, Trial] = {}
+    found: dict[Setting, Trial] = {}
+    interrupted = False
+    try:
+        for done, (task, outcome) in enumerate(in_parallel(_run, job, tasks, jobs=jobs), start=1):
+            kept = {trial.setting: trial for trial in outcome.trials if not _cut_short(trial)}
+            (found if isinstance(task, _Search) else grid).update(kept)
+            if outcome.interrupted:
+                interrupted = True
+                break
+            if progress is not None:
+                progress(done, len(tasks), _words(task))
+    except KeyboardInterrupt:
+        interrupted = True
+    trials = tuple(trial for trial in (*grid.values(), *found.values()) if trial.result is not None)
+    if not trials:
+        if interrupted:
+            raise KeyboardInterrupt
+        first = next(iter(grid.values()))
+        raise AnonymizerError(f"every setting was refused; the first reason: {first.refusal}")
+    front = pareto_front(trials)
+    best = recommend(front)
+    per_k = {k: [trial for trial in trials if trial.setting.k == k] for k in sizes}
+    return GridTuning(
+        rows=len(records),
+        unique_tuples=len(collapse(records)),
+        l=l,
+        ks=sizes,
+        classes=counts,
+        trade_offs=offs,
+        seconds_each=seconds_each,
+        left_out=left_out,
+        grid=tuple(grid[setting] for setting in sorted(grid)),
+        search=tuple(found[setting] for setting in sorted(found)),
+        front=front,
+        recommended=best,
+        advice=advise(best, front),
+        by_k={k: recommend(pareto_front(those)) for k, those in per_k.items() if those},
+        before=risk_before(records),
+        interrupted=interrupted,
+        seconds=time.perf_counter() - began,
+    )
+
+
+def _check(ks: Sequence[int], classes: Sequence[int], trade_offs: Sequence[float], seconds_each: float) -> None:
+    if not ks or ks[0] < 2:
+        raise AnonymizerError("k starts at 2: a class of one record is the record itself")
+    if classes[0] < 1:
+        raise AnonymizerError("a number of classes is at least 1")
+    if not all(0 <= off <= 1 for off in trade_offs):
+        raise AnonymizerError("a trade-off lies between 0 (loss only) and 1 (mixed secrets matter as much)")
+    if not seconds_each >= 0:
+        raise AnonymizerError("the seconds for each setting must not be negative")
+
+
+def _cut_short(trial: Trial) -> bool:
+    return trial.result is not None and trial.result.diagnosis.finished == "interrupted"
+
+
+def _run(job: _Job, task: Setting | _Search) -> _Outcome:
+    if isinstance(task, Setting):
+        trial = try_setting(job.records, task, job.l, "raw", job.seconds, job.rounds, job.seed)
+        return _Outcome(trials=(trial,), interrupted=_cut_short(trial))
+    trials: list[Trial] = []
+
+    def book(done: int, total: int, trial: Trial) -> None:
+        trials.append(trial)
+        if _cut_short(trial):  # an estimator takes Ctrl-C for the end of its time: the search ends too
+            raise KeyboardInterrupt
+
+    tuner = Tuner(job.records, l=job.l, seconds=job.seconds, rounds=job.rounds, random_state=job.seed, progress=book)
+    interrupted = False
+    try:
+        tuner.search(ks=[task.k], trade_offs=job.trade_offs)
+    except KeyboardInterrupt:
+        interrupted = True
+    except AnonymizerError:
+        return _Outcome(trials=tuple(trials))  # every setting was refused, and each says why
+    return _Outcome(trials=tuple(trials), interrupted=interrupted)
+
+
+def _words(task: Setting | _Search) -> str:
+    if isinstance(task, _Search):
+        return f"search at k {task.k}"
+    return f"{task.classes} classes, λ {task.trade_off:g}, k {task.k}"

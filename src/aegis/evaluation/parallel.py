@@ -1,0 +1,67 @@
+"""Tasks in worker processes, answers as they come, and an interruption that loses nothing that was finished."""
+
+from __future__ import annotations
+
+import os
+import signal
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+from multiprocessing import get_context
+from typing import Any, TypeVar
+
+Context = TypeVar("Context")
+Task = TypeVar("Task")
+Answer = TypeVar("Answer")
+
+
+def available_cores() -> int:
+    """How many processes this one may run at full speed."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def in_parallel(
+    work: Callable[[Context, Task], Answer], context: Context, tasks: Sequence[Task], *, jobs: int
+) -> Iterator[tuple[Task, Answer]]:
+    """``work(context, task)`` for every task, in whatever order they end; ``context`` is sent to each worker once.
+
+    Leaving the loop early, by Ctrl-C too, begins nothing new and waits for what is running to stop.
+    """
+    if jobs <= 1 or len(tasks) < 2:
+        for task in tasks:
+            yield task, work(context, task)
+        return
+    # A fresh interpreter for each worker: forking a process that holds an engine's threads is not safe.
+    workers = min(jobs, len(tasks))
+    pool = ProcessPoolExecutor(
+        workers, mp_context=get_context("spawn"), initializer=_start_worker, initargs=(work, context)
+    )
+    waiting: dict[Future[Answer], Task] = {}
+    try:
+        unsent = list(reversed(tasks))
+        while unsent or waiting:
+            while unsent and len(waiting) < 2 * workers:
+                task = unsent.pop()
+                waiting[pool.submit(_run_in_worker, task)] = task
+            finished, _ = wait(waiting, return_when=FIRST_COMPLETED)
+            for future in finished:
+                yield waiting.pop(future), future.result()
+    finally:
+        pool.shutdown(wait=True, cancel_futures=True)
+
+
+_worker: list[Any] = []
+
+
+def _start_worker(work: Any, context: Any) -> None:
+    # Ctrl-C reaches the whole group of processes. An idle worker leaves it to the parent; a busy one is stopped.
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    _worker[:] = [work, context]
+
+
+def _run_in_worker(task: Any) -> Any:
+    work, context = _worker
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        return work(context, task)
+    finally:
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
