@@ -147,7 +147,11 @@ class Tuner:
         chosen = tuple(paper_grid(self._records) if settings is None else settings)
         if not chosen:
             raise AnonymizerError("the grid is empty: no setting keeps k times the classes within the records")
-        self._run(chosen)
+        try:
+            self._run(chosen)
+        except KeyboardInterrupt:
+            if not self._trials:
+                raise
         return self._tuned()
 
     def search(
@@ -160,26 +164,35 @@ class Tuner:
         """
         offs = tuple(paper_trade_offs(self._records) if trade_offs is None else trade_offs)
         most = len(collapse(self._records))
-        for k in ks:
-            low, high = 1, min(most, len(self._records) // k)
-            while low < high:
-                middle = (low + high + 1) // 2
-                trial = self._run([Setting(classes=middle, trade_off=offs[0], k=k)])[0]
-                if trial.result is not None and trial.result.after.homogeneity <= most_homogeneous:
-                    low = middle
-                else:
-                    high = middle - 1
-                if high - low <= max(1, low // 20):
-                    break
-            self._run([Setting(classes=low, trade_off=t, k=k) for t in offs])
+        try:
+            for k in ks:
+                classes = self._most_classes(k, most, offs[0], most_homogeneous)
+                self._run([Setting(classes=classes, trade_off=t, k=k) for t in offs])
+        except KeyboardInterrupt:
+            if not self._trials:
+                raise
         return self._tuned()
+
+    def _most_classes(self, k: int, most: int, trade_off: float, most_homogeneous: int) -> int:
+        low, high = 1, min(most, len(self._records) // k)
+        while high - low > low // 20:  # a twentieth of the classes makes no difference
+            middle = (low + high + 1) // 2
+            trial = self._run([Setting(classes=middle, trade_off=trade_off, k=k)])[0]
+            if trial.result is not None and trial.result.after.homogeneity <= most_homogeneous:
+                low = middle
+            else:
+                high = middle - 1
+        return low
 
     def _run(self, settings: Sequence[Setting]) -> list[Trial]:
         todo = [setting for setting in settings if setting not in self._trials]
         total = len(self._trials) + len(todo)
         if self._workers == 1 or len(todo) < 2:
             for setting in todo:
-                self._book(try_setting(self._records, setting, *self._options), total)
+                trial = try_setting(self._records, setting, *self._options)
+                if trial.result is not None and trial.result.diagnosis.finished == "interrupted":
+                    raise KeyboardInterrupt  # an unfinished trial would be compared with finished ones
+                self._book(trial, total)
         else:
             with ProcessPoolExecutor(max_workers=self._workers) as pool:
                 self._collect(pool, todo, total)
@@ -194,8 +207,7 @@ class Tuner:
                 self._book(future.result(), total)
         except KeyboardInterrupt:
             pool.shutdown(wait=False, cancel_futures=True)
-            if not self._trials:
-                raise
+            raise
 
     def _book(self, trial: Trial, total: int) -> None:
         self._trials[trial.setting] = trial

@@ -6,7 +6,9 @@ import numpy as np
 import pytest
 
 from aegis.anonymizers.methods import ANONYMIZERS
+from aegis.anonymizers.mo_obam import MOOBAM
 from aegis.anonymizers.records import Records, collapse
+from aegis.anonymizers.result import Progress
 from aegis.anonymizers.tuning import (
     PAPER_TRADE_OFFS,
     Setting,
@@ -113,3 +115,27 @@ def test_anonymizers_are_found_by_name() -> None:
     assert list(ANONYMIZERS) == ["k-member", "mdav", "mo-obam"]
     with pytest.raises(AnonymizerError, match="did you mean 'mdav'"):
         _ = ANONYMIZERS["mdva"]
+
+
+def test_ctrl_c_keeps_the_finished_trials(monkeypatch: pytest.MonkeyPatch) -> None:
+    settings = paper_grid(people(), classes=[4, 8], trade_offs=[0.001], ks=[5])
+
+    def stop_after_one(done: int, total: int, trial: Trial) -> None:
+        if done == 1:
+            raise KeyboardInterrupt
+
+    assert len(Tuner(people(), rounds=50, progress=stop_after_one).grid(settings).trials) == 1
+    calls: list[int] = []
+    real = MOOBAM.fit
+
+    def fit(self: MOOBAM, records: Records, **_: object) -> object:
+        def interrupt(progress: Progress) -> None:
+            if calls:
+                raise KeyboardInterrupt
+
+        fitted = real(self, records, progress=interrupt)
+        calls.append(1)
+        return fitted
+
+    monkeypatch.setattr(MOOBAM, "fit", fit)
+    assert len(Tuner(people(), rounds=3000).grid(settings).trials) == 1
