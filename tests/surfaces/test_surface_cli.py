@@ -64,6 +64,25 @@ def test_pairs_decide_unless_another_measure_is_named(aegis: Aegis, clinic: Path
     assert "pairs" in refused.err
 
 
+def test_a_policy_lets_only_those_pass_that_satisfy_it(aegis: Aegis, clinic: Path, tmp_path: Path) -> None:
+    policy = tmp_path / "policy.yaml"
+    policy.write_text("quasi_identifying: [age, zip, gender]\nk: 3\nmax_suppression: 0.05\n", encoding="utf-8")
+    common = (clinic / "clinic.csv", "--policy", policy)
+    found = aegis("advise", *common, "--configs", clinic / "configurations", "--json").json
+    passing = {one["configuration"] for one in found["ranking"]}
+    assert passing
+    assert found["rejected"]
+    for file in (clinic / "configurations").iterdir():
+        if file.stem == "noisy":  # it draws: only its release can be judged
+            assert "at random" in found["rejected"]["noisy"]
+            continue
+        assert (aegis("check", *common, "--config", file).status == 0) == (file.stem in passing)
+    policy.write_text("quasi_identifying: [age, zip, gender]\nk: 5000\n", encoding="utf-8")
+    refused = aegis("advise", *common, "--configs", clinic / "configurations")
+    assert refused.status == 1
+    assert "none of the 12 configurations satisfies the policy" in refused.err
+
+
 def test_generated_configurations_are_seeded_and_spare_the_label(aegis: Aegis, clinic: Path) -> None:
     ask = ("advise", clinic / "clinic.csv", "--generate", "15", "--seed", "4", "--json")
     one, two = aegis(*ask).json, aegis(*ask).json

@@ -97,6 +97,7 @@ def rank(
         rows=int(summary.rows),
         ranking=tuple(ranking),
         skipped=dict(summary.skipped),
+        rejected=dict(summary.rejected),
         notes=_notes(summary, originals, chosen, together),
     )
 
@@ -231,6 +232,8 @@ def _notes(
             f"ranked by all attributes together, their pairs counted on {together.sample_rows:,} of "
             f"{int(summary.rows):,} rows; single attributes are shown in {measure.name} ({measure.unit})"
         )
-    if not measure.monotone:
+    if summary.protection is not None:
+        said.append(summary.protection.describe())
+    elif not measure.monotone:
         said.append(f"{measure.name} can gain from merging values: a negative deviation is a gain")
     return tuple(said)

@@ -55,6 +55,7 @@ class Ranking:
     rows: int
     ranking: tuple[RankedConfiguration, ...]
     skipped: dict[str, str] = field(default_factory=dict)
+    rejected: dict[str, str] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
     timing: dict[str, float] = field(default_factory=dict)
 
@@ -97,6 +98,7 @@ class Ranking:
                 for one in self.ranking
             ],
             "skipped": self.skipped,
+            "rejected": self.rejected,
             "notes": list(self.notes),
             "timing": self.timing,
         }

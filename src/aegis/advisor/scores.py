@@ -1,7 +1,8 @@
 """What every mask leaves of every attribute: one value of the measure per masked joint, with its sampling error.
 
-The error comes from Poisson resamples of the counts. Where the unmasked joint is known all masks of an attribute are
-applied to the same resamples, so that the difference between two masks is known better than either.
+The error comes from Poisson resamples of the counts, with the noise of a protected summary drawn once more. Where the
+unmasked joint is known all masks of an attribute are applied to the same resamples, so that the difference between two
+masks is known better than either.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from aegis.masking.partition import Partition
 from aegis.masking.transition import Transition
 from aegis.summaries.joint import Counts
 from aegis.summaries.summary import AttributeSummary, MaskedJoint, Summary
@@ -42,14 +44,15 @@ def score_attribute(
 ) -> AttributeScores:
     """Value and resamples of the measure for every masked joint of an attribute."""
     joint = attribute.joint
-    batch = None if joint is None else _resampled(joint.counts, rng)
+    scale = 0.0 if summary.protection is None else summary.protection.scale
+    batch = None if joint is None else _resampled(joint.counts, rng, scale=scale)
     index: dict[tuple[str, str | None], int] = {}
     values: list[float] = []
     resampled: list[Floats] = []
     for key, masked in attribute.masked.items():
         index[key] = len(values)
         if batch is None or masked.change is None:
-            counts = _resampled(masked.joint.counts, rng)
+            counts = _resampled(masked.joint.counts, rng, scale=scale, merged=_merged(masked))
         else:
             counts = _pushed(batch, masked, summary)
         measured = measure(np.moveaxis(counts, 1, 0))
@@ -65,13 +68,27 @@ def score_attribute(
     )
 
 
-def _resampled(counts: Counts, rng: np.random.Generator) -> Floats:
-    """Values × (1 + resamples) × labels: the counts themselves first."""
+def _resampled(counts: Counts, rng: np.random.Generator, *, scale: float = 0.0, merged: Floats | float = 1.0) -> Floats:
+    """Values × (1 + resamples) × labels: the counts themselves first.
+
+    ``scale`` is that of the noise each cell got, ``merged`` how many such cells each value is a sum of.
+    """
     times = int(np.clip(_LARGEST_BATCH // max(counts.size, 1), 8, RESAMPLES))
     batch = np.empty((counts.shape[0], 1 + times, counts.shape[1]))
     batch[:, 0] = counts
     batch[:, 1:] = rng.poisson(counts[:, None, :], size=(counts.shape[0], times, counts.shape[1]))
+    if scale:
+        spread = scale * np.sqrt(2 * np.broadcast_to(merged, (counts.shape[0],)))
+        batch[:, 1:] += rng.normal(size=batch[:, 1:].shape) * spread[:, None, None]
+        np.maximum(batch, 0.0, out=batch)
     return batch
+
+
+def _merged(masked: MaskedJoint) -> Floats | float:
+    """How many values of the attribute each masked value stands for, where that is known."""
+    if not isinstance(masked.change, Partition):
+        return 1.0
+    return np.bincount(masked.change.codes, minlength=masked.change.target.size).astype(np.float64)
 
 
 def _pushed(batch: Floats, masked: MaskedJoint, summary: Summary) -> Floats:

@@ -28,6 +28,7 @@ def advise(
         typer.Option("--reference", help="What losses are compared with: auto, exact, pooled, per-configuration."),
     ] = "auto",
     top: Annotated[int, typer.Option("--top", min=1, help="How many rows the table shows.")] = 20,
+    policy: options.Policy = None,
     hierarchies: options.Hierarchies = None,
     seed: options.Seed = 0,
     json: options.Json = False,
@@ -66,6 +67,7 @@ def advise(
             masks=options.names(masks) or None,
             roles=options.roles(identifying=identifying, quasi=quasi, sensitive=sensitive, insensitive=insensitive),
             label_bins=label_bins,
+            policy=policy,
             hierarchies=hierarchies,
             progress=progress,
             **options.reading(delimiter=delimiter, encoding=encoding, missing=missing, table=table, engine=engine),
@@ -110,6 +112,10 @@ def show_ranking(advice: Ranking, *, top: int) -> None:
     alike = sum(one.like_best for one in advice.ranking)
     if alike > 1:
         console.print(f"{alike} configurations cannot be told apart from the best on these rows.")
+    if advice.rejected:
+        named = list(advice.rejected)
+        more = f" and {len(named) - 8} more" if len(named) > 8 else ""
+        console.print(f"{len(named)} configurations do not satisfy the policy: {', '.join(named[:8])}{more}")
     for note in advice.notes:
         terminal.aside(f"note: {note}")
     for column, reason in advice.skipped.items():

@@ -15,13 +15,16 @@ from aegis.cli import (
     anonymize,
     apply,
     check,
+    compare,
     configurations,
     demo,
+    exposure,
     inspect,
     reference,
     release,
     start,
     summarize,
+    tune,
     verify,
 )
 from aegis.errors import AegisError
@@ -61,7 +64,10 @@ app.command("check")(check.check)
 app.command("release")(release.release)
 app.command("verify")(verify.verify)
 app.command("apply")(apply.apply)
+app.command("exposure")(exposure.exposure)
 app.command("anonymize")(anonymize.anonymize)
+app.command("tune")(tune.tune)
+app.command("compare")(compare.compare)
 app.command("masks")(reference.masks)
 app.command("measures")(reference.measures)
 app.command("demo")(demo.demo)

@@ -50,6 +50,7 @@ Engine = Annotated[
     str | None, typer.Option("--engine", help="URL of the engine that reads the file.", rich_help_panel=_DATA)
 ]
 
+Policy = Annotated[Path | None, typer.Option("--policy", help="Keep only configurations that satisfy this policy.")]
 Configs = Annotated[
     Path | None, typer.Option("--configs", help="A configuration file, or a folder of them (YAML or JSON).")
 ]

@@ -11,6 +11,7 @@ from aegis.cli import options, terminal
 from aegis.cli.advise import show_ranking
 
 if TYPE_CHECKING:
+    from aegis.advisor.ranking import Ranking
     from aegis.data.schema import Roles
     from aegis.summaries.profile import Profile
 
@@ -35,6 +36,8 @@ def start(
 ) -> None:
     """Walk through inspect → roles → policy → candidates → ranking, with the questions it needs."""
     from aegis.data.engine import open_dataset
+    from aegis.errors import PolicyNotSatisfiedError
+    from aegis.privacy.policy import Policy
     from aegis.summaries.profile import profile
     from aegis.workflows.advise import advise
 
@@ -52,6 +55,9 @@ def start(
     roles = _ask_roles(seen, ask)
     dataset = dataset.with_roles(roles)
 
+    assert roles.label is not None
+    label_bins = _ask_label_bins(seen, roles.label, ask)
+
     talk.print("\n[bold]3 · What a release must satisfy[/bold]")
     policy = _ask_policy(roles, ask)
     folder = Path(data).parent if "://" not in data else Path()
@@ -63,20 +69,37 @@ def start(
     strength = ask.choice("How strong?", ["light", "medium", "heavy", "mixed"], "mixed")
 
     talk.print("\n[bold]5 · Ranking[/bold]")
-    with terminal.progress("counting") as progress:
-        advice = advise(
-            dataset,
-            generate=count,
-            strength=strength,
-            seed=seed,
-            progress=progress,
-            report=report,
-            overwrite=overwrite,
-        )
+    rules = Policy.from_mapping(policy) if roles.quasi_identifying else None
+
+    def ranked(rules: Policy | None) -> Ranking:
+        with terminal.progress("counting") as progress:
+            return advise(
+                dataset,
+                generate=count,
+                strength=strength,
+                label_bins=label_bins,
+                policy=rules,
+                seed=seed,
+                progress=progress,
+                report=report,
+                overwrite=overwrite,
+            )
+
+    passing = rules is not None
+    try:
+        advice = ranked(rules)
+    except PolicyNotSatisfiedError:
+        passing = False
+        talk.print(f"None of the {count} satisfies the policy; this is their ranking without it.")
+        advice = ranked(None)
     show_ranking(advice, top=10)
     if report is not None:
         talk.print(f"report: {report}")
-    terminal.next_step(f"aegis advise {data} --generate {count} --strength {strength} --report ranking.html")
+    policy_file = folder / f"{dataset.name}.policy.yaml"
+    if passing or rules is None:
+        terminal.next_step(f"aegis advise {data} --generate {count} --strength {strength} --report ranking.html")
+    else:
+        terminal.next_step(f"aegis search {data} --policy {policy_file} --out best.yaml")
 
 
 class _Asking:
@@ -139,7 +162,7 @@ def _ask_roles(seen: Profile, ask: _Asking) -> Roles:
 
     known = {column.name for column in seen.columns}
     usual = {role: [c.name for c in seen.columns if (c.role or c.suggested) is role] for role in Role}
-    fallback = seen.columns[-1].name
+    fallback = _likely_label(seen)
     label = ask.text("Which column shall be predicted (the label)?", (usual[Role.LABEL] or [fallback])[0])
     while label not in known:
         terminal.talk().print("there is no such column")
@@ -161,6 +184,26 @@ def _ask_roles(seen: Profile, ask: _Asking) -> Roles:
         quasi_identifying=quasi,
         sensitive=sensitive,
         insensitive=tuple(c.name for c in seen.columns if c.name not in taken),
+    )
+
+
+def _likely_label(seen: Profile) -> str:
+    """Where nothing looks like a label: the last column of two values, or of few, or the last."""
+    for most in (2, 20):
+        few = [column.name for column in seen.columns if 2 <= column.distinct <= most]
+        if few:
+            return few[-1]
+    return seen.columns[-1].name
+
+
+def _ask_label_bins(seen: Profile, label: str, ask: _Asking) -> int | None:
+    from aegis.summaries.collect import Limits
+
+    column = next(column for column in seen.columns if column.name == label)
+    if not column.kind.is_number or column.distinct <= Limits().label_classes:
+        return None
+    return ask.number(
+        f"{label} has {column.distinct:,} distinct numbers. Into how many classes shall it be cut?", 4, least=2
     )
 
 

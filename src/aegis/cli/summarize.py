@@ -27,6 +27,13 @@ def summarize(
         bool,
         typer.Option("--pairs/--no-pairs", help="Add scores of whole configurations, measured on pairs of columns."),
     ] = True,
+    policy: options.Policy = None,
+    min_count: Annotated[
+        int | None, typer.Option("--min-count", help="Merge cells of fewer records than this.")
+    ] = None,
+    epsilon: Annotated[
+        float | None, typer.Option("--epsilon", help="Add differentially private noise, with this budget for all.")
+    ] = None,
     hierarchies: options.Hierarchies = None,
     seed: options.Seed = 0,
     overwrite: options.Overwrite = False,
@@ -65,7 +72,10 @@ def summarize(
             overwrite=overwrite,
             roles=options.roles(identifying=identifying, quasi=quasi, sensitive=sensitive, insensitive=insensitive),
             label_bins=label_bins,
+            policy=policy,
             pair_scores=DEFAULT_PAIR_SCORES if pairs else (),
+            min_count=min_count,
+            epsilon=epsilon,
             hierarchies=hierarchies,
             progress=progress,
             **options.reading(delimiter=delimiter, encoding=encoding, missing=missing, table=table, engine=engine),
@@ -80,6 +90,7 @@ def summarize(
                 "attributes": list(summary.attributes),
                 "configurations": [c.name for c in summary.configurations],
                 "skipped": dict(summary.skipped),
+                "protection": None if summary.protection is None else summary.protection.to_json(),
             }
         )
         return
@@ -87,6 +98,8 @@ def summarize(
         f"{out}: level {summary.level.value}, {int(summary.rows):,} rows, {len(summary.attributes)} attributes, "
         f"{len(summary.configurations)} configurations"
     )
+    if summary.protection is not None:
+        terminal.aside(summary.protection.describe())
     for column, reason in summary.skipped.items():
         terminal.aside(f"left out: {column} ({reason})")
     terminal.next_step(f"aegis advise {out}")

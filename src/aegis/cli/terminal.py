@@ -21,7 +21,7 @@ def out() -> Console:
 
 
 def talk() -> Console:
-    return Console(file=sys.stderr, highlight=False)
+    return Console(file=sys.stderr, highlight=False, width=None if sys.stderr.isatty() else 160)
 
 
 def print_json(content: Any) -> None:

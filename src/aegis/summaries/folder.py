@@ -26,6 +26,7 @@ from aegis.masking.specification import build_mask
 from aegis.masking.transition import Transition
 from aegis.summaries.consistency import check_margins
 from aegis.summaries.joint import Histogram, Joint
+from aegis.summaries.protection import Protection
 from aegis.summaries.summary import (
     AttributeSummary,
     ConfigurationScores,
@@ -114,6 +115,8 @@ def _manifest(summary: Summary, files: Mapping[str, str]) -> dict[str, Any]:
             for c in summary.configurations
         ],
         "skipped": dict(summary.skipped),
+        "protection": None if summary.protection is None else summary.protection.to_json(),
+        "rejected": dict(summary.rejected),
         "scores": {name: _scores_to_json(scores) for name, scores in summary.scores.items()},
     }
 
@@ -147,6 +150,8 @@ def _summary_from_json(manifest: dict[str, Any], folder: Path) -> Summary:
         ),
         opaque=bool(manifest["opaque"]),
         skipped=dict(manifest["skipped"]),
+        protection=Protection.from_json(manifest.get("protection")),
+        rejected=dict(manifest.get("rejected", {})),
         scores={name: _scores_from_json(told) for name, told in manifest.get("scores", {}).items()},
     )
 

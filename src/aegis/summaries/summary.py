@@ -33,6 +33,7 @@ from aegis.masking.identity import Identity
 from aegis.masking.mask import Mask
 from aegis.masking.transition import Transition, transition
 from aegis.summaries.joint import Counts, Histogram, Joint, checked_counts
+from aegis.summaries.protection import Protection
 
 IDENTITY = Identity()
 
@@ -140,7 +141,7 @@ class ConfigurationScores:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Summary:
-    """Counts of a table under its configurations."""
+    """Counts of a table under its configurations; ``rejected`` names those that a policy kept out, with the reason."""
 
     name: str
     level: Level
@@ -153,6 +154,8 @@ class Summary:
     opaque: bool = False
     skipped: Mapping[str, str] = field(default_factory=dict)
     scores: Mapping[str, ConfigurationScores] = field(default_factory=dict)
+    rejected: Mapping[str, str] = field(default_factory=dict)
+    protection: Protection | None = None
 
     @cached_property
     def names(self) -> tuple[str, ...]:
@@ -294,6 +297,8 @@ def reduced(summary: Summary, *, level: Level, ranges: int | None = None, opaque
         opaque=opaque,
         skipped=summary.skipped,
         scores=summary.scores,
+        rejected=summary.rejected,
+        protection=summary.protection,
     )
 
 

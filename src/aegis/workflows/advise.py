@@ -82,7 +82,7 @@ def _summary(data: Any, *, seed: int, **options: Any) -> Summary:
     if not isinstance(data, Summary) and not is_summary(data):
         return summarize(data, seed=seed, **options)
     summary = data if isinstance(data, Summary) else read_summary(Path(data))
-    given = [name for name in ("configurations", "generate", "label_bins") if options.get(name)]
+    given = [name for name in ("configurations", "generate", "label_bins", "policy") if options.get(name)]
     if options.get("label") not in (None, summary.label):
         given.append("label")
     if given:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -10,12 +11,19 @@ from aegis.data.dataset import Dataset
 from aegis.data.engine import open_dataset
 from aegis.data.hierarchy import Hierarchy
 from aegis.data.schema import Roles
-from aegis.errors import LabelError
+from aegis.errors import LabelError, PolicyNotSatisfiedError
+from aegis.masking.configuration import Configuration
+from aegis.privacy.policy import Policy
 from aegis.summaries.collect import Counted, Limits, Progress, count_joints
 from aegis.summaries.folder import write_summary
+from aegis.summaries.noise import add_noise
+from aegis.summaries.protect import merge_small
+from aegis.summaries.protection import Protection
 from aegis.summaries.summary import Level, Summary, reduced
 from aegis.summaries.summary import summarize as summarize_counts
 from aegis.workflows.candidates import Configurations, checked, find_hierarchies, gather, with_generated
+from aegis.workflows.check import read_policy
+from aegis.workflows.gate import judge_configurations
 from aegis.workflows.pair_scoring import with_pair_scores
 
 DEFAULT_PAIR_SCORES = ("label-probe",)
@@ -37,7 +45,10 @@ def summarize(
     overwrite: bool = False,
     roles: Roles | None = None,
     label_bins: int | None = None,
+    policy: Policy | str | Path | None = None,
     pair_scores: Sequence[str] = DEFAULT_PAIR_SCORES,
+    min_count: int | None = None,
+    epsilon: float | None = None,
     hierarchies: str | Path | Mapping[str, Hierarchy] | None = None,
     limits: Limits | None = None,
     progress: Progress | None = None,
@@ -48,9 +59,19 @@ def summarize(
     ``level`` says how much of the unmasked table is told (``2d``, ``1d``, ``none``), ``ranges`` tells the 1D
     histograms in that many ranges instead of values, ``opaque`` names the masks by numbers only. ``pair_scores`` are
     the scores of whole configurations to add, measured on pairs of attributes that the summary itself does not tell.
+    With a ``policy`` only configurations that satisfy it are kept; the others are named with the reason.
+
+    ``min_count`` merges cells of fewer records; ``epsilon`` adds differentially private noise to all counts, and leaves
+    the scores of pairs out, which it does not cover.
     """
+    if min_count is not None or epsilon is not None:
+        Protection(min_count=min_count, epsilon=epsilon, attributes=1)  # says what is wrong before anything is counted
     dataset = data if isinstance(data, Dataset) else open_dataset(data, roles=roles, **options)
     counted = count(dataset, label=label, label_bins=label_bins, limits=limits, progress=progress)
+    protection: Protection | None = None
+    if epsilon is not None:
+        counted, protection = add_noise(counted, epsilon)
+        pair_scores = ()
     known = find_hierarchies(hierarchies, data)
     chosen = with_generated(
         gather(configurations, hierarchies=known, data=data),
@@ -62,6 +83,9 @@ def summarize(
         hierarchies=known,
     )
     chosen = checked(chosen, counted, dataset.schema.names)
+    rejected: dict[str, str] = {}
+    if policy is not None:
+        chosen, rejected = _let_pass(dataset, chosen, read_policy(policy), known)
     full = summarize_counts(
         name=dataset.name,
         label=counted.label,
@@ -70,11 +94,28 @@ def summarize(
         configurations=chosen,
         skipped=counted.skipped,
     )
+    full = replace(full, rejected=rejected)
+    full = replace(full, protection=protection)
     full = with_pair_scores(full, dataset, counted, names=pair_scores, seed=seed, progress=progress)
+    if min_count is not None:
+        full = merge_small(full, min_count)
     told = reduced(full, level=Level(level), ranges=ranges, opaque=opaque)
     if out is not None:
         write_summary(told, Path(out), overwrite=overwrite)
     return told
+
+
+def _let_pass(
+    dataset: Dataset, configurations: list[Configuration], policy: Policy, hierarchies: Mapping[str, Hierarchy]
+) -> tuple[list[Configuration], dict[str, str]]:
+    """The configurations that satisfy the policy, and why the others do not."""
+    passages = judge_configurations(dataset, configurations, policy, hierarchies=hierarchies)
+    passing = [one for one in configurations if passages[one.name].satisfied]
+    if not passing:
+        raise PolicyNotSatisfiedError(
+            f"none of the {len(configurations)} configurations satisfies the policy; mask more, or search for one"
+        )
+    return passing, {name: passage.reason for name, passage in passages.items() if not passage.satisfied}
 
 
 def count(

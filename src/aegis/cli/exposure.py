@@ -1,0 +1,59 @@
+"""``aegis exposure``: what the masks of a summary reveal together."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from aegis.cli import options, terminal
+
+
+def exposure(
+    summary: Annotated[Path, typer.Argument(help="A summary folder.")],
+    k: Annotated[int, typer.Option("--k", min=1, help="Cells of fewer records count as small.")] = 5,
+    json: options.Json = False,
+) -> None:
+    """Say what published summaries show when laid over each other: the smallest cells, and the records in them."""
+    from aegis.workflows.exposure import exposure as expose
+
+    found = expose(summary, k=k)
+    if json:
+        terminal.print_json(
+            {
+                "k": found.k,
+                "rows": found.rows,
+                "noisy": found.noisy,
+                "smallest_cell": found.smallest_cell,
+                "records_below_k": found.records_below_k,
+                "smallest_cell_with_label": found.smallest_cell_with_label,
+                "records_below_k_with_label": found.records_below_k_with_label,
+                "attributes": [asdict(attribute) for attribute in found.attributes],
+            }
+        )
+        return
+    rows = [
+        [
+            a.name,
+            str(a.partitions),
+            f"{a.cells:,}" + (f" ({a.open_cells:,} open)" if a.open_cells else ""),
+            _number(a.smallest_cell),
+            f"{a.records_below_k:,}",
+            _number(a.smallest_cell_with_label),
+            f"{a.records_below_k_with_label:,}",
+        ]
+        for a in sorted(found.attributes, key=lambda a: (-a.records_below_k, -a.records_below_k_with_label))
+    ]
+    numbers = ("masks", "cells", "smallest", f"records below {k}", "smallest with label", "records below with label")
+    columns: list[str | tuple[str, str]] = ["attribute", *((name, "right") for name in numbers)]
+    terminal.out().print(terminal.table("", columns, rows))
+    if found.noisy:
+        terminal.aside("the counts carry noise: the sizes are not those of the data")
+    if found.records_below_k_with_label or found.records_below_k:
+        terminal.next_step(f"aegis summarize … --min-count {k}")
+
+
+def _number(value: int | None) -> str:
+    return "open" if value is None else f"{value:,}"

@@ -1,0 +1,15 @@
+"""What published summaries reveal together."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from aegis.summaries.exposure import Exposure
+from aegis.summaries.exposure import exposure as expose
+from aegis.summaries.folder import read_summary
+from aegis.summaries.summary import Summary
+
+
+def exposure(summary: Summary | str | Path, *, k: int = 5) -> Exposure:
+    """Lay everything that a summary publishes of each attribute over each other, and count the cells below ``k``."""
+    return expose(summary if isinstance(summary, Summary) else read_summary(Path(summary)), k=k)

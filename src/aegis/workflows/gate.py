@@ -1,0 +1,76 @@
+"""Which configurations may leave at all: every one judged by the policy, from one class table."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from aegis.data.dataset import Dataset
+from aegis.masking.configuration import Configuration
+from aegis.masking.partition import Partition
+from aegis.masking.transition import transition
+from aegis.privacy.judgement import judge_all
+from aegis.privacy.policy import Policy
+from aegis.summaries.class_table import ClassTable
+from aegis.workflows.check import classes_of
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Passage:
+    """Whether a configuration satisfies the policy; None where a mask draws, so that only its release can tell."""
+
+    satisfied: bool | None
+    suppressed: int
+    smallest_class: int
+    failing: tuple[str, ...]
+
+    @property
+    def reason(self) -> str:
+        """Why it does not pass."""
+        if self.satisfied is None:
+            return "masks a quasi-identifying or sensitive column at random: only the written release can be judged"
+        return "does not satisfy " + ", ".join(self.failing)
+
+
+def judge_configurations(
+    dataset: Dataset,
+    configurations: Iterable[Configuration],
+    policy: Policy,
+    *,
+    hierarchies: Mapping[str, Any] | None = None,
+) -> dict[str, Passage]:
+    """Judge each configuration on the merged classes of the one table that was counted."""
+    roles = policy.roles_in(dataset.schema, dataset.roles)
+    table = classes_of(dataset, policy, roles, hierarchies=hierarchies)
+    return {one.name: _passage(one, table, policy) for one in configurations}
+
+
+def _passage(configuration: Configuration, table: ClassTable, policy: Policy) -> Passage:
+    partitions: dict[str, Partition] = {}
+    for position, column in enumerate(table.columns):
+        mask = configuration[column]
+        counts = np.bincount(table.codes[:, position], weights=table.sizes, minlength=table.domains[position].size)
+        change = transition(mask, table.domains[position], counts)
+        if not isinstance(change, Partition):
+            return Passage(satisfied=None, suppressed=0, smallest_class=0, failing=())
+        partitions[column] = change
+    for column, content in table.contents.items():
+        change = transition(configuration[column], content.domain, np.ones(content.domain.size))
+        if not isinstance(change, Partition):
+            return Passage(satisfied=None, suppressed=0, smallest_class=0, failing=())
+        partitions[column] = change
+    judged = judge_all(table.merged(partitions), policy)
+    failing = tuple(
+        f"{v.name}{f' of {v.attribute}' if v.attribute else ''}" for v in judged.verdicts if not v.satisfied
+    )
+    if not judged.satisfied and not failing:
+        failing = ("max_suppression",)
+    return Passage(
+        satisfied=judged.satisfied,
+        suppressed=judged.suppressed,
+        smallest_class=judged.smallest_class,
+        failing=failing,
+    )

@@ -1,0 +1,46 @@
+"""The columns of a dataset as records that an anonymizer can cluster."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from aegis.anonymizers.records import Records
+from aegis.data.dataset import Dataset
+from aegis.errors import RoleError
+from aegis.summaries.answer import ask
+
+
+def read_records(
+    dataset: Dataset, *, quasi: Sequence[str] = (), sensitive: Sequence[str] = (), categorical: Sequence[str] = ()
+) -> Records:
+    """Read quasi-identifiers and sensitive attributes, those with that role where none are named.
+
+    Numbers stay numbers unless ``categorical`` names them; a missing category counts as one more.
+    """
+    chosen = tuple(quasi) or dataset.roles.quasi_identifying
+    hidden = tuple(sensitive) or dataset.roles.sensitive
+    for name in (*chosen, *hidden):
+        dataset.schema.kind(name)
+    if not chosen:
+        raise RoleError("no column is quasi-identifying; name some with --quasi or in the roles file")
+    names = list(dict.fromkeys((*chosen, *hidden)))
+    table = ask(dataset.table.select(*names))
+    return Records.from_columns(
+        {name: _column(table[name], number=dataset.schema.kind(name).is_number) for name in names},
+        quasi_identifiers=chosen,
+        sensitive=hidden,
+        categorical=[n for n in chosen if n in categorical or not dataset.schema.kind(n).is_number],
+        missing="category",
+    )
+
+
+def _column(column: pa.ChunkedArray, *, number: bool) -> np.ndarray[Any, Any]:
+    if number and not column.null_count:
+        return np.asarray(column.to_numpy())
+    values = np.empty(len(column), dtype=object)
+    values[:] = column.to_pylist() if number else column.cast(pa.string()).to_pylist()
+    return values
