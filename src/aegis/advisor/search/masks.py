@@ -1,0 +1,89 @@
+"""Real masks for partitions that a search by cuts found."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from aegis.data.domain import Domain, show
+from aegis.data.hierarchy import TOP, Hierarchy
+from aegis.data.kind import Kind
+from aegis.masking.bucketize import Bucketize
+from aegis.masking.generalize import Generalize
+from aegis.masking.identity import Identity
+from aegis.masking.mask import Mask
+from aegis.masking.regroup import Regroup
+from aegis.masking.suppress import Suppress
+
+SPELLED_OUT = 3
+"""Groups of at most so many values are named by all of them."""
+
+
+def mask_for(domain: Domain, groups: NDArray[np.int64], counts: NDArray[np.int64]) -> Mask:
+    """The mask that puts the codes of a domain together as ``groups`` says; ``counts`` are per code.
+
+    One group is suppression, as many groups as values nothing at all. Numbers become buckets, texts named groups,
+    dates and times ranges of a hierarchy. Missing values must be one group by themselves, or all is one group.
+
+    >>> ages = Domain.of(Kind.INTEGER, [20, 25, 40])
+    >>> mask_for(ages, np.array([0, 0, 1]), np.ones(3, dtype=np.int64)).parameters()
+    {'edges': [40.0]}
+    """
+    if len(np.unique(groups)) == 1:
+        return Suppress()
+    values, inner = domain.values, groups[: len(domain.values)]
+    if len(np.unique(inner)) == len(values):
+        return Identity()
+    if domain.kind.is_number:
+        starts = np.flatnonzero(np.diff(inner)) + 1
+        numbers = values.astype(np.float64).tolist()
+        edges = [_between(numbers[start - 1], numbers[start], domain.kind) for start in starts.tolist()]
+        return Bucketize(edges=tuple(edges) or (numbers[0],))
+    shown = [show(value) for value in values.tolist()]
+    if domain.kind in (Kind.DATE, Kind.TIMESTAMP):
+        names = _ranges(shown, inner)
+        return Generalize(
+            level=1, hierarchy=Hierarchy.of([[v, names[g], TOP] for v, g in zip(shown, inner, strict=True)])
+        )
+    members: dict[int, list[int]] = {}
+    for code, group in enumerate(inner.tolist()):
+        members.setdefault(group, []).append(code)
+    named: dict[str, list[str]] = {}
+    for codes in members.values():
+        commonest = sorted(codes, key=lambda code: -int(counts[code]))
+        named[_name([shown[code] for code in commonest], named)] = [shown[code] for code in codes]
+    return Regroup(groups=named)
+
+
+def _between(low: float, high: float, kind: Kind) -> float:
+    """The shortest decimal above ``low`` and at most ``high``: an edge that reads well and divides the two."""
+    if kind is Kind.INTEGER:
+        return high
+    for digits in range(1, 16):
+        edge = float(f"{high:.{digits}g}")
+        if low < edge <= high:
+            return edge
+        middle = float(f"{(low + high) / 2:.{digits}g}")
+        if low < middle <= high:
+            return middle
+    return high
+
+
+def _ranges(shown: list[str], inner: NDArray[np.int64]) -> dict[int, str]:
+    names = {}
+    for group in np.unique(inner).tolist():
+        codes = np.flatnonzero(inner == group)
+        names[group] = f"{shown[codes[0]]} to {shown[codes[-1]]}" if len(codes) > 1 else shown[codes[0]]
+    return names
+
+
+def _name(values: list[str], taken: dict[str, list[str]]) -> str:
+    """A group is named by its values, commonest first, or by the commonest and how many more there are."""
+    if len(values) <= SPELLED_OUT:
+        name = " | ".join(values)
+    else:
+        name = f"{values[0]} and {len(values) - 1} others"
+    unique, number = name, 2
+    while unique in taken or unique == TOP:
+        unique, number = f"{name} ({number})", number + 1
+    return unique
