@@ -22,7 +22,7 @@ from aegis.anonymizers.arrays import Floats, Ints
 from aegis.anonymizers.pricing import best_savings, lower_prices, members_of_best
 
 MOST_CENTRES = 400_000  # centres tried per round: mode combinations × grid points
-CUTS = 60
+CUTS = 60  # classes added per round, more where there are many tuples
 REPAIRS = 6
 
 
@@ -79,7 +79,9 @@ def dual_bound(
     matrix, costs = csr_matrix(partition), np.array([points.cost(row) for row in partition])
     best, best_prices, box = -np.inf, prices, 0.1 * max(float(prices.mean()), 1e-6)
     deadline = time.monotonic() + seconds
+    longest = 0.0
     while True:
+        began = time.monotonic()
         savings = best_savings(*data, prices, grid, modes, k, refund)
         rows = _cuts(data, prices, savings, grid, modes, k, refund)
         repaired = prices.copy()
@@ -92,7 +94,7 @@ def dual_bound(
         improved = bound > best
         if improved:
             best, best_prices = bound, repaired
-        if time.monotonic() > deadline:
+        if time.monotonic() + longest > deadline:
             break
         matrix = vstack([matrix, csr_matrix(rows)]).tocsr()
         costs = np.append(costs, [points.cost(row) for row in rows])
@@ -100,6 +102,7 @@ def dual_bound(
         if solution is None:
             break
         proposed, limit, ceiling, slack = solution
+        longest = max(longest, time.monotonic() - began)
         at_edge = float((np.abs(proposed - best_prices) > 0.999 * box).mean())
         prices = (best_prices + proposed) / 2  # half-way: the proposals of cutting planes overshoot
         if at_edge == 0 and ceiling - best < 2e-4 * abs(best):
@@ -148,7 +151,7 @@ def _cuts(
 ) -> Floats:
     """The classes that save most, at most one per hill of the savings over the grid."""
     mode, point = np.nonzero(_hills(savings) > -np.inf)
-    order = np.argsort(-savings[mode, point], kind="stable")[:CUTS]
+    order = np.argsort(-savings[mode, point], kind="stable")[: max(CUTS, len(prices) // 8)]
     return np.array([members_of_best(*data, prices, grid[point[e]], modes[mode[e]], k, refund) for e in order])
 
 
