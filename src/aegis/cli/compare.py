@@ -33,6 +33,9 @@ def compare(
         float, typer.Option("--lambda", help="How much mixed secrets matter against loss, 0 to 1 (mo-obam).")
     ] = 0.0,
     seconds: Annotated[float, typer.Option("--seconds", min=0, help="Time for the search (mo-obam).")] = 20.0,
+    categorical: Annotated[
+        str, typer.Option("--categorical", help="Number columns that name categories, comma separated.")
+    ] = "",
     models: Annotated[
         str,
         typer.Option("--models", help="Models to train, comma separated (default: all six).", rich_help_panel=_MODELS),
@@ -92,6 +95,7 @@ def compare(
                 quasi=options.names(quasi),
                 sensitive=options.names(sensitive),
                 identifying=options.names(identifying),
+                categorical=options.names(categorical),
                 l=diversity,
                 classes=classes,
                 trade_off=trade_off,

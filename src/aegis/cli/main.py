@@ -22,6 +22,7 @@ from aegis.cli import (
     inspect,
     reference,
     release,
+    search,
     start,
     summarize,
     tune,
@@ -60,6 +61,7 @@ app.command("advise")(advise.advise)
 app.command("summarize")(summarize.summarize)
 app.command("generate")(configurations.generate)
 app.command("diff")(configurations.diff)
+app.command("search")(search.search)
 app.command("check")(check.check)
 app.command("release")(release.release)
 app.command("verify")(verify.verify)

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
-from rich.console import Console
+from rich.console import Console, Group
 from rich.table import Table
 from rich.text import Text
 
@@ -39,17 +39,15 @@ def _plain(content: Any) -> Any:
     return content
 
 
-def table(title: str, columns: Sequence[str | tuple[str, str]], rows: Sequence[Sequence[str | Text]]) -> Table:
+def table(title: str, columns: Sequence[str | tuple[str, str]], rows: Sequence[Sequence[str | Text]]) -> Group:
     """A plain table of texts, taken literally; a column given as (name, "right") is aligned to the right."""
-    drawn = Table(
-        title=Text(title), title_justify="left", box=None, pad_edge=False, header_style="bold", title_style="bold"
-    )
+    drawn = Table(box=None, pad_edge=False, header_style="bold")
     for column in columns:
         name, justify = column if isinstance(column, tuple) else (column, "left")
         drawn.add_column(name, justify="right" if justify == "right" else "left", overflow="fold")
     for row in rows:
         drawn.add_row(*(cell if isinstance(cell, Text) else Text(cell) for cell in row))
-    return drawn
+    return Group(Text(title, style="bold"), drawn)  # a title of the table itself would wrap at the table's width
 
 
 def next_step(command: str) -> None:
@@ -86,7 +84,7 @@ def progress(title: str) -> Iterator[Any]:
     with bar:
         task = bar.add_task(title, total=None, what="")
 
-        def update(done: int, total: int, what: str) -> None:
+        def update(done: int, total: int | None, what: str) -> None:
             bar.update(task, completed=done, total=total, what=what)
 
         yield update

@@ -190,6 +190,7 @@ def read_hierarchies(folder: Path | str) -> dict[str, Hierarchy]:
 
 
 def write_hierarchies(hierarchies: Mapping[str, Hierarchy], folder: Path | str, *, dataset: str) -> None:
-    """Write one ARX file per column."""
+    """Write one ARX file per column, into a folder that is made if it is not there."""
+    Path(folder).mkdir(parents=True, exist_ok=True)
     for column, hierarchy in hierarchies.items():
         hierarchy.write(Path(folder) / file_name(dataset, column))
