@@ -20,6 +20,7 @@ _HOMES: dict[str, str] = {
     "advise": "aegis.workflows.advise",
     "apply": "aegis.workflows.apply",
     "check": "aegis.workflows.check",
+    "exposure": "aegis.workflows.exposure",
     "generate": "aegis.workflows.generate",
     "inspect": "aegis.workflows.inspect",
     "load_configurations": "aegis.masking.configuration_file",

@@ -22,6 +22,7 @@ PUBLIC = {
     "check",
     "release",
     "verify",
+    "exposure",
     "generate",
     "inspect",
     "load_configurations",

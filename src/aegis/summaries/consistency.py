@@ -14,9 +14,6 @@ _TOLERANCE = 1e-6
 
 def check_margins(summary: Summary) -> None:
     """Raise unless every count is whole, and every margin that is told twice is told the same."""
-    if summary.protection is not None and summary.protection.noisy:
-        _check_configurations(summary)  # noise was declared: counts that are told twice need not agree
-        return
     label = summary.label_histogram.counts
     _whole(label, "the label's histogram")
     _agree(label.sum(), summary.rows, "the label's histogram and the number of rows")

@@ -14,7 +14,7 @@ class Protection:
 
     ``min_count``: every cell, of a value and of a value with a label, is empty or has at least so many records.
     ``epsilon``: the privacy budget of all joints together, ``epsilon_each`` of one; each cell got two-sided geometric
-    noise of ``scale`` and was set to zero where that made it negative.
+    noise of ``scale``, and the joints were moved to the nearest ones that agree and have no negative counts.
 
     >>> Protection(epsilon=1.0, attributes=8).scale
     8.0
@@ -71,7 +71,7 @@ class Protection:
             "attributes": self.attributes,
             "epsilon_each": self.epsilon_each,
             "scale": self.scale,
-            "mechanism": "two-sided geometric, clamped at zero",
+            "mechanism": "two-sided geometric, moved to the nearest counts that are not negative",
             "domains": "public",
         }
 
