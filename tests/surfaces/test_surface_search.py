@@ -69,6 +69,7 @@ def test_hierarchies_made_automatically_can_be_saved_and_read(
     assert sorted(path.name for path in folder.iterdir()) == [
         "clinic_hierarchy_age.csv",
         "clinic_hierarchy_gender.csv",
+        "clinic_hierarchy_weight.csv",  # the policy does not name it, the clinic's own roles do
         "clinic_hierarchy_zip.csv",
     ]
     again = aegis(*ask, "--hierarchies", folder).json
