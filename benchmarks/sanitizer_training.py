@@ -6,8 +6,8 @@ import argparse
 
 from _result import write
 from aegis.sanitizers.gaussian import paper_problem
-from aegis.sanitizers.gaussian_curve import train_gaussian
-from aegis.sanitizers.training import TrainingSettings
+from aegis.sanitizers.gaussian_training import train_gaussian
+from aegis.sanitizers.training_settings import TrainingSettings
 
 
 def main() -> None:

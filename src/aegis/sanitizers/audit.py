@@ -24,7 +24,7 @@ Floats = NDArray[np.float64]
 Z_95 = 1.959964
 MINIMUM_ROWS = 300
 TREE_ROWS = 25_000  # beyond this the trees gain little and the audit slows down
-SLOW_ROWS = 100_000  # rows on which attackers other than the exact one are measured
+SLOW_ROWS = 200_000  # rows on which attackers other than the exact one are measured
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,9 +38,14 @@ class Evidence:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PartyAudit:
-    """The smallest loss any attacker reached for one party."""
+    """The smallest loss any attacker reached for one party.
+
+    ``loss`` is the computed loss of the exact attack where that is an integral or a sum, and then ``drawn_loss`` is
+    what the same attack had on the fresh rows; otherwise both are the measured loss of the best attacker.
+    """
 
     loss: float
+    drawn_loss: float
     interval: tuple[float, float]
     attacker: str
     by_attacker: Mapping[str, float]
@@ -49,6 +54,7 @@ class PartyAudit:
         """Plain numbers for a report."""
         return {
             "loss": self.loss,
+            "drawn_loss": self.drawn_loss,
             "interval": list(self.interval),
             "attacker": self.attacker,
             "by_attacker": dict(self.by_attacker),
@@ -164,16 +170,26 @@ def _audit_party(
 ) -> tuple[PartyAudit, Floats]:
     guesses = _fitted(truth[:fitting], party, kind, names, fitting, seed)
     middle = party.view.rows(slice(fitting, comparing))
-    compared = {
-        name: float(_losses(truth[fitting:comparing], guess(middle), kind).mean()) for name, guess in guesses.items()
-    }
-    # where the exact attack's loss can be computed nobody is better, and draws only check that it is what happens
-    best = "exact" if party.exact_loss is not None else min(compared, key=lambda name: compared[name])
+    seen = {name: _losses(truth[fitting:comparing], guess(middle), kind) for name, guess in guesses.items()}
+    compared = {name: float(losses.mean()) for name, losses in seen.items()}
+    best = min(compared, key=lambda name: compared[name])
+    if party.exact is not None and best != "exact":
+        # the exact attack steps aside only for one that is better beyond the noise of this comparison
+        difference = seen["exact"] - seen[best]
+        noise = float(difference.std(ddof=1)) / np.sqrt(difference.size)
+        if party.exact_loss is not None and difference.mean() > 5 * noise + 1e-12:
+            raise VerificationError(
+                f"the audit rejects this release: the attacker '{best}' beats the attack that was taken for exact"
+            )
+        if party.exact_loss is not None or difference.mean() <= 3 * noise:
+            best = "exact"
     end = None if best == "exact" else comparing + SLOW_ROWS
     answers = guesses[best](party.view.rows(slice(comparing, end)))
     losses = _losses(truth[comparing:end], answers, kind)
     mean, error = float(losses.mean()), float(losses.std(ddof=1) / np.sqrt(losses.size))
+    drawn = mean
     if party.exact_loss is not None:
+        # the computed figure carries no noise of its own; the draws check that it is what happens
         if abs(mean - party.exact_loss) > 5 * error + 1e-9:
             raise VerificationError(
                 f"the audit rejects this release: its exact loss is {party.exact_loss:.4g}, but draws give {mean:.4g}"
@@ -181,6 +197,7 @@ def _audit_party(
         mean = party.exact_loss
     result = PartyAudit(
         loss=mean,
+        drawn_loss=drawn,
         interval=(max(0.0, mean - Z_95 * error), mean + Z_95 * error),
         attacker=best,
         by_attacker=compared,
@@ -273,4 +290,6 @@ def _exposure(
             )
             for view in views
         )
+        # the mean adversary may catch more than the neighbours do where the release is nearly exact
+        pinned_share = max(pinned_share, float((np.abs(errors) <= epsilon).mean()))
     return from_errors(errors, epsilon=epsilon, pinned_share=pinned_share)

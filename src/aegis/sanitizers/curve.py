@@ -16,6 +16,8 @@ class CurvePoint:
 
     ``theory`` is Proposition 1 (or 2) at the target; ``ratio`` divides the audited worst loss by the proposition at the
     target or at the audited distortion, whichever is larger, so that spending distortion is never counted as privacy.
+    Where the exact attack's loss can be computed, the figures are computed and ``drawn_distortion`` and
+    ``drawn_worst`` are what the same attack had on fresh rows; otherwise both pairs are measured.
     ``baselines`` holds the other closed forms by name, ``learned`` the best release that training alone found.
     """
 
@@ -30,6 +32,8 @@ class CurvePoint:
     exposure: Exposure
     attacker: str
     method: str
+    drawn_distortion: float
+    drawn_worst: float
     learned: float | None = None
     baselines: dict[str, float] = field(default_factory=dict)
 
@@ -47,6 +51,8 @@ class CurvePoint:
             "exposure": self.exposure.to_json(),
             "attacker": self.attacker,
             "method": self.method,
+            "drawn_distortion": self.drawn_distortion,
+            "drawn_worst": self.drawn_worst,
             "learned": self.learned,
             "baselines": dict(self.baselines),
         }

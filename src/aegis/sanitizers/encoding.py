@@ -54,17 +54,20 @@ def refuse_copies(private: NDArray[Any], columns: Mapping[str, NDArray[Any]], *,
     distinct = int(codes.max()) + 1
     for side, values in columns.items():
         levels, inverse = np.unique(values.astype(str), return_inverse=True)
-        if levels.size > max(2 * distinct, 50):
-            # too fine to be a copy by value; a numeric copy up to scale is caught by its correlation
-            same = (
-                values.dtype.kind in "iuf"
-                and private.dtype.kind in "iuf"
-                and abs(float(np.corrcoef(values.astype(float), private.astype(float))[0, 1])) > 1 - 1e-9
-            )
+        if 10 * levels.size <= len(private):
+            # every value repeats often enough for "one private value each" to mean something
+            same = np.unique(inverse.astype(np.int64) * distinct + codes).size == levels.size
         else:
-            pairs = np.unique(inverse.astype(np.int64) * distinct + codes).size
-            same = pairs == levels.size
+            # values that hardly repeat: a copy up to a monotone change of scale has the same order of rows
+            same = values.dtype.kind in "iuf" and private.dtype.kind in "iuf" and _same_order(values, private)
         if same:
             raise SanitizerError(
                 f"column '{side}' determines the private column '{name}'; leave it out of the side information"
             )
+
+
+def _same_order(first: NDArray[Any], second: NDArray[Any]) -> bool:
+    one, other = (np.unique(values, return_inverse=True)[1].astype(np.float64) for values in (first, second))
+    if min(one.max(), other.max()) == 0:
+        return False
+    return abs(float(np.corrcoef(one, other)[0, 1])) > 1 - 1e-9

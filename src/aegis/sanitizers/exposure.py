@@ -24,8 +24,9 @@ QUANTILE_LEVELS = (0.05, 0.25, 0.5, 0.75, 0.95)
 class Exposure:
     """What the most successful adversary can say about single records.
 
-    ``pinned_share`` is the share of records it places within ``epsilon`` (for categories: names correctly with a
-    posterior of at least 1 − ``epsilon``); ``error_quantiles`` are those of the mean adversary's absolute error.
+    ``pinned_share`` is the share of records it places within ``epsilon`` (for categories: names correctly, where the
+    law is known with a posterior of at least 1 − ``epsilon``). ``error_quantiles`` are those of the mean adversary's
+    absolute error.
     """
 
     epsilon: float
@@ -48,7 +49,7 @@ class Exposure:
 
 
 def from_errors(errors: NDArray[np.float64], *, epsilon: float, pinned_share: float | None = None) -> Exposure:
-    """The exposure seen in a sample of an adversary's absolute errors.
+    """The exposure seen in a sample of an adversary's errors; a pinned share that is known better replaces theirs.
 
     >>> round(from_errors(np.array([0.0, 1.0, 2.0, 3.0]), epsilon=0.5).pinned_share, 2)
     0.25
@@ -60,6 +61,6 @@ def from_errors(errors: NDArray[np.float64], *, epsilon: float, pinned_share: fl
     quantiles = np.quantile(magnitudes, QUANTILE_LEVELS)
     return Exposure(
         epsilon=epsilon,
-        pinned_share=share if pinned_share is None else max(share, pinned_share),
+        pinned_share=share if pinned_share is None else pinned_share,
         error_quantiles=dict(zip(QUANTILE_LEVELS, (float(q) for q in quantiles), strict=True)),
     )

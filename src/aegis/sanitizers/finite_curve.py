@@ -74,6 +74,8 @@ def finite_curve(
                 exposure=report.exposure,
                 attacker=report.strongest.attacker,
                 method="learned" if trials > 0 else "program",
+                drawn_distortion=report.distortion.drawn_loss,
+                drawn_worst=report.strongest.drawn_loss,
                 learned=learned[number],
                 baselines={
                     "program": programs[number].worst,

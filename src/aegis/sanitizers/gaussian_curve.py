@@ -4,47 +4,30 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from dataclasses import replace
 
 import numpy as np
-from numpy.typing import NDArray
 
 from aegis.errors import VerificationError
-from aegis.sanitizers.attackers import View
-from aegis.sanitizers.audit import AuditReport, Evidence, audit, verify
-from aegis.sanitizers.components import Component, Erasure, Modulo, Noise
+from aegis.sanitizers.audit import AuditReport, verify
+from aegis.sanitizers.components import Erasure, Modulo, Noise
 from aegis.sanitizers.curve import Curve, CurvePoint, Seconds, check_counts, targets
 from aegis.sanitizers.gaussian import GaussianProblem, proposition_1
+from aegis.sanitizers.gaussian_audit import AuditRows, audit_mixture
+from aegis.sanitizers.gaussian_training import EPSILON_SHARE, measured_library, train_gaussian
 from aegis.sanitizers.learned import Learned
 from aegis.sanitizers.mixtures import (
     Library,
     Mixture,
     MixtureOptimum,
-    Released,
     best_mixture,
     erasure_losses,
     library,
     plain_noise,
 )
+from aegis.sanitizers.training_settings import TrainingSettings
 
-if TYPE_CHECKING:
-    from aegis.sanitizers.training import Sample, Trained, TrainingSettings
-
-Floats = NDArray[np.float64]
 Progress = Callable[[str, int, int], None]
-EPSILON_SHARE = 0.1  # records are "pinned" within this many standard deviations of X
-_FLAGS = 6
-_KEPT = 4  # trials of a point that are measured on the channel after training
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AuditRows:
-    """How many fresh rows the audit draws for fitting attackers, comparing them and measuring the best."""
-
-    fit: int = 40_000
-    compare: int = 20_000
-    measure: int = 1_000_000
 
 
 def gaussian_curve(
@@ -106,144 +89,6 @@ def gaussian_curve(
         saturation_distortion=problem.max_distortion,
         saturation_losses=tuple(float(loss) for loss in problem.saturation_losses),
     )
-
-
-def gaussian_sample(problem: GaussianProblem, rows: int, *, rng: np.random.Generator) -> Sample:
-    """Draws of the problem as training takes them."""
-    from aegis.sanitizers.training import Sample
-
-    draws = problem.sample(rows, rng=rng)
-    return Sample(
-        private=draws[:, 0],
-        authorized=draws[:, list(problem.authorized)],
-        adversaries=tuple(draws[:, list(party)] for party in problem.adversaries),
-    )
-
-
-def train_gaussian(
-    problem: GaussianProblem,
-    *,
-    aims: Sequence[float],
-    trials: int,
-    settings: TrainingSettings | None = None,
-    caps: Sequence[Sequence[float]] | None = None,
-    train_rows: int = 10_000,
-    seed: int = 0,
-) -> Trained:
-    """Train privatizers for every target, on a sample of the problem's law."""
-    from aegis.sanitizers.training import TrainingSettings, train
-
-    rng = np.random.default_rng(seed)
-    settings = settings or TrainingSettings()
-    if caps is not None and settings.exposure_weight == 0:
-        settings = replace(settings, exposure_weight=20.0)
-    return train(
-        gaussian_sample(problem, train_rows, rng=rng),
-        gaussian_sample(problem, 2_000, rng=rng),
-        targets=aims,
-        trials=trials,
-        blank=(problem.max_distortion, tuple(problem.saturation_losses)),
-        settings=settings,
-        caps=caps,
-        epsilon=EPSILON_SHARE * problem.private_std,
-        seed=seed,
-    )
-
-
-def measured_library(
-    problem: GaussianProblem,
-    trained: Trained,
-    *,
-    epsilon: float,
-    seed: int = 0,
-    kept: int = _KEPT,
-    with_exposure: bool = True,
-    rows: int = 150_000,
-) -> Library:
-    """The most promising trials of each target as components, measured by the table attack on fresh rows.
-
-    Pinned shares are computed where they are needed for a cap; otherwise they stand at 1, which promises nothing.
-    """
-    rng = np.random.default_rng(seed + 500)
-    samples = problem.sample(rows, rng=rng)
-    x = samples[:, 0]
-    parties = [problem.authorized, *problem.adversaries]
-    known = [(problem.score(samples, party), problem.conditional_variance(party)) for party in parties]
-    components: list[Component] = [Erasure(), Noise(std=0.0)]
-    figures = [[variance for _, variance in known], [0.0] * len(known)]
-    pinned = [[Erasure().pinned(v, epsilon) for _, v in known[1:]], [1.0] * len(problem.adversaries)]
-    for point in range(len(trained.targets)):
-        worst = trained.losses[point].min(axis=-1)
-        reached = [proposition_1(problem, distortion=max(float(d), 1e-9)).worst for d in trained.distortion[point]]
-        for trial in np.argsort(-worst / np.array(reached), kind="stable")[:kept]:
-            component = Learned(
-                layers=tuple(trained.weights(point, int(trial))),
-                center=trained.center,
-                scale=trained.scale,
-                mean=float(problem.mean[0]),
-                std=problem.private_std,
-            )
-            released = component.release(x, rng)
-            components.append(component)
-            figures.append([float(((x - component.posterior_mean(released, s, v)) ** 2).mean()) for s, v in known])
-            pinned.append([component.pinned(v, epsilon) if with_exposure else 1.0 for _, v in known[1:]])
-    table = np.array(figures)
-    return Library(
-        components=tuple(components),
-        authorized_variance=problem.max_distortion,
-        adversary_variances=tuple(float(v) for _, v in known[1:]),
-        epsilon=epsilon,
-        distortions=table[:, 0],
-        losses=table[:, 1:],
-        pinned=np.array(pinned),
-    )
-
-
-def audit_mixture(
-    problem: GaussianProblem,
-    mixture: Mixture,
-    *,
-    epsilon: float,
-    rows: AuditRows | None = None,
-    attackers: Sequence[str] | None = None,
-    reference_pinned_share: float | None = None,
-    seed: int = 0,
-) -> AuditReport:
-    """Attack a mixture on fresh draws of the law, with the exact attack among the attackers."""
-    rows = rows or AuditRows()
-    rng = np.random.default_rng(seed)
-    samples = problem.sample(rows.fit + rows.compare + rows.measure, rng=rng)
-    released = mixture.release(samples[:, 0], rng=rng)
-    # always the same number of flags, so that the network attacker is compiled once for a whole curve
-    flags = np.eye(max(_FLAGS, len(mixture.weights)))[released.component]
-    shown = np.hstack([released.value[:, None], flags])
-
-    def evidence(party: tuple[int, ...]) -> Evidence:
-        variance = problem.conditional_variance(party)
-        columns = list(party)
-
-        def exact(view: View) -> Floats:
-            drawn = view.release[:, 1:].argmax(axis=1)
-            wide = np.zeros((len(view.side), problem.mean.size))
-            wide[:, columns] = view.side
-            return mixture.posterior_mean(
-                Released(component=drawn, value=view.release[:, 0]), problem.score(wide, party), variance
-            )
-
-        return Evidence(view=View(release=shown, side=samples[:, columns]), exact=exact)
-
-    report = audit(
-        samples[:, 0],
-        evidence(problem.authorized),
-        [evidence(party) for party in problem.adversaries],
-        epsilon=epsilon,
-        names=attackers,
-        fit_rows=rows.fit,
-        compare_rows=rows.compare,
-        pinned_share=max(mixture.pinned(float(v), epsilon) for v in problem.saturation_losses),
-        seed=seed,
-    )
-    return replace(report, exposure=replace(report.exposure, reference_pinned_share=reference_pinned_share))
 
 
 def _audited(
@@ -324,6 +169,8 @@ def _point(
         exposure=report.exposure,
         attacker=report.strongest.attacker,
         method=method_of(best.mixture),
+        drawn_distortion=report.distortion.drawn_loss,
+        drawn_worst=report.strongest.drawn_loss,
         learned=learned,
         baselines={
             "modulo": best_mixture(modulo, distortion=aim).worst,

@@ -7,9 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from itertools import pairwise
-from typing import Any, Literal
+from typing import Any
 
 from aegis.errors import MissingExtraError
+from aegis.sanitizers.training_settings import Optimizer
 
 try:
     import jax
@@ -18,7 +19,6 @@ except ImportError:  # pragma: no cover - the suite runs with the extra
     raise MissingExtraError(feature="training a sanitizer", extra="sanitize") from None
 
 Parameters = Any
-Optimizer = Literal["adam", "radam"]
 
 
 def initial(key: Any, widths: Sequence[int]) -> Parameters:

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 
 from aegis.errors import SanitizerError
+from aegis.sanitizers.checkpoint import load_training, save_training
 from aegis.sanitizers.finite import binary_problem, finite_problem, optimum
 from aegis.sanitizers.gaussian import paper_problem, proposition_1
 from aegis.sanitizers.learned import Learned
@@ -15,8 +18,9 @@ from aegis.sanitizers.starts import period_for, start_weights
 pytest.importorskip("jax")
 
 from aegis.sanitizers.finite_training import train_finite
-from aegis.sanitizers.gaussian_curve import gaussian_sample, measured_library, train_gaussian
-from aegis.sanitizers.training import Sample, Trained, TrainingSettings, train
+from aegis.sanitizers.gaussian_training import gaussian_sample, measured_library, train_gaussian
+from aegis.sanitizers.training import Trained, train
+from aegis.sanitizers.training_settings import Sample, TrainingSettings
 
 SHORT = TrainingSettings(steps=600, epochs=6, warmup_steps=100)
 
@@ -189,3 +193,16 @@ def test_bad_training_input_is_refused() -> None:
         TrainingSettings(steps=10, epochs=3)
     with pytest.raises(SanitizerError, match="penalty"):
         TrainingSettings(penalty="none")  # type: ignore[arg-type]
+
+
+def test_a_checkpoint_gives_the_training_back(trained: Trained, tmp_path: Path) -> None:
+    save_training(trained, tmp_path / "run.npz")
+    back = load_training(tmp_path / "run.npz")
+    assert (back.targets, back.starts, back.center) == (trained.targets, trained.starts, trained.center)
+    assert all((a[0] == b[0]).all() for a, b in zip(back.layers, trained.layers, strict=True))
+    assert (back.losses_by_epoch == trained.losses_by_epoch).all()
+    (tmp_path / "other.npz").write_text("no")
+    with pytest.raises(SanitizerError, match="not a checkpoint"):
+        load_training(tmp_path / "other.npz")
+    with pytest.raises(SanitizerError, match="no checkpoint"):
+        load_training(tmp_path / "missing.npz")

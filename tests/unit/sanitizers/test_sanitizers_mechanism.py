@@ -1,0 +1,171 @@
+"""Mechanisms for columns of tables: they meet the distortion, survive disk, and refuse what they cannot do."""
+
+from __future__ import annotations
+
+import json
+import math
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from aegis.errors import SanitizerError
+from aegis.sanitizers.attackers import available
+from aegis.sanitizers.components import Erasure, Modulo, Noise
+from aegis.sanitizers.fitting import Fitted, fit
+from aegis.sanitizers.learned import Learned
+from aegis.sanitizers.mechanism import CategoryMechanism, NumberMechanism
+from aegis.sanitizers.mixtures import Mixture
+from aegis.sanitizers.model_file import load, save
+from aegis.sanitizers.starts import start_weights
+
+QUICK = tuple(name for name in available() if name != "network")
+Table = dict[str, np.ndarray[Any, Any]]
+
+
+@pytest.fixture(scope="module")
+def table() -> Table:
+    rng = np.random.default_rng(0)
+    z = rng.standard_normal((4000, 3))
+    age = 40 + 12 * (0.7 * z[:, 0] + 0.5 * z[:, 1] + 0.5 * z[:, 2])
+    return {
+        "age": np.round(age),
+        "income": np.exp(0.6 * z[:, 0] + 0.6 * z[:, 1]),
+        "hours": z[:, 1],
+        "zip": np.array(list("abcdefgh"))[np.clip((z[:, 2] * 2 + 4).astype(int), 0, 7)],
+        "job": np.array(["x", "y", "z"])[np.clip((z[:, 0] + 1.5).astype(int), 0, 2)],
+        "ill": np.where(z[:, 0] + 0.4 * rng.standard_normal(4000) > 0.3, "yes", "no"),
+    }
+
+
+def fitted(table: Table, column: str, distortion: float, **options: Any) -> Fitted:
+    return fit(
+        table[column],
+        column=column,
+        authorized={name: table[name] for name in ("income", "hours")},
+        adversaries=[{"zip": table["zip"]}, {"job": table["job"]}],
+        distortion=distortion,
+        names=QUICK,
+        rng=np.random.default_rng(1),
+        **options,
+    )
+
+
+def test_a_number_is_released_within_its_distortion(table: Table) -> None:
+    result = fitted(table, "age", 22.0)
+    assert result.audit.distortion.interval[0] <= 22.0 * 1.02
+    assert result.audit.distortion.loss > 0.6 * 22.0
+    assert result.audit.worst > result.audit.distortion.loss
+    assert isinstance(result.mechanism, NumberMechanism)
+    again, same = (result.mechanism.apply(table["age"][:50], rng=np.random.default_rng(5)) for _ in range(2))
+    assert (again["age_released"] == same["age_released"]).all()
+    json.dumps(result.to_json())
+
+
+def test_a_category_is_released_within_its_distortion(table: Table) -> None:
+    result = fitted(table, "ill", 0.1)
+    assert result.audit.distortion.interval[0] <= 0.1 * 1.02
+    assert isinstance(result.mechanism, CategoryMechanism)
+    released = result.mechanism.apply(table["ill"][:20], rng=np.random.default_rng(0))["ill_released"]
+    assert set(released) <= {"s0", "s1", "s2", "s3", "s4", "s5", "s6"}
+    assert max(result.audit.adversaries[0].loss, 0.1) >= result.audit.distortion.loss
+
+
+@pytest.mark.parametrize(
+    "mixture",
+    [
+        Mixture(components=(Modulo(period=9.0, blur=2.0), Modulo(period=math.inf, blur=1.0)), weights=(0.25, 0.75)),
+        Mixture(components=(Erasure(), Noise(std=1.5)), weights=(0.5, 0.5)),
+    ],
+)
+def test_a_model_survives_disk(mixture: Mixture, tmp_path: Path) -> None:
+    save(NumberMechanism(column="age", mixture=mixture), tmp_path / "m.npz")
+    back = load(tmp_path / "m.npz")
+    assert isinstance(back, NumberMechanism)
+    assert back.mixture == mixture
+    assert [p.name for p in tmp_path.iterdir()] == ["m.npz"]
+
+
+def test_a_learned_component_survives_disk(tmp_path: Path) -> None:
+    layers = tuple(start_weights("fold", hidden=30, period=1.5, noise=0.1, rng=np.random.default_rng(0)))
+    learned = Learned(layers=layers, center=1.0, scale=2.0, mean=1.0, std=2.0)
+    mechanism = NumberMechanism(column="age", mixture=Mixture(components=(learned,), weights=(1.0,)))
+    save(mechanism, tmp_path / "m.npz")
+    back = load(tmp_path / "m.npz")
+    x = np.linspace(-3, 5, 40)
+    first, second = (m.apply(x, rng=np.random.default_rng(7))["age_released"] for m in (mechanism, back))
+    assert (first == second).all()
+
+
+def test_a_category_model_survives_disk_and_refuses_new_values(tmp_path: Path) -> None:
+    mechanism = CategoryMechanism(column="ill", values=("no", "yes"), release=np.array([[0.9, 0.1], [0.2, 0.8]]))
+    save(mechanism, tmp_path / "m.npz")
+    back = load(tmp_path / "m.npz")
+    assert isinstance(back, CategoryMechanism)
+    assert (back.release == mechanism.release).all()
+    with pytest.raises(SanitizerError, match="1 rows of column 'ill'") as caught:
+        back.apply(np.array(["no", "canary"]), rng=np.random.default_rng(0))
+    assert "canary" not in str(caught.value)
+
+
+def test_other_files_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(SanitizerError, match="no model file"):
+        load(tmp_path / "missing.npz")
+    (tmp_path / "text.npz").write_text("hello")
+    with pytest.raises(SanitizerError, match="not a sanitizer model"):
+        load(tmp_path / "text.npz")
+    for header, match in [({"format": "aegis-sanitizer", "version": 99}, "format 99"), ({"format": "x"}, "not a")]:
+        np.savez(tmp_path / "old.npz", header=np.frombuffer(json.dumps(header).encode(), dtype=np.uint8))
+        with pytest.raises(SanitizerError, match=match):
+            load(tmp_path / "old.npz")
+    damaged = {"format": "aegis-sanitizer", "version": 1, "column": "a", "kind": "number"}
+    np.savez(tmp_path / "bad.npz", header=np.frombuffer(json.dumps(damaged).encode(), dtype=np.uint8))
+    with pytest.raises(SanitizerError, match="damaged"):
+        load(tmp_path / "bad.npz")
+
+
+def attempt(private: np.ndarray[Any, Any], side: np.ndarray[Any, Any], distortion: float = 0.1) -> Fitted:
+    other = np.random.default_rng(9).standard_normal(len(private))
+    return fit(
+        private,
+        column="secret",
+        authorized={"side": side},
+        adversaries=[{"other": other}],
+        distortion=distortion,
+        names=QUICK,
+        rng=np.random.default_rng(0),
+    )
+
+
+def test_bad_tables_are_refused_with_a_sentence() -> None:
+    rng = np.random.default_rng(0)
+    x, side = rng.standard_normal(400), rng.standard_normal(400)
+    letters = np.array(list("ab") * 200)
+    cases: list[tuple[np.ndarray[Any, Any], np.ndarray[Any, Any], float, str]] = [
+        (x[:50], side[:50], 0.1, "at least 300 rows"),
+        (np.ones(400), side, 0.1, "constant"),
+        (np.array([f"id{i}" for i in range(400)]), side, 0.1, "unique in every row"),
+        (np.array([f"v{i % 40}" for i in range(400)]), side, 0.1, "40 categories"),
+        (np.where(x > 1, np.nan, x), side, 0.1, "missing values"),
+        (x, np.where(side > 1, np.nan, side), 0.1, "column 'side' has"),
+        (x, 3.0 * x + 1.0, 0.1, "'side' determines"),
+        (letters, np.where(letters == "a", "p", "q"), 0.1, "'side' determines"),
+        (x, side, 0.0, "positive number"),
+        (x, side, -1.0, "positive number"),
+    ]
+    for private, given, distortion, match in cases:
+        with pytest.raises(SanitizerError, match=match):
+            attempt(private, given, distortion)
+    with pytest.raises(SanitizerError, match="cannot be side information"):
+        fit(x, column="s", authorized={"s": x}, adversaries=[{"o": side}], distortion=0.1, rng=rng)
+    with pytest.raises(SanitizerError, match="at least one adversary"):
+        fit(x, column="s", authorized={"o": side}, adversaries=[], distortion=0.1, rng=rng)
+
+
+def test_more_distortion_than_silence_releases_nothing() -> None:
+    rng = np.random.default_rng(3)
+    side = rng.standard_normal(900)
+    result = attempt(side + 0.5 * rng.standard_normal(900), side, distortion=50.0)
+    assert isinstance(result.mechanism, NumberMechanism)
+    assert result.mechanism.mixture.components == (Erasure(),)
