@@ -132,11 +132,15 @@ def compare_tables(
     def key(table: int, model: str, split: int) -> str:
         return f"{prints[table]}/{model}/{split}"
 
-    tasks = []
+    tasks: list[_Task] = []
+    planned: set[str] = set()  # tables with the same content share their results
     for split, table in itertools.product(range(plan.splits), range(len(tables))):
-        todo = tuple(model for model in names if key(table, model, split) not in cache)
+        todo = tuple(
+            model for model in names if (each := key(table, model, split)) not in cache and each not in planned
+        )
         if todo:
             keys = tuple(key(table, model, split) for model in todo)
+            planned.update(keys)
             tasks.append(_Task(table=table, split=split, models=todo, keys=keys))
     total = plan.splits * len(tables)
     done, trained = total - len(tasks), 0

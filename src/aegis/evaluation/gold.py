@@ -6,6 +6,7 @@ at any time and goes on where it was.
 
 from __future__ import annotations
 
+import signal
 import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
@@ -239,6 +240,8 @@ _worker: list[_Trainer] = []
 
 
 def _start_worker(trainer: _Trainer) -> None:
+    # Ctrl-C reaches every process; the one that asked decides, the others finish what they are at.
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
     _worker[:] = [trainer]
 
 

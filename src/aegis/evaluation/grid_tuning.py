@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -171,8 +172,8 @@ def tune_records(
         for done, (task, outcome) in enumerate(in_parallel(_run, job, tasks, jobs=jobs), start=1):
             kept = {trial.setting: trial for trial in outcome.trials if not _cut_short(trial)}
             (found if isinstance(task, _Search) else grid).update(kept)
-            if outcome.interrupted:
-                interrupted = True
+            interrupted = interrupted or outcome.interrupted
+            if outcome.interrupted and jobs == 1:  # the estimator took Ctrl-C for the end of its time
                 break
             if progress is not None:
                 progress(done, len(tasks), _words(task))
@@ -228,21 +229,31 @@ def _run(job: _Job, task: Setting | _Search) -> _Outcome:
         trial = try_setting(job.records, task, job.l, "raw", job.seconds, job.rounds, job.seed)
         return _Outcome(trials=(trial,), interrupted=_cut_short(trial))
     trials: list[Trial] = []
-
-    def book(done: int, total: int, trial: Trial) -> None:
-        trials.append(trial)
-        if _cut_short(trial):  # an estimator takes Ctrl-C for the end of its time: the search ends too
-            raise KeyboardInterrupt
-
-    tuner = Tuner(job.records, l=job.l, seconds=job.seconds, rounds=job.rounds, random_state=job.seed, progress=book)
-    interrupted = False
-    try:
+    tuner = _WatchedTuner(
+        job.records,
+        l=job.l,
+        seconds=job.seconds,
+        rounds=job.rounds,
+        random_state=job.seed,
+        progress=lambda done, total, trial: trials.append(trial),
+    )
+    # Where every setting was refused each trial says why; an interruption is remembered by the tuner.
+    with suppress(AnonymizerError, KeyboardInterrupt):
         tuner.search(ks=[task.k], trade_offs=job.trade_offs)
-    except KeyboardInterrupt:
-        interrupted = True
-    except AnonymizerError:
-        return _Outcome(trials=tuple(trials))  # every setting was refused, and each says why
-    return _Outcome(trials=tuple(trials), interrupted=interrupted)
+    return _Outcome(trials=tuple(trials), interrupted=tuner.interrupted)
+
+
+class _WatchedTuner(Tuner):
+    """A tuner that remembers whether it was interrupted: its search answers with what it has either way."""
+
+    interrupted = False
+
+    def _run(self, settings: Sequence[Setting]) -> list[Trial]:
+        try:
+            return super()._run(settings)
+        except KeyboardInterrupt:
+            self.interrupted = True
+            raise
 
 
 def _words(task: Setting | _Search) -> str:

@@ -24,7 +24,7 @@ def in_parallel(
 ) -> Iterator[tuple[Task, Answer]]:
     """``work(context, task)`` for every task, in whatever order they end; ``context`` is sent to each worker once.
 
-    Leaving the loop early, by Ctrl-C too, begins nothing new and waits for what is running to stop.
+    Leaving the loop early begins nothing new. After Ctrl-C what still ends well is given before it is raised again.
     """
     if jobs <= 1 or len(tasks) < 2:
         for task in tasks:
@@ -45,6 +45,12 @@ def in_parallel(
             finished, _ = wait(waiting, return_when=FIRST_COMPLETED)
             for future in finished:
                 yield waiting.pop(future), future.result()
+    except KeyboardInterrupt:
+        pool.shutdown(wait=True, cancel_futures=True)
+        for future, task in waiting.items():
+            if not future.cancelled() and future.exception() is None:
+                yield task, future.result()
+        raise
     finally:
         pool.shutdown(wait=True, cancel_futures=True)
 
@@ -53,14 +59,16 @@ _worker: list[Any] = []
 
 
 def _start_worker(work: Any, context: Any) -> None:
-    # Ctrl-C reaches the whole group of processes. An idle worker leaves it to the parent; a busy one is stopped.
+    # Ctrl-C reaches the whole group of processes. An idle worker leaves it to the parent; a busy one is stopped, unless
+    # the parent was told to ignore it (nohup, a job in the background).
+    busy = signal.getsignal(signal.SIGINT)
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    _worker[:] = [work, context]
+    _worker[:] = [work, context, busy]
 
 
 def _run_in_worker(task: Any) -> Any:
-    work, context = _worker
-    signal.signal(signal.SIGINT, signal.default_int_handler)
+    work, context, busy = _worker
+    signal.signal(signal.SIGINT, busy)
     try:
         return work(context, task)
     finally:

@@ -16,7 +16,12 @@ from aegis.evaluation.splits import SplitPlan
 from aegis.masking.configuration import Configuration
 
 CHEAP_MODELS = ("logistic-regression", "small-boosted-trees")
-CHEAP_PLAN = SplitPlan(splits=3, test_share=1 / 3, most_training_rows=8_000, most_test_rows=8_000, seed=7)
+
+
+def cheap_plan(rows: int) -> SplitPlan:
+    """Three splits; more for a small table, whose splits hold few test rows and cost little."""
+    splits = 3 if rows >= 5_000 else 8
+    return SplitPlan(splits=splits, test_share=1 / 3, most_training_rows=8_000, most_test_rows=8_000, seed=7)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -43,7 +48,7 @@ def verify(
     label: str,
     shortlist: int = 8,
     models: Sequence[str] = CHEAP_MODELS,
-    plan: SplitPlan = CHEAP_PLAN,
+    plan: SplitPlan | None = None,
     cache: ResultCache | None = None,
     jobs: int = 1,
     progress: Progress | None = None,
@@ -59,7 +64,7 @@ def verify(
         [configurations[i] for i in places],
         label=label,
         models=models,
-        plan=plan,
+        plan=plan or cheap_plan(rows.rows),
         cache=cache,
         jobs=jobs,
         progress=progress,
