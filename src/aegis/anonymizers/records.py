@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
+from decimal import Decimal
 from typing import Any, Literal
 
 import numpy as np
@@ -131,6 +132,8 @@ def _stack(parts: list[NDArray[Any]], rows: int, kind: type) -> NDArray[Any]:
 def _absent(array: NDArray[Any]) -> NDArray[np.bool_]:
     if array.dtype.kind == "f":
         return np.isnan(array)
+    if array.dtype.kind in "mM":
+        return np.isnat(array)
     if array.dtype.kind != "O":
         return np.zeros(len(array), dtype=bool)
     # NaN is the one value that differs from itself
@@ -144,7 +147,7 @@ def _is_numeric(name: str, array: NDArray[Any]) -> bool:
     if array.dtype.kind == "b":
         return False
     present = array[~_absent(array)]
-    if array.dtype.kind == "O" and all(isinstance(v, int | float | np.number) for v in present):
+    if array.dtype.kind == "O" and all(isinstance(v, int | float | Decimal | np.number) for v in present):
         return len(present) > 0 and not all(isinstance(v, bool | np.bool_) for v in present)
     parsed = sum(_parses(v) for v in present)
     if parsed and 2 * parsed >= len(present):

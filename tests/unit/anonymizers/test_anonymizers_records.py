@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from decimal import Decimal
 from typing import Any
 
 import numpy as np
@@ -29,6 +30,10 @@ def test_numbers_stay_numbers_and_text_becomes_codes() -> None:
     assert records.sensitive_levels.tolist() == [2]
 
 
+def test_decimals_are_numbers() -> None:
+    assert build(COLUMNS | {"age": [Decimal("30.5"), Decimal(40), 50]}).numeric.ravel().tolist() == [30.5, 40.0, 50.0]
+
+
 def test_a_number_may_be_named_categorical() -> None:
     assert build(categorical=["age"]).categorical_names == ("age", "sex")
 
@@ -41,6 +46,7 @@ def test_a_number_may_be_named_categorical() -> None:
         ({"age": [30.0, np.inf, 50.0]}, {}, AnonymizerError, "infinite"),
         ({"sex": ["f", None, "m"]}, {}, AnonymizerError, "misses 1 of 3"),
         ({"ill": ["x", None, "canary"]}, {}, AnonymizerError, "misses 1 of 3"),
+        ({"sex": np.array(["2020-01-01", "NaT", "2021-01-01"], dtype="M8[D]")}, {}, AnonymizerError, "misses 1 of 3"),
         ({"ill": ["x", "y"]}, {}, DataError, "differ in length"),
         ({}, {"sensitive": ["sex"]}, RoleError, "both a quasi-identifier and sensitive"),
         ({}, {"quasi_identifiers": ["age", "age"]}, RoleError, "twice"),
