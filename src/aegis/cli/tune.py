@@ -96,20 +96,20 @@ def tune(
     return 0
 
 
-def _numbers(text: str, option: str) -> tuple[float, ...]:
+def _numbers(text: str, option: str, *, kind: str = "numbers") -> tuple[float, ...]:
     from aegis.errors import InputError
 
     try:
         return tuple(float(part) for part in options.names(text))
     except ValueError:
-        raise InputError(f"{option} takes numbers separated by commas") from None
+        raise InputError(f"{option} takes {kind} separated by commas") from None
 
 
 def _whole(text: str, option: str) -> tuple[int, ...]:
     from aegis.errors import InputError
 
-    numbers = _numbers(text, option)
-    if any(number != int(number) for number in numbers):
+    numbers = _numbers(text, option, kind="whole numbers")
+    if not all(number.is_integer() for number in numbers):
         raise InputError(f"{option} takes whole numbers separated by commas")
     return tuple(int(number) for number in numbers)
 

@@ -73,6 +73,7 @@ def compare(
     quasi: Sequence[str] = (),
     sensitive: Sequence[str] = (),
     identifying: Sequence[str] = (),
+    categorical: Sequence[str] = (),
     l: int = 1,  # noqa: E741  as in l-diversity
     classes: int | None = None,
     trade_off: float = 0.0,
@@ -131,6 +132,7 @@ def compare(
             "trade_off": trade_off if free else 0.0,
             "seconds": seconds if free else 0.0,
             "seed": seed,
+            "categorical": list(categorical),
         }
         columns, facts = _released(dataset, settings, chosen, hidden, home, original.fingerprint(codes))
         tables.append(_with(original, method, columns))
