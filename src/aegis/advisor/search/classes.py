@@ -21,6 +21,7 @@ class Classes:
     """One row per class: its tuple, its label counts, the sensitive values it holds as bits."""
 
     codes: Codes
+    keys: Ints
     labels: Ints
     marks: Words
 
@@ -70,18 +71,27 @@ class Steps:
 
     def climb(self, classes: Classes, levels: Sequence[int], goal: Sequence[int]) -> Classes:
         """The classes at the levels ``goal``, none of them finer than ``levels``, at which the classes stand."""
-        if tuple(levels) == tuple(goal):
+        changed = [c for c, (now, then) in enumerate(zip(levels, goal, strict=True)) if now != then]
+        if not changed:
             return classes
-        starts = np.array([self.starts[c, now, then] for c, (now, then) in enumerate(zip(levels, goal, strict=True))])
-        codes, labels, marks, _ = roll(
-            classes.codes, classes.labels, classes.marks, starts, self.maps, self.word, self.stride
+        starts = np.array([self.starts[c, levels[c], goal[c]] for c in changed])
+        return self.replaced(classes, np.array(changed), starts, self.maps)[0]
+
+    def replaced(self, classes: Classes, changed: Ints, starts: Ints, maps: Ints) -> tuple[Classes, Codes]:
+        """The classes with other codes in the columns changed, and the new class of each old one."""
+        codes, keys, labels, marks, owner = roll(
+            classes.codes, classes.keys, classes.labels, classes.marks, changed, starts, maps, self.word, self.stride
         )
-        return Classes(codes=codes, labels=labels, marks=marks)
+        return Classes(codes=codes, keys=keys, labels=labels, marks=marks), owner
 
     def base(self, table: ClassTable, *, label: str, marked: Sequence[str]) -> Classes:
         """The raw classes of a table; ``marked`` are the attributes whose values are kept as bits."""
+        keys = np.zeros((table.classes, int(self.word[-1]) + 1), dtype=np.int64)
+        for column, (word, stride) in enumerate(zip(self.word, self.stride, strict=True)):
+            keys[:, word] += table.codes[:, column] * stride
         return Classes(
             codes=np.ascontiguousarray(table.codes, dtype=np.int32),
+            keys=keys,
             labels=label_counts(table, label),
             marks=_marks(table, marked),
         )

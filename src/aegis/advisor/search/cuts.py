@@ -48,7 +48,7 @@ class CutSearch:
         base = steps.base(gate.table, label=gate.label, marked=Gate.marked(gate.policy))
         self.gate = gate
         self.board = board
-        self.space = Cuttable(gate=gate, base=base, word=steps.word, stride=steps.stride)
+        self.space = Cuttable(gate=gate, base=base, steps=steps)
         self._outcomes: dict[Grouping, Outcome | None] = {}
 
     def run(self) -> CutOutcome:

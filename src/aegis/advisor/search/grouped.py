@@ -7,10 +7,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from aegis.advisor.search.classes import Classes
+from aegis.advisor.search.classes import Classes, Steps
 from aegis.advisor.search.gate import Gate
 from aegis.advisor.search.ordering import cutting_order
-from aegis.advisor.search.rollup import Codes, roll
+from aegis.advisor.search.rollup import Codes
 from aegis.advisor.search.sweep import sweep
 from aegis.summaries.class_table import ClassTable
 
@@ -38,11 +38,11 @@ class Cut:
 class Cuttable:
     """One table, ready to be cut in many ways."""
 
-    def __init__(self, *, gate: Gate, base: Classes, word: Ints, stride: Ints) -> None:
+    def __init__(self, *, gate: Gate, base: Classes, steps: Steps) -> None:
         table = gate.table
         self.gate = gate
         self.base = base
-        self.word, self.stride = word, stride
+        self.steps = steps
         self.domains = table.domains
         self.sizes = [domain.size for domain in table.domains]
         self.joints = [_joint(base, column, size) for column, size in enumerate(self.sizes)]
@@ -58,9 +58,7 @@ class Cuttable:
         """The classes of a state, and the class of each raw tuple."""
         starts = np.concatenate([[0], np.cumsum(self.sizes)[:-1]]).astype(np.int64)
         maps = np.concatenate([np.array(groups, dtype=np.int64) for groups in grouping])
-        base = self.base
-        codes, labels, marks, owner = roll(base.codes, base.labels, base.marks, starts, maps, self.word, self.stride)
-        return Classes(codes=codes, labels=labels, marks=marks), owner
+        return self.steps.replaced(self.base, np.arange(len(grouping)), starts, maps)
 
     def cuts(self, grouping: Grouping, column: int, owner: Codes, classes: int) -> list[Cut]:
         """Every cut of a column that the plain models may allow, with its score."""

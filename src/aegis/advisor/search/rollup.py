@@ -16,24 +16,32 @@ EMPTY = np.int32(-1)
 
 @compiled
 def roll(
-    codes: Codes, labels: Ints, marks: Words, starts: Ints, maps: Ints, word: Ints, stride: Ints
-) -> tuple[Codes, Ints, Words, Codes]:
-    """Replace the codes of all columns and merge the rows that became equal.
+    codes: Codes,
+    keys: Ints,
+    labels: Ints,
+    marks: Words,
+    changed: Ints,
+    starts: Ints,
+    maps: Ints,
+    word: Ints,
+    stride: Ints,
+) -> tuple[Codes, Ints, Ints, Words, Codes]:
+    """Replace the codes of some columns and merge the rows that became equal.
 
-    The new code of ``old`` in column c is ``maps[starts[c] + old]``. Rows are compared by their codes as digits of
-    mixed radix, in one word or several: column c counts ``stride[c]`` in ``word[c]``. Label counts are added, marks
+    The new code of ``old`` in column ``changed[c]`` is ``maps[starts[c] + old]``. A row's key holds its codes as digits
+    of mixed radix, in one word or several: column c counts ``stride[c]`` in ``word[c]``. Label counts are added, marks
     (sets of sensitive values, as bits) united. Classes are in the order of their
     first row; the last answer is the class of each row.
     """
     rows, columns = codes.shape
-    words = word[-1] + 1
+    words = keys.shape[1]
     kinds = labels.shape[1]
     sets = marks.shape[1]
     room = 16
     while room < 2 * rows:
         room *= 2
     slots = np.full(room, EMPTY, dtype=np.int32)
-    keys = np.empty((rows, words), dtype=np.int64)
+    new_keys = np.empty((rows, words), dtype=np.int64)
     first = np.empty(rows, dtype=np.int32)
     owner = np.empty(rows, dtype=np.int32)
     new_labels = np.empty((rows, kinds), dtype=np.int64)
@@ -41,9 +49,12 @@ def roll(
     key = np.empty(words, dtype=np.int64)
     found = 0
     for row in range(rows):
-        key[:] = 0
-        for c in range(columns):
-            key[word[c]] += maps[starts[c] + codes[row, c]] * stride[c]
+        for w in range(words):
+            key[w] = keys[row, w]
+        for c in range(len(changed)):
+            column = changed[c]
+            old = codes[row, column]
+            key[word[column]] += (maps[starts[c] + old] - old) * stride[column]
         mixed = np.uint64(0)
         for w in range(words):
             mixed = (mixed ^ np.uint64(key[w])) * np.uint64(0x9E3779B97F4A7C15)
@@ -56,7 +67,7 @@ def roll(
                 first[found] = row
                 owner[row] = found
                 for w in range(words):
-                    keys[found, w] = key[w]
+                    new_keys[found, w] = key[w]
                 for y in range(kinds):
                     new_labels[found, y] = labels[row, y]
                 for s in range(sets):
@@ -65,7 +76,7 @@ def roll(
                 break
             same = True
             for w in range(words):
-                if keys[held, w] != key[w]:
+                if new_keys[held, w] != key[w]:
                     same = False
                     break
             if same:
@@ -79,8 +90,10 @@ def roll(
     new_codes = np.empty((found, columns), dtype=np.int32)
     for i in range(found):
         for c in range(columns):
-            new_codes[i, c] = maps[starts[c] + codes[first[i], c]]
-    return new_codes, new_labels[:found].copy(), new_marks[:found].copy(), owner
+            new_codes[i, c] = codes[first[i], c]
+        for c in range(len(changed)):
+            new_codes[i, changed[c]] = maps[starts[c] + new_codes[i, changed[c]]]
+    return new_codes, new_keys[:found].copy(), new_labels[:found].copy(), new_marks[:found].copy(), owner
 
 
 @compiled
