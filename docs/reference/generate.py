@@ -83,9 +83,18 @@ def masks() -> str:
 
 def measures() -> str:
     """Every measure with its declared facts."""
+    from aegis.advisor.pair_scores import PAIR_SCORES
     from aegis.utility.measure import MEASURES
 
-    parts = ["# Measures\n\n", NOTE]
+    parts = ["# Measures\n\n", NOTE, "## Of whole configurations\n\n"]
+    parts.append(
+        "From pairs of attributes, counted on a sample of rows. The first decides unless `--measure` names another; "
+        "[choosing a measure](../theory/choosing-a-measure.md) says why.\n\n"
+        "| name | unit | what it says |\n|---|---|---|\n"
+    )
+    for name, score in PAIR_SCORES.items():
+        parts.append(f"| `{name}` | {score.unit} | {_text(score.summary)} |\n")
+    parts.append("\n## Of single attributes\n\n")
     parts.append(
         "*Monotone*: merging values can only make it worse. *Invariant*: spreading a group by its own distribution of "
         "the label changes nothing, so a per-configuration reconstruction says nothing. What that means is in "

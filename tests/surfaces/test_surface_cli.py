@@ -55,7 +55,7 @@ def test_a_publisher_gets_the_same_ranking_without_rows(aegis: Aegis, clinic: Pa
 
 def test_pairs_decide_unless_another_measure_is_named(aegis: Aegis, clinic: Path, tmp_path: Path) -> None:
     common = (clinic / "clinic.csv", "--configs", clinic / "configurations")
-    assert aegis("advise", *common, "--json").json["measure"] == "label-probe"
+    assert aegis("advise", *common, "--json").json["measure"] == "pair-prediction"
     assert aegis("advise", *common, "--measure", "pair-information", "--json").json["measure"] == "pair-information"
     assert aegis("summarize", *common, "--no-pairs", "--out", tmp_path / "s").status == 0
     assert aegis("advise", tmp_path / "s", "--json").json["measure"] == "leave-one-out-information"

@@ -6,10 +6,11 @@ from dataclasses import dataclass
 from itertools import combinations
 
 import numpy as np
+from numpy.typing import NDArray
 
 from aegis.advisor.pair_ground import RESAMPLES, Floats, Key, PairGround
 from aegis.masking.partition import Partition
-from aegis.utility.leave_one_out import PRIOR_RECORDS, leave_one_out_accuracy
+from aegis.utility.leave_one_out import PRIOR_RECORDS, best_other
 
 INFORMATION_WEIGHT = 3.0
 """Any weight from 2 to 5 ranks alike (docs/theory/choosing-a-measure.md)."""
@@ -71,12 +72,11 @@ def _pair_values(ground: PairGround) -> _PairValues:
         counts = None if first == second else ground.table(first, second)
         width = len(keys[second])
         both, which = np.unique(chosen[first] * width + chosen[second], return_inverse=True)
-        values = np.empty((3, len(both)))
-        for place, code in enumerate(both.tolist()):
-            a, b = keys[first][code // width], keys[second][code % width]
-            merged = _merged(ground, counts, (first, a), (second, b), shares)
-            values[:, place] = *_bits(merged), float(leave_one_out_accuracy(merged))
-        found[:, :, number] = values[:, which]
+        tables = [
+            _merged(ground, counts, (first, keys[first][code // width]), (second, keys[second][code % width]), shares)
+            for code in both.tolist()
+        ]
+        found[:, :, number] = _told(tables)[:, which]
     return _PairValues(bits=found[0], bits_errors=found[1], accuracies=found[2])
 
 
@@ -111,14 +111,37 @@ def _on_groups(ground: PairGround, name: str, key: Key) -> Floats:
     return ground.on_groups(name, masked, np.eye(size))
 
 
-def _bits(counts: Floats) -> tuple[float, float]:
-    """Leave-one-out information of a table, never below 0, and its standard error."""
+def _told(tables: list[Floats]) -> Floats:
+    """Leave-one-out bits, their standard error and leave-one-out accuracy of many tables: 3 × tables.
+
+    Tables of equally many labels are put under one another and looked at together: most are too small to be worth a
+    call of their own.
+    """
+    told = np.empty((3, len(tables)))
+    labels = np.array([table.shape[1] for table in tables])
+    for width in np.unique(labels):
+        chosen = np.flatnonzero(labels == width)
+        lengths = [len(tables[i]) for i in chosen]
+        starts = np.cumsum([0, *lengths[:-1]])
+        told[:, chosen] = _told_together(np.concatenate([tables[i] for i in chosen]), starts, np.array(lengths))
+    return told
+
+
+def _told_together(counts: Floats, starts: NDArray[np.int64], lengths: NDArray[np.int64]) -> Floats:
+    """The same for tables under one another, each beginning at one of ``starts``."""
+    label = np.add.reduceat(counts, starts, axis=0)
+    total = np.maximum(label.sum(axis=1), 1e-300)
+    prior = np.repeat(PRIOR_RECORDS * label / total[:, None], lengths, axis=0)
     rows = counts.sum(axis=1, keepdims=True)
-    total = rows.sum()
-    prior = PRIOR_RECORDS * counts.sum(axis=0) / total
-    ratio = (np.maximum(counts - 1.0, 0.0) + prior) / np.where(prior > 0, prior, 1.0)
-    ratio = ratio * (PRIOR_RECORDS / (np.maximum(rows - 1.0, 0.0) + PRIOR_RECORDS))
+    own = np.maximum(counts - 1.0, 0.0) + prior
+    ratio = own / np.where(prior > 0, prior, 1.0) * (PRIOR_RECORDS / (np.maximum(rows - 1.0, 0.0) + PRIOR_RECORDS))
     each = np.log2(ratio, where=counts > 0, out=np.zeros_like(ratio))
-    mean = float((counts * each).sum() / total)
-    variance = float((counts * (each - mean) ** 2).sum() / total)
-    return max(mean, 0.0), float(np.sqrt(variance / total))
+
+    def summed(values: Floats) -> Floats:
+        return np.add.reduceat(values.sum(axis=1), starts) / total
+
+    mean = summed(counts * each)
+    variance = np.maximum(summed(counts * each**2) - mean**2, 0.0)
+    hits = np.where(own > best_other(counts + prior) + 5e-7, counts, 0.0)
+    accuracy = np.maximum(summed(hits), label.max(axis=1) / total)
+    return np.stack([np.maximum(mean, 0.0), np.sqrt(variance / total), accuracy])

@@ -54,13 +54,36 @@ def score_configurations(summary: Summary, pairs: PairTables, name: str, *, seed
     absent = [attribute for attribute in summary.attributes if attribute not in pairs.groups]
     if absent:
         raise MeasureError(f"the pairs of {', '.join(absent)} were not counted; count pairs of the same table")
-    unit, score = PAIR_SCORES[name]
-    utilities, resampled = score(PairGround(summary=summary, pairs=pairs), np.random.default_rng(seed))
-    return PairScores(name=name, unit=unit, utilities=utilities, resampled=resampled, sample_rows=pairs.sample_rows)
+    score = PAIR_SCORES[name]
+    utilities, resampled = score.function(PairGround(summary=summary, pairs=pairs), np.random.default_rng(seed))
+    return PairScores(
+        name=name, unit=score.unit, utilities=utilities, resampled=resampled, sample_rows=pairs.sample_rows
+    )
 
 
-PAIR_SCORES: Mapping[str, tuple[str, Callable[[PairGround, np.random.Generator], tuple[Floats, Floats]]]] = {
-    "pair-prediction": ("share of errors avoided and of entropy told", pair_prediction),
-    "label-probe": ("share of the label's variance", label_probe),
-    "pair-information": ("bits", pair_information),
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PairScore:
+    """A score of whole configurations: higher is better."""
+
+    unit: str
+    summary: str
+    function: Callable[[PairGround, np.random.Generator], tuple[Floats, Floats]]
+
+
+PAIR_SCORES: Mapping[str, PairScore] = {
+    "pair-prediction": PairScore(
+        unit="share of errors avoided and of entropy told",
+        summary="How many errors the best two masked attributes avoid, and how much all pairs know.",
+        function=pair_prediction,
+    ),
+    "label-probe": PairScore(
+        unit="share of the label's variance",
+        summary="How well a line through all masked attributes would predict the label.",
+        function=label_probe,
+    ),
+    "pair-information": PairScore(
+        unit="bits",
+        summary="How many bits two masked attributes tell about the label, on average over pairs.",
+        function=pair_information,
+    ),
 }

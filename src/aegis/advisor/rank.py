@@ -24,7 +24,7 @@ from aegis.summaries.summary import AttributeSummary, ConfigurationScores, Summa
 from aegis.utility.deviation import is_borrowed, losses, retained_share
 from aegis.utility.measure import MEASURES, Measure
 
-LABEL_PROBE = "label-probe"
+TOGETHER = "pair-prediction"
 BY_ATTRIBUTE = "leave-one-out-information"
 """The measure of single attributes that ranks where pairs were not counted, and explains where they were."""
 
@@ -42,7 +42,7 @@ def rank(
     seed: int = 0,
 ) -> Ranking:
     """Rank the configurations of a summary, by ``measure`` or the best there is."""
-    name = measure or (LABEL_PROBE if LABEL_PROBE in summary.scores else BY_ATTRIBUTE)
+    name = measure or (TOGETHER if TOGETHER in summary.scores else BY_ATTRIBUTE)
     together = _scores_of_configurations(summary, name)
     chosen = MEASURES[BY_ATTRIBUTE if together is not None else name]
     rng = np.random.default_rng(seed)

@@ -85,6 +85,13 @@ def advise(
         )
 
 
+def _kept(share: float | None) -> str:
+    """A share for people: what exceeds the whole was gained, not kept."""
+    if share is None:
+        return "–"
+    return "100 %+" if share > 1.0005 else f"{100 * share:.1f} %"
+
+
 def show_ranking(advice: Ranking, *, top: int) -> None:
     """The ranking as a table, with the reasons for the first."""
     rows = []
@@ -93,7 +100,7 @@ def show_ranking(advice: Ranking, *, top: int) -> None:
             [
                 str(one.rank),
                 one.configuration + (" ≈ best" if one.like_best and one.rank > 1 else ""),
-                "–" if one.retained is None else f"{100 * one.retained:.1f} %",
+                _kept(one.retained),
                 "–" if one.deviation is None else f"{one.deviation:.5f}",
                 f"± {(one.interval[1] - one.interval[0]) / 2:.5f}",
                 one.reasons[-1] if one.reasons else "",

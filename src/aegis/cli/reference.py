@@ -45,6 +45,7 @@ def masks(json: options.Json = False) -> None:
 
 def measures(json: options.Json = False) -> None:
     """List the measures of utility with what is known of them."""
+    from aegis.advisor.pair_scores import PAIR_SCORES
     from aegis.utility.measure import MEASURES
 
     known = [measure for _, measure in MEASURES.items()]
@@ -63,13 +64,24 @@ def measures(json: options.Json = False) -> None:
                         "summary": m.summary,
                     }
                     for m in known
-                ]
+                ],
+                "pair_scores": [
+                    {"name": name, "unit": score.unit, "summary": score.summary} for name, score in PAIR_SCORES.items()
+                ],
             }
         )
         return
     terminal.out().print(
         terminal.table(
-            "Measures",
+            "Scores of whole configurations, from pairs of attributes (the first decides unless another is named)",
+            ["name", "unit", "what it says"],
+            [[name, score.unit, score.summary] for name, score in PAIR_SCORES.items()],
+        )
+    )
+    terminal.out().print()
+    terminal.out().print(
+        terminal.table(
+            "Measures of single attributes",
             ["name", "unit", "better", "monotone", "what it says"],
             [
                 [m.name, m.unit, "higher" if m.higher_is_better else "lower", "yes" if m.monotone else "no", m.summary]

@@ -80,11 +80,11 @@ def leave_one_out_accuracy(counts: Counts) -> NDArray[np.float64]:
     scores = counts + prior
     own = np.maximum(counts - 1.0, 0.0) + prior
     # Equal scores differ by rounding only: half a millionth of a record decides nothing.
-    hits = np.where(own > _best_other(scores) + 5e-7, counts, 0.0).sum(axis=(-2, -1)) / total[..., 0, 0]
+    hits = np.where(own > best_other(scores) + 5e-7, counts, 0.0).sum(axis=(-2, -1)) / total[..., 0, 0]
     return np.maximum(hits, _share_of_the_mode(label[..., 0, :]))
 
 
-def _best_other(scores: NDArray[np.float64]) -> NDArray[np.float64]:
+def best_other(scores: NDArray[np.float64]) -> NDArray[np.float64]:
     """For each label of a row the largest score among the other labels."""
     if scores.shape[-1] < 2:
         return np.full_like(scores, -np.inf)

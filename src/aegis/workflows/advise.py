@@ -36,7 +36,7 @@ def advise(
     """Rank the configurations for ``data``: a table, or a summary folder (or object) that a provider wrote.
 
     For a table, ``options`` are those of `summarize`: label, configurations or generate, roles, …; a summary brings
-    its label and configurations along. Without a ``measure`` the best there is decides: the label probe where pairs of
+    its label and configurations along. Without a ``measure`` the best there is decides: pair prediction where pairs of
     attributes were counted, else leave-one-out information. ``report`` is the HTML file to write, ``save`` the YAML or
     JSON file that receives the best configuration.
     """

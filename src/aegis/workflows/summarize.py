@@ -7,6 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from aegis.advisor.rank import TOGETHER
 from aegis.data.dataset import Dataset
 from aegis.data.engine import open_dataset
 from aegis.data.hierarchy import Hierarchy
@@ -26,7 +27,7 @@ from aegis.workflows.check import read_policy
 from aegis.workflows.gate import judge_configurations
 from aegis.workflows.pair_scoring import with_pair_scores
 
-DEFAULT_PAIR_SCORES = ("label-probe",)
+DEFAULT_PAIR_SCORES = (TOGETHER,)
 
 
 def summarize(
