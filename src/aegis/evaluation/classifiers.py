@@ -112,7 +112,7 @@ def try_classifier(
     with warnings.catch_warnings(), threadpool_limits(limits=1):
         # A model that stops before its tolerance is still a model; its score says how good.
         warnings.simplefilter("ignore")
-        model.fit(X[training], seen, sample_weight=balanced_weights(seen) if balanced else None)
+        model.fit(X[training], seen, **({"sample_weight": balanced_weights(seen)} if balanced else {}))
         answers = model.predict(X[testing])
     importances = getattr(model, "feature_importances_", None) if name == EXPLAINED else None
     return Trial(f1=f1_score(wanted, answers, positive=positive), importances=importances)

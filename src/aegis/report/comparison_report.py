@@ -114,13 +114,15 @@ def _headline(comparison: Comparison) -> tuple[str, str]:
             f"{'is a loss' if len(worse) == 1 else 'are losses'} beyond chance."
         )
     said = count(len(told), "test tells", "tests tell") if told else "no test tells"
-    return title, f"{lead} After correction {said} a table apart from the original."
+    better = ", for the better" if told and all(one.f1_difference > 0 for one in told) else ""
+    return title, f"{lead} After correction {said} a table apart from the original{better}."
 
 
 def _facts(comparison: Comparison) -> list[Fact]:
     return [
         Fact(term="records", value=f"{comparison.rows:,}"),
-        Fact(term="splits", value=f"{comparison.splits:,}", unit=f"{comparison.training_rows:,} to train on"),
+        Fact(term="splits", value=f"{comparison.splits:,}"),
+        Fact(term="records to train on", value=f"{comparison.training_rows:,}"),
         Fact(term="models", value=str(len(comparison.models))),
         Fact(term="F1 of", value=comparison.positive or "all labels, averaged", is_name=True),
         Fact(term="balance", value=comparison.balance, is_name=True),

@@ -129,8 +129,8 @@ def compare(
             "k": k,
             "l": l if knows_l else 1,
             "classes": classes if free else None,
-            "trade_off": trade_off if free else 0.0,
-            "seconds": seconds if free else 0.0,
+            "trade_off": float(trade_off) if free else 0.0,
+            "seconds": float(seconds) if free else 0.0,
             "seed": seed,
             "categorical": list(categorical),
         }
@@ -279,6 +279,8 @@ def _released(
         except (OSError, ValueError, pa.ArrowException):
             pass  # a broken file is no result: it is made again
     done = anonymize(dataset, quasi=quasi, sensitive=sensitive, **settings)
+    if done.result.diagnosis.finished == "interrupted":  # valid, but not what its time would have given
+        raise KeyboardInterrupt
     columns, facts = done.table.select(list(quasi)), done.to_json()
     if home is not None:
         with draft_of(home / f"{key}.parquet", overwrite=True, mode=PRIVATE) as draft:
@@ -293,9 +295,10 @@ def _notes(found: Comparison, methods: Sequence[str], *, l: int, matches: int) -
     if found.balance == "weights":
         notes.append(f"Balanced weights: {rare}, and every label weighs the same in training.")
     if found.balance == "matching":
+        kept = "nearest other" if matches == 1 else f"{matches} nearest others"
         notes.append(
-            f"Propensity matching: {rare}; each keeps its {matches} nearest other by the original quasi-identifiers, "
-            "so these tell the labels apart less than they did, and anonymizing them costs less than it would."
+            f"Propensity matching: {rare}; each keeps its {kept} by the original quasi-identifiers, so these tell the "
+            "labels apart less than they did, and anonymizing them costs less than it would."
         )
     if l > 1 and "mdav" in methods:
         notes.append(f"mdav knows nothing of sensitive values: l = {l} is kept by the other methods only.")
