@@ -32,7 +32,8 @@ started = time.process_time()
 advice = aegis.advise({file!r}, label={label!r}, generate={count}, seed=0, missing={missing!r})
 spent = time.process_time() - started
 scores = {{one.configuration: -one.rank for one in advice.ranking}}
-print(json.dumps({{"cpu_seconds": spent, "measure": advice.measure, "scores": scores}}))
+ids = {{one.configuration: one.id for one in advice.ranking}}
+print(json.dumps({{"cpu_seconds": spent, "measure": advice.measure, "scores": scores, "ids": ids}}))
 """
 
 
@@ -46,6 +47,7 @@ def main() -> None:
     ours = [advise(case.file, case.label, case.missing, arguments.configurations) for _ in range(arguments.repeat)]
     opened, known = counted(case)
     every = configurations(known, count=arguments.configurations, strength="mixed", seed=0)
+    assert ours[0]["ids"] == {one.name: one.id for one in every}, "both ways must rank the same configurations"
     tried = [
         every[i] for i in sorted(np.random.default_rng(0).choice(len(every), size=arguments.sample, replace=False))
     ]
@@ -85,7 +87,7 @@ def advise(file: str, label: str, missing: tuple[str, ...], count: int) -> dict[
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     if done.returncode:
         sys.exit(f"aegis.advise failed: {done.stderr.strip().splitlines()[-1:]}")
-    answer: dict[str, Any] = json.loads(done.stdout)
+    answer: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
     return answer
 
 
