@@ -39,7 +39,8 @@ def in_parallel(
     try:
         unsent = list(reversed(tasks))
         while unsent or waiting:
-            while unsent and len(waiting) < 2 * workers:
+            # No more than are working: a task that lies in the pool's own queue can no longer be called back.
+            while unsent and len(waiting) < workers:
                 task = unsent.pop()
                 waiting[pool.submit(_run_in_worker, task)] = task
             finished, _ = wait(waiting, return_when=FIRST_COMPLETED)
