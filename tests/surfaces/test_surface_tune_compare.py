@@ -81,6 +81,20 @@ def test_compare_shows_a_table_and_says_how_a_rare_label_was_treated(aegis: Aegi
     assert "Holm" in answer.err
 
 
+def test_compare_learns_published_dates_as_dates(aegis: Aegis, patients: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from aegis.workflows import compare as workflow
+
+    seen = {}
+
+    def look(tables: Any, *given: Any, **more: Any) -> Any:
+        seen.update({table.name: table.domains["admitted"].kind for table in tables})
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(workflow, "compare_tables", look)
+    assert aegis("compare", patients, *COMPARE, "--quasi", "age,admitted", "--methods", "mdav").status == 130
+    assert seen == {"original": "date", "mdav": "date"}
+
+
 COMPARE_MISTAKES = {
     "unknown method": (["--methods", "magic"], "there is no method"),
     "twice": (["--methods", "mdav,mdav"], "named twice"),

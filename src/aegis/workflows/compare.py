@@ -34,6 +34,7 @@ Progress = Callable[[int, int, str], None]
 BALANCES = ("auto", "none", "weights", "matching")
 RARE = 0.1  # a label below this share is balanced by weights unless told otherwise
 MOST_LABELS = 20
+_ARROW = {Kind.DATE: pa.date32(), Kind.TIMESTAMP: pa.timestamp("us")}
 _TOO_MANY_TEXTS = 0.5  # distinct texts per record from which a column names records instead of describing them
 
 
@@ -223,11 +224,14 @@ def _with(original: ModelTable, method: str, columns: pa.Table) -> ModelTable:
     """The original with its quasi-identifiers as an anonymizer publishes them."""
     domains, codes = dict(original.domains), dict(original.codes)
     for name in columns.column_names:
-        kind = original.domains[name].kind
-        published = Kind.REAL if kind.is_number and pa.types.is_floating(columns[name].type) else kind
-        # the published values of a column that counts as categories may come back as text
-        published = Kind.TEXT if pa.types.is_string(columns[name].type) else published
-        domains[name], codes[name] = encode(columns[name], published)
+        kind, column = original.domains[name].kind, columns[name]
+        if pa.types.is_string(column.type) and kind in _ARROW:  # dates are clustered as categories, and learnt as dates
+            column = column.cast(_ARROW[kind])
+        elif pa.types.is_string(column.type):
+            kind = Kind.TEXT
+        elif kind.is_number and pa.types.is_floating(column.type):  # means of whole numbers
+            kind = Kind.REAL
+        domains[name], codes[name] = encode(column, kind)
     return replace(original, name=method, domains=domains, codes=codes)
 
 
