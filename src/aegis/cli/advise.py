@@ -28,6 +28,10 @@ def advise(
         typer.Option("--reference", help="What losses are compared with: auto, exact, pooled, per-configuration."),
     ] = "auto",
     top: Annotated[int, typer.Option("--top", min=1, help="How many rows the table shows.")] = 20,
+    tables: Annotated[
+        list[Path] | None,
+        typer.Option("--tables", help="An anonymized table to rank beside the configurations; may be repeated."),
+    ] = None,
     policy: options.Policy = None,
     hierarchies: options.Hierarchies = None,
     seed: options.Seed = 0,
@@ -50,7 +54,24 @@ def advise(
 ) -> None:
     """Rank masking configurations by how much of the label stays predictable, from counts alone."""
     from aegis.workflows.advise import advise as ask
+    from aegis.workflows.rank_tables import rank_tables
 
+    if tables:
+        ranked = rank_tables(
+            data,
+            tables=tables,
+            configurations=configs,
+            label=label,
+            policy=policy,
+            hierarchies=hierarchies,
+            roles=options.roles(identifying=identifying, quasi=quasi, sensitive=sensitive, insensitive=insensitive),
+            **options.reading(delimiter=delimiter, encoding=encoding, missing=missing, table=table, engine=engine),
+        )
+        if json:
+            terminal.print_json(ranked.to_json())
+        else:
+            show_ranking(ranked, top=top)
+        return
     with terminal.progress("counting") as progress:
         advice = ask(
             data,

@@ -48,24 +48,30 @@ def judge_configurations(
     return {one.name: _passage(one, table, policy) for one in configurations}
 
 
-def _passage(configuration: Configuration, table: ClassTable, policy: Policy) -> Passage:
+def merged_classes(configuration: Configuration, table: ClassTable) -> ClassTable | None:
+    """The classes after masking; None where a mask draws."""
     partitions: dict[str, Partition] = {}
-    for position, column in enumerate(table.columns):
-        mask = configuration[column]
-        counts = np.bincount(table.codes[:, position], weights=table.sizes, minlength=table.domains[position].size)
-        change = transition(mask, table.domains[position], counts)
+    domains = dict(zip(table.columns, table.domains, strict=True))
+    domains.update({name: content.domain for name, content in table.contents.items()})
+    for column, domain in domains.items():
+        if column in table.columns:
+            codes = table.codes[:, table.columns.index(column)]
+            counts = np.bincount(codes, weights=table.sizes, minlength=domain.size)
+        else:
+            counts = np.asarray(table.contents[column].dense().sum(axis=0), dtype=np.float64)
+        change = transition(configuration[column], domain, counts)
         if not isinstance(change, Partition):
-            return Passage(satisfied=None, suppressed=0, smallest_class=0, failing=())
+            return None
         partitions[column] = change
-    for column, content in table.contents.items():
-        change = transition(configuration[column], content.domain, np.ones(content.domain.size))
-        if not isinstance(change, Partition):
-            return Passage(satisfied=None, suppressed=0, smallest_class=0, failing=())
-        partitions[column] = change
-    judged = judge_all(table.merged(partitions), policy)
-    failing = tuple(
-        f"{v.name}{f' of {v.attribute}' if v.attribute else ''}" for v in judged.verdicts if not v.satisfied
-    )
+    return table.merged(partitions)
+
+
+def _passage(configuration: Configuration, table: ClassTable, policy: Policy) -> Passage:
+    merged = merged_classes(configuration, table)
+    if merged is None:
+        return Passage(satisfied=None, suppressed=0, smallest_class=0, failing=())
+    judged = judge_all(merged, policy)
+    failing = tuple(v.title for v in judged.verdicts if not v.satisfied)
     if not judged.satisfied and not failing:
         failing = ("max_suppression",)
     return Passage(
