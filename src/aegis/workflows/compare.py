@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -11,14 +9,13 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.parquet
 
 from aegis._version import __version__
 from aegis.data.dataset import Dataset
 from aegis.data.domain import Domain
 from aegis.data.engine import open_dataset
 from aegis.data.kind import Kind
-from aegis.data.output import PRIVATE, check_free, draft_of, write_text
+from aegis.data.output import check_free
 from aegis.errors import AnonymizerError, DataError, LabelError, MeasureError, RoleError
 from aegis.evaluation.anonymizer_comparison import ModelTable, compare_tables
 from aegis.evaluation.classifiers import CLASSIFIERS, check_classifiers
@@ -28,7 +25,8 @@ from aegis.evaluation.splits import SplitPlan
 from aegis.report.comparison_report import render_comparison
 from aegis.report.page import write_page
 from aegis.summaries.answer import ask, encode
-from aegis.workflows.anonymize import METHODS, anonymize
+from aegis.workflows.anonymize import METHODS
+from aegis.workflows.published_cache import published
 
 Progress = Callable[[int, int, str], None]
 BALANCES = ("auto", "none", "weights", "matching")
@@ -115,7 +113,7 @@ def compare(
     assert predicted is not None
     table = ask(dataset.table)
     names = tuple(identifying) or dataset.roles.identifying
-    original, skipped = _model_table(ORIGINAL, table, dataset, leave=(predicted, *names), keep=chosen)
+    original, skipped = _model_table(ORIGINAL, table, dataset, leave=(predicted, *names), keep=(*chosen, *hidden))
     label_domain, codes = _label(table, predicted, dataset)
     aim = _positive(label_domain, codes, positive)
     way = _balance(balance, codes)
@@ -135,7 +133,7 @@ def compare(
             "seed": seed,
             "categorical": list(categorical),
         }
-        columns, facts = _released(dataset, settings, chosen, hidden, home, original.fingerprint(codes))
+        columns, facts = published(dataset, settings, chosen, hidden, home, original.fingerprint(codes))
         tables.append(_with(original, method, columns))
         releases[method] = facts
     with ScoreCache(None if home is None else home / "scores.jsonl") as known:
@@ -263,34 +261,6 @@ def _balance(asked: str, codes: np.ndarray[Any, np.dtype[np.int64]]) -> Balance:
     if asked == "auto":
         return "weights" if np.bincount(codes).min() < RARE * len(codes) else "none"
     return "matching" if asked == "matching" else "weights" if asked == "weights" else "none"
-
-
-def _released(
-    dataset: Dataset,
-    settings: dict[str, Any],
-    quasi: Sequence[str],
-    sensitive: Sequence[str],
-    home: Path | None,
-    fingerprint: str,
-) -> tuple[pa.Table, dict[str, Any]]:
-    """The published quasi-identifiers and what they cost, from the cache folder where they are there."""
-    asked = json.dumps([fingerprint, settings, list(quasi), list(sensitive)], sort_keys=True)
-    key = f"{settings['method']}-{hashlib.sha256(asked.encode()).hexdigest()[:16]}"
-    if home is not None and (home / f"{key}.json").exists():
-        try:
-            facts = json.loads((home / f"{key}.json").read_text(encoding="utf-8"))
-            return pa.parquet.read_table(home / f"{key}.parquet"), facts
-        except (OSError, ValueError, pa.ArrowException):
-            pass  # a broken file is no result: it is made again
-    done = anonymize(dataset, quasi=quasi, sensitive=sensitive, **settings)
-    if done.result.diagnosis.finished == "interrupted":  # valid, but not what its time would have given
-        raise KeyboardInterrupt
-    columns, facts = done.table.select(list(quasi)), done.to_json()
-    if home is not None:
-        with draft_of(home / f"{key}.parquet", overwrite=True, mode=PRIVATE) as draft:
-            pa.parquet.write_table(columns, draft)
-        write_text(home / f"{key}.json", json.dumps(facts), overwrite=True)
-    return columns, facts
 
 
 def _notes(found: Comparison, methods: Sequence[str], *, l: int, matches: int) -> tuple[str, ...]:  # noqa: E741
