@@ -188,6 +188,8 @@ def tune_records(
     front = pareto_front(trials)
     best = recommend(front)
     per_k = {k: [trial for trial in trials if trial.setting.k == k] for k in sizes}
+    by_k = {k: recommend(pareto_front(those)) for k, those in per_k.items() if those}
+    by_k[best.setting.k] = best  # one answer for its k, not two: it lies on that front as well
     return GridTuning(
         rows=len(records),
         unique_tuples=len(collapse(records)),
@@ -202,7 +204,7 @@ def tune_records(
         front=front,
         recommended=best,
         advice=advise(best, front),
-        by_k={k: recommend(pareto_front(those)) for k, those in per_k.items() if those},
+        by_k=by_k,
         before=risk_before(records),
         interrupted=interrupted,
         seconds=time.perf_counter() - began,

@@ -54,7 +54,8 @@ def test_nothing_that_was_tried_beats_the_front() -> None:
             for other in tried
         )
     assert found.recommended in found.front
-    assert set(found.by_k) == {3, 6}
+    assert list(found.by_k) == [3, 6]
+    assert found.by_k[found.recommended.setting.k] == found.recommended
     assert str(found.recommended.setting.classes) in found.advice
 
 
