@@ -65,8 +65,13 @@ def search(
         )
     if json:
         terminal.print_json(found.to_json())
+    else:
+        _show(found)
+    if found.search.interrupted:
+        terminal.talk().print("interrupted: this is the best so far, and it satisfies the policy")
+        raise typer.Exit(130)
+    if json:
         return
-    _show(found)
     if out is not None:
         terminal.talk().print(f"configuration: {out}", soft_wrap=True)
     config = out or "BEST.yaml"
