@@ -198,7 +198,7 @@ def test_splits_are_disjoint_complete_and_keep_every_label_s_share(
     assert sorted([*training, *testing]) == list(range(len(label)))
     tested = np.bincount(label[testing], minlength=len(sizes))
     assert (np.abs(tested - share * np.array(sizes)) <= 1.0 + 1e-9).all()
-    cut = SplitPlan(test_share=share, seed=seed, most_training_rows=len(training) // 2, most_test_rows=10)
+    cut = SplitPlan(test_share=share, seed=seed, most_training_rows=max(10, len(training) // 2), most_test_rows=10)
     fewer, few = cut.split(label, number)
     assert set(fewer) <= set(training)
     assert len(few) == min(10, len(testing))
