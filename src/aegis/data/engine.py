@@ -107,7 +107,9 @@ def _open(
 def connect(engine: str | None) -> Any:
     """The engine at a URL, or a fresh embedded DuckDB."""
     if engine is None:
-        return ibis.duckdb.connect()
+        embedded = ibis.duckdb.connect()
+        embedded.raw_sql("SET enable_progress_bar = false")  # its bar would go to stdout, where the data goes
+        return embedded
     try:
         return ibis.connect(engine)
     except Exception as error:

@@ -7,7 +7,7 @@ column to itself by row numbers in random order.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import count
 from typing import Any
@@ -95,6 +95,7 @@ def masked_table(
     histograms: Mapping[str, Counted],
     schema: Schema | None = None,
     strict: bool = True,
+    join: Collection[str] = (),
 ) -> MaskedTable:
     """``table`` with every column of ``masks`` masked; other columns stay as they are, and so does their order.
 
@@ -103,6 +104,9 @@ def masked_table(
     neither may be left out if ``schema`` tells their kind. A value that is not in its domain becomes ``*`` under a mask
     that is joined; one that its hierarchy does not hold is an error, or ``*`` too if not ``strict``. The rows come in
     any order.
+
+    Columns of ``join`` are replaced through their mapping even if an engine could compute their masks: looking a value
+    up costs it less than building a text for every row.
     """
     masked = table
     mappings: list[ValueMapping] = []
@@ -112,8 +116,12 @@ def masked_table(
         mask.check(kind, column=name)
         domain = histograms[name].domain if name in histograms else None
         column = _Column(name=name, kind=kind, distinct=domain, trail=None if domain is None else domain.values)
-        for link in links_of(fitted({name: mask}, histograms)[name]):
-            masked, column = _apply(masked, column, link, numbers, strict)
+        links = links_of(fitted({name: mask}, histograms)[name])
+        if name in join and domain is not None and can_be_joined(mask):
+            masked, column = _joined(masked, column, links, next(numbers), strict)
+        else:
+            for link in links:
+                masked, column = _apply(masked, column, link, numbers, strict)
         if column.trail is not None and domain is not None and not domain.discretised:
             mappings.append(
                 ValueMapping(column=name, values=domain.values, masked=column.trail, kind=kind, masked_kind=column.kind)
@@ -137,7 +145,7 @@ def _apply(
     """One mask on one column."""
     name = column.name
     if isinstance(mask, MappedMask):
-        return _joined(table, column, mask, next(numbers), strict)
+        return _joined(table, column, (mask,), next(numbers), strict)
     after = _after(column, mask)
     if isinstance(mask, ExpressionMask):
         expression = mask.expression(table[name], column.kind)
@@ -183,26 +191,27 @@ def _per_value(function: Any, values: Values) -> dict[Any, Any]:
     return dict(zip(values.tolist(), function(values).tolist(), strict=True))
 
 
-def _joined(table: ir.Table, column: _Column, mask: MappedMask, number: int, strict: bool) -> tuple[ir.Table, _Column]:
-    """The column replaced through a mapping table."""
+def _joined(
+    table: ir.Table, column: _Column, masks: Sequence[Mask], number: int, strict: bool
+) -> tuple[ir.Table, _Column]:
+    """The column replaced through a mapping table that does what several masks do one after the other."""
     name, domain = column.name, column.distinct
     if domain is None or domain.discretised:
         raise MaskError(
-            f"mask {mask.name!r} needs every distinct value of column {name!r}, which has more than are counted one "
-            "by one; use another mask"
+            f"mask {masks[0].name!r} needs every distinct value of column {name!r}, which has more than are counted "
+            "one by one; use another mask"
         )
-    kind = mask.kind_after(column.kind)
-    try:
-        became = _per_value(mask.on_values if strict else lambda values: _lenient(mask, values), domain.values)
-    except HierarchyError as error:
-        raise HierarchyError(f"column {name!r}: {error}") from None
-    step = ValueMapping(
-        column=name,
-        values=domain.values,
-        masked=as_objects(list(became.values())),
-        kind=column.kind,
-        masked_kind=kind,
-    )
+    now = replace(column, trail=domain.values)
+    for mask in masks:
+        assert now.distinct is not None
+        try:
+            became = _per_value(_on_values(mask, strict), now.distinct.values)
+        except HierarchyError as error:
+            raise HierarchyError(f"column {name!r}: {error}") from None
+        now = _followed(now, mask.kind_after(now.kind), became)
+    assert now.trail is not None
+    kind = now.kind
+    step = ValueMapping(column=name, values=domain.values, masked=now.trail, kind=column.kind, masked_kind=kind)
     value, masked = f"{_PREFIX}_value_{number}", f"{_PREFIX}_masked_{number}"
     pairs = ibis.memtable(step.to_arrow().rename_columns([value, masked]))
     left = table.left_join(pairs, table[name] == pairs[value])
@@ -210,15 +219,22 @@ def _joined(table: ir.Table, column: _Column, mask: MappedMask, number: int, str
     if kind is Kind.TEXT:
         # A value that nobody counted is hidden, never let through.
         replaced = (left[name].notnull() & left[value].isnull()).ifelse(STAR, replaced)
-    return left.mutate(**{name: replaced}).drop(value, masked), _followed(column, kind, became)
+    whole = dict(zip(domain.values.tolist(), now.trail.tolist(), strict=True))
+    return left.mutate(**{name: replaced}).drop(value, masked), _followed(column, kind, whole)
 
 
-def _lenient(mask: MappedMask, values: Values) -> Values:
-    """The masked values, with ``*`` for those that a hierarchy does not hold."""
-    if not isinstance(mask, Generalize) or mask.hierarchy is None:
-        return mask.on_values(values)
+def can_be_joined(mask: Mask) -> bool:
+    """Whether a mapping of the values can stand for a mask: it draws nothing and leaves missing alone."""
+    return all(isinstance(link, ValueMask) and not link.covers_missing for link in links_of(mask))
+
+
+def _on_values(mask: Mask, strict: bool) -> Callable[[Values], Values]:
+    """What a mask makes of values: ``*`` of those that a hierarchy does not hold, unless that is an error."""
+    assert isinstance(mask, ValueMask)
+    if strict or not isinstance(mask, Generalize) or mask.hierarchy is None:
+        return mask.on_values
     labels = mask.hierarchy.at(mask.level)
-    return as_objects([labels.get(show(value), STAR) for value in values.tolist()])
+    return lambda values: as_objects([labels.get(show(value), STAR) for value in values.tolist()])
 
 
 def _shuffled(table: ir.Table, column: str, number: int) -> ir.Table:

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
+import ibis
 import numpy as np
 import pyarrow as pa
-from ibis.expr.operations import InMemoryTable
+from ibis.expr.operations import Field, InMemoryTable, Node
 from numpy.typing import NDArray
 
 from aegis.data.domain import Domain
@@ -19,12 +22,16 @@ if TYPE_CHECKING:
 
 def ask(expression: ir.Table) -> pa.Table:
     """Run a query; what an engine says when it fails may quote data, so only its kind is passed on."""
+    backend = expression.get_backend()
+    if backend.name == "duckdb" and not expression.op().find(InMemoryTable):
+        # The short way: Ibis would import pandas to convert what needs no converting.
+        return _told(lambda: backend.raw_sql(backend.compile(expression)).to_arrow_table())
+    return _told(expression.to_pyarrow)
+
+
+def _told(question: Callable[[], pa.Table]) -> pa.Table:
     try:
-        backend = expression.get_backend()
-        if backend.name == "duckdb" and not expression.op().find(InMemoryTable):
-            # The short way: Ibis would import pandas to convert what needs no converting.
-            return backend.raw_sql(backend.compile(expression)).to_arrow_table()
-        return expression.to_pyarrow()
+        return question()
     except KeyboardInterrupt:
         raise
     except Exception as error:
@@ -33,15 +40,55 @@ def ask(expression: ir.Table) -> pa.Table:
         ) from None
 
 
+def grouped(table: ir.Table, columns: Mapping[str, ir.Column], *, limit: int) -> pa.Table:
+    """The distinct combinations of ``columns``, by the names given, with how often each occurs as ``n``."""
+    plain = {name: column.op() for name, column in columns.items()}
+    if table.get_backend().name == "duckdb" and all(
+        isinstance(field, Field) and field.rel == table.op() for field in plain.values()
+    ):
+        # The same few words for every column: phrasing them through Ibis costs more than most answers.
+        listed = ", ".join(f"{_quoted(field.name)} AS {_quoted(name)}" for name, field in plain.items())
+        text = f"SELECT {listed}, count(*) AS n FROM ({_phrased(table.op())}) AS t GROUP BY ALL LIMIT {limit}"  # noqa: S608
+        return _told(lambda: table.get_backend().raw_sql(text).to_arrow_table())
+    chosen = table.select(**columns)
+    return ask(chosen.group_by(list(columns)).aggregate(n=ibis._.count()).limit(limit))
+
+
+@lru_cache(maxsize=8)
+def _phrased(table: Node) -> str:
+    expression = table.to_expr()
+    return str(expression.get_backend().compile(expression))
+
+
+def _quoted(name: str) -> str:
+    return '"' + name.replace('"', '""') + '"'
+
+
 def encode(column: pa.ChunkedArray, kind: Kind, *, discretised: bool = False) -> tuple[Domain, NDArray[np.int64]]:
     """The domain of a column of grouped values, and the code of each."""
+    if kind is Kind.INTEGER and not column.null_count and len(column):
+        near = _encode_near(column.to_numpy())
+        if near is not None:
+            return Domain(kind=kind, values=near[0], discretised=discretised), near[1]
     packed = column.combine_chunks().dictionary_encode()  # hashing in Arrow: sorting texts in numpy is slow
     _, found = to_numpy(packed.dictionary, kind)
     distinct, rank = np.unique(found, return_inverse=True)
     missing = packed.indices.null_count > 0
-    indices = packed.indices.fill_null(len(found)).to_numpy(zero_copy_only=False)
-    codes = np.append(rank, len(distinct))[indices].astype(np.int64)
+    indices = packed.indices.fill_null(len(found)) if missing else packed.indices
+    codes = np.append(rank, len(distinct)).take(indices.to_numpy(zero_copy_only=False))
     return Domain(kind=kind, values=distinct, missing=missing, discretised=discretised), codes
+
+
+def _encode_near(values: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]] | None:
+    """Distinct values and codes of whole numbers that lie close together: a table of all between needs no hashing."""
+    least, most = int(values.min()), int(values.max())
+    if most - least > max(1 << 12, len(values)):
+        return None
+    shifted = values - least
+    present = np.zeros(most - least + 1, dtype=bool)
+    present[shifted] = True
+    place = np.cumsum(present) - 1
+    return np.flatnonzero(present) + least, place.take(shifted)
 
 
 def codes_in(column: pa.ChunkedArray, domain: Domain) -> NDArray[np.int64]:

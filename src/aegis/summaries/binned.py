@@ -67,6 +67,20 @@ def binned(dataset: Dataset, column: ir.Column, kind: Kind, bins: int) -> Binned
     return Binned(column=stepped(column, edges.tolist(), range(len(edges))), kind=kind, starts=edges, discretised=True)
 
 
+def binned_counts(values: Values, counts: NDArray[np.int64], bins: int) -> tuple[Values, NDArray[np.int64]]:
+    """Sorted ``values`` with their counts (a line each) in about ``bins`` neighbourhoods of equally many records.
+
+    >>> starts, counts = binned_counts(np.arange(6), np.array([[1], [1], [2], [2], [1], [1]]), 2)
+    >>> starts.tolist(), counts.tolist()
+    ([0, 3], [[4], [4]])
+    """
+    each = counts.sum(axis=1)
+    before = np.cumsum(each) - each
+    group = np.minimum(before * bins // max(int(each.sum()), 1), bins - 1)
+    heads = np.flatnonzero(np.diff(group, prepend=-1))
+    return values[heads], np.add.reduceat(counts, heads, axis=0)
+
+
 def stepped(column: ir.Column, edges: Sequence[Any], results: Sequence[Any]) -> Any:
     """``results[i]`` for values from ``edges[i]`` up to the next edge: a balanced tree of comparisons."""
     if len(edges) == 1:

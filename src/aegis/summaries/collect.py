@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-import ibis
 import numpy as np
 
 from aegis.data.dataset import Dataset
@@ -17,11 +16,12 @@ from aegis.data.domain import Domain
 from aegis.data.kind import Kind
 from aegis.data.schema import Role
 from aegis.errors import DataError, LabelError
-from aegis.summaries.answer import ask
-from aegis.summaries.binned import Binned, binned
+from aegis.summaries.answer import ask, grouped
+from aegis.summaries.binned import Binned, binned, binned_counts
 from aegis.summaries.joint import Histogram, Joint
 
 _NO_LIMIT = 10**9
+_FEW_ROWS = 500_000  # up to here even a value of its own in every row is no burden
 
 Progress = Callable[[int, int, str], None]
 """Called with how many are done, of how many, and what is being done."""
@@ -68,12 +68,13 @@ def count_joints(
         for column in dataset.schema
         if dataset.roles.get(column.name) is Role.IDENTIFYING and column.name != label
     }
+    rows = int(label_histogram.counts.sum())
     large = _large(dataset, [c.name for c in attributes], limits)
     joints: dict[str, Joint] = {}
     for done, column in enumerate(attributes):
         if progress is not None:
             progress(done, len(attributes), column.name)
-        joint = _joint(dataset, column.name, column.kind, label_column, label_histogram.domain, limits, large)
+        joint = _joint(dataset, column.name, column.kind, label_column, label_histogram.domain, limits, large, rows)
         if joint is None:
             skipped[column.name] = f"more than {limits.texts:,} distinct texts: not counted"
         else:
@@ -83,7 +84,7 @@ def count_joints(
     if not joints:
         raise DataError(f"no column of {dataset.name} can be counted: all have too many distinct texts")
     return Counted(
-        rows=int(label_histogram.counts.sum()),
+        rows=rows,
         label=label,
         label_histogram=label_histogram,
         joints=joints,
@@ -145,7 +146,7 @@ def _checked_label(label: str, kind: Kind, dataset: Dataset, histogram: Histogra
 
 
 def _histogram(dataset: Dataset, counted: Binned, limit: int) -> Histogram | None:
-    answer = ask(dataset.table.select(a=counted.column).group_by("a").aggregate(n=ibis._.count()).limit(limit + 2))
+    answer = grouped(dataset.table, {"a": counted.column}, limit=limit + 2)
     if len(answer) > limit + 1:
         return None
     domain, codes = counted.encoded(answer["a"])
@@ -175,6 +176,7 @@ def _joint(
     label_domain: Domain,
     limits: Limits,
     large: set[str],
+    rows: int,
 ) -> Joint | None:
     column = dataset.table[name]
     limit = _limit(kind, limits)
@@ -184,13 +186,20 @@ def _joint(
             return joint
     if not kind.is_ordered:
         return None
+    if kind.is_number and rows <= _FEW_ROWS:
+        # So few groups can come that the bins are made of exact counts, here.
+        exact = _counted_joint(dataset, Binned(column=column, kind=kind), label, label_domain, rows)
+        assert exact is not None
+        known = len(exact.attribute.values)
+        starts, counts = binned_counts(exact.attribute.values, exact.counts[:known], limits.bins)
+        domain = Domain(kind=kind, values=starts, missing=exact.attribute.missing, discretised=True)
+        return Joint(attribute=domain, label=label_domain, counts=np.concatenate([counts, exact.counts[known:]]))
     return _counted_joint(dataset, binned(dataset, column, kind, limits.bins), label, label_domain, limit)
 
 
 def _counted_joint(dataset: Dataset, counted: Binned, label: Binned, label_domain: Domain, limit: int) -> Joint | None:
-    pairs = dataset.table.select(a=counted.column, y=label.column)
     most = (limit + 1) * label_domain.size
-    answer = ask(pairs.group_by(["a", "y"]).aggregate(n=ibis._.count()).limit(most + 1))
+    answer = grouped(dataset.table, {"a": counted.column, "y": label.column}, limit=most + 1)
     domain, rows = counted.encoded(answer["a"])
     if domain.size > limit + 1 or len(answer) > most:
         return None

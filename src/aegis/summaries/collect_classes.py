@@ -14,6 +14,8 @@ from aegis.masking.suppress import STAR
 from aegis.summaries.answer import ask, encode
 from aegis.summaries.class_table import ClassTable
 
+_COUNT = "_aegis_count"
+
 
 def count_classes(
     dataset: Dataset, columns: Sequence[str], *, contents: Sequence[str] = (), released: bool = False
@@ -28,13 +30,14 @@ def count_classes(
     for name in (*columns, *contents):
         dataset.schema.kind(name)  # says which columns there are if it is not one of them
     wanted = list(dict.fromkeys((*columns, *contents)))
-    short = {name: f"c{number}" for number, name in enumerate(wanted)}
-    table = dataset.table.select(**{short[name]: dataset.table[name] for name in wanted})
-    answer = ask(table.group_by(list(short.values())).aggregate(n=ibis._.count()))
+    answer = ask(dataset.table.group_by(wanted).aggregate(**{_COUNT: ibis._.count()}))
     if not len(answer):
         raise DataError(f"{dataset.name} has no rows; give a table with some")
-    encoded = {name: encode(answer[short[name]], dataset.schema.kind(name)) for name in wanted}
-    codes = np.column_stack([encoded[name][1] for name in columns])
+    encoded = {name: encode(answer[name], dataset.schema.kind(name)) for name in wanted}
+    # By columns, as class tables keep them: a copy of a million tuples costs as much as a model's judgement.
+    codes = np.empty((len(answer), len(columns)), dtype=np.int64, order="F")
+    for position, name in enumerate(columns):
+        codes[:, position] = encoded[name][1]
     suppressed = None
     if released and all(dataset.schema.kind(name) is Kind.TEXT for name in columns):
         starred = [_code_of_star(encoded[name][0].values) for name in columns]
@@ -46,7 +49,7 @@ def count_classes(
         columns=tuple(columns),
         domains=[encoded[name][0] for name in columns],
         codes=codes,
-        counts=answer["n"].to_numpy(),
+        counts=answer[_COUNT].to_numpy(),
         contents={name: encoded[name] for name in contents},
         suppressed=suppressed,
     )

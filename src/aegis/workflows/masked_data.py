@@ -10,12 +10,13 @@ from typing import Any
 from aegis.data.dataset import Dataset
 from aegis.data.engine import open_dataset
 from aegis.data.hierarchy import Hierarchy
+from aegis.data.kind import Kind
 from aegis.data.schema import Roles
 from aegis.errors import ConfigurationError
 from aegis.masking.configuration import Configuration
 from aegis.masking.mask import ExpressionMask, Mask
 from aegis.masking.suppress import Suppress
-from aegis.releases.apply import ValueMapping, masked_table
+from aegis.releases.apply import ValueMapping, can_be_joined, masked_table
 from aegis.releases.fit import fitted, is_fitted, is_joined, links_of
 from aegis.summaries.collect import Limits, count_histograms
 from aegis.summaries.joint import Histogram
@@ -79,10 +80,12 @@ def masked_data(
                 f"its columns are {', '.join(dataset.schema.names)}"
             )
         mask.check(dataset.schema.kind(column), column=column)
+    quick = _looked_up(dataset, masks)
     open_ones = tuple(c for c, mask in masks.items() if not is_fitted(mask, dataset.schema.kind(c)))
-    histograms = _counted(dataset, masks, open_ones, mappings)
+    histograms = _counted(dataset, masks, (*open_ones, *quick), mappings)
     ready = fitted(masks, histograms)
-    masked = masked_table(dataset.table, ready, histograms=histograms, schema=dataset.schema, strict=strict)
+    join = [column for column in quick if not histograms[column].domain.discretised]
+    masked = masked_table(dataset.table, ready, histograms=histograms, schema=dataset.schema, strict=strict, join=join)
     table = masked.table
     if any(not isinstance(link, ExpressionMask) for mask in ready.values() for link in links_of(mask)):
         table = table.cache()
@@ -95,12 +98,23 @@ def masked_data(
     )
 
 
+def _looked_up(dataset: Dataset, masks: Mapping[str, Mask]) -> tuple[str, ...]:
+    """The columns of masks that build a text: it is built once per value there, where the engine is at hand."""
+    if dataset.backend.name != "duckdb":
+        return ()
+    return tuple(
+        column
+        for column, mask in masks.items()
+        if can_be_joined(mask) and mask.kind_after(dataset.schema.kind(column)) is Kind.TEXT
+    )
+
+
 def _counted(
-    dataset: Dataset, masks: Mapping[str, Mask], open_ones: tuple[str, ...], mappings: bool
+    dataset: Dataset, masks: Mapping[str, Mask], counted: tuple[str, ...], mappings: bool
 ) -> dict[str, Histogram]:
     """The histograms that the masks need: of every value where a mask is joined or its mapping wanted."""
     whole = [column for column, mask in masks.items() if mappings or is_joined(mask)]
-    rest = [column for column in open_ones if column not in whole]
+    rest = [column for column in dict.fromkeys(counted) if column not in whole]
     return {
         **count_histograms(dataset, whole, limits=_EVERY_VALUE),
         **count_histograms(dataset, rest),

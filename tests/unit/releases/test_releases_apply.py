@@ -19,10 +19,11 @@ from aegis.masking.chain import Chain
 from aegis.masking.generalize import Generalize
 from aegis.masking.identity import Identity
 from aegis.masking.randomize import Randomize
+from aegis.masking.round import Round
 from aegis.masking.shuffle import Shuffle
 from aegis.masking.suppress import Suppress
 from aegis.masking.token import Token
-from aegis.releases.apply import masked_table
+from aegis.releases.apply import can_be_joined, masked_table
 
 
 @dataclass(frozen=True)
@@ -94,3 +95,23 @@ def test_what_is_refused(table: Any) -> None:
     coarse = Counted(Domain.of(Kind.INTEGER, [0, 10], discretised=True), np.ones(2))
     with pytest.raises(MaskError, match="every distinct value of column 'age'"):
         masked_table(table, {"age": Token()}, histograms={"age": coarse})
+
+
+def test_looking_values_up_gives_what_the_engine_computes(table: Any) -> None:
+    age = {"age": Bucketize(width=7)}
+    chained = {"age": Chain(links=(Round(step=5), Bucketize(edges=(25, 35))))}
+    assert not can_be_joined(Chain(links=(Bucketize(width=10), Suppress()))), "missing is hidden too"
+    for chosen in (age, chained):
+        computed, looked_up = (
+            masked_table(table, chosen, histograms=COUNTED, join=join).table.order_by("id").to_pyarrow()
+            for join in ((), ("age",))
+        )
+        assert looked_up.equals(computed)
+
+
+def test_a_mapping_is_what_the_whole_chain_did(table: Any) -> None:
+    chain = Chain(links=(Round(step=5), Bucketize(edges=(25, 35))))
+    for join in ((), ("age",)):
+        (mapping,) = masked_table(table, {"age": chain}, histograms=COUNTED, join=join).mappings
+        whole = chain.links[1].on_values(chain.links[0].on_values(COUNTED["age"].domain.values))  # type: ignore[attr-defined]
+        assert mapping.masked.tolist() == whole.tolist()
