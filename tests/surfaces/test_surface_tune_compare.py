@@ -95,6 +95,20 @@ def test_compare_learns_published_dates_as_dates(aegis: Aegis, patients: Path, m
     assert seen == {"original": "date", "mdav": "date"}
 
 
+def test_compare_tests_on_original_records_if_asked(aegis: Aegis, patients: Path, tmp_path: Path) -> None:
+    secret = ["--sensitive", "ill", "--l", "2", "--methods", "k-member", "--json"]
+    released = aegis("compare", patients, *COMPARE, *secret)
+    assert "disclosure, not quality" in released.json["notes"][0]
+    page = tmp_path / "out.html"
+    original = aegis("compare", patients, *COMPARE, *secret, "--test-on", "original", "--report", page)
+    assert original.status == 0, original.err
+    assert original.json["tested_on"] == "original"
+    assert original.json["notes"] == []
+    assert original.json["scores"][0] == released.json["scores"][0]
+    assert original.json["scores"][2:] != released.json["scores"][2:]
+    assert "both tested on original records" in page.read_text(encoding="utf-8")
+
+
 COMPARE_MISTAKES = {
     "unknown method": (["--methods", "magic"], "there is no method"),
     "twice": (["--methods", "mdav,mdav"], "named twice"),
@@ -105,6 +119,7 @@ COMPARE_MISTAKES = {
     "unknown positive": (["--positive", "maybe"], "--positive"),
     "one split": (["--splits", "1"], "two splits"),
     "unknown balance": (["--balance", "magic"], "there is no balance"),
+    "unknown records": (["--test-on", "magic"], "tested on released or original"),
     "k too large": (["--k", "2000"], "record"),
 }
 

@@ -65,6 +65,14 @@ def compare(
     matches: Annotated[
         int, typer.Option("--matches", min=1, help="Records matched to each rare one.", rich_help_panel=_MODELS)
     ] = 1,
+    test_on: Annotated[
+        str,
+        typer.Option(
+            "--test-on",
+            help="Test on released records, as in the paper, or on original ones, as when a model is put to use.",
+            rich_help_panel=_MODELS,
+        ),
+    ] = "released",
     cache: Annotated[
         Path | None,
         typer.Option("--cache", help="A folder for what is done: an interrupted comparison goes on from there."),
@@ -108,6 +116,7 @@ def compare(
                 positive=positive,
                 balance=balance,
                 matches=matches,
+                test_on=test_on,
                 seed=seed,
                 jobs=jobs or available_cores(),
                 cache=cache,

@@ -1,12 +1,11 @@
 """What anonymizing costs the people who train models: the same models, splits and rows on every table.
 
-As in the MO-OBAM paper, a model is trained and tested on the released table. All tables have the same rows in the
-same order, so split i is the same everywhere.
+As in the MO-OBAM paper, a model is trained and tested on the released table; or it is tested on the original records,
+as when it is put to use. All tables have the same rows in the same order, so split i is the same everywhere.
 """
 
 from __future__ import annotations
 
-import hashlib
 import itertools
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -27,6 +26,7 @@ from aegis.evaluation.comparison_result import (
     F1Score,
 )
 from aegis.evaluation.features import feature_matrix
+from aegis.evaluation.model_table import ModelTable
 from aegis.evaluation.parallel import in_parallel
 from aegis.evaluation.propensity import matched_rows, propensity
 from aegis.evaluation.score_cache import ScoreCache
@@ -36,32 +36,6 @@ from aegis.evaluation.splits import SplitPlan
 Codes = NDArray[np.int64]
 Progress = Callable[[int, int, str], None]
 FEWEST_RECORDS = 10  # of each label: fewer cannot be split into training and test rows
-
-
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
-class ModelTable:
-    """The attributes of one released table as codes of their domains; the label is not among them."""
-
-    name: str
-    domains: Mapping[str, Domain]
-    codes: Mapping[str, Codes]
-
-    def __repr__(self) -> str:
-        return f"ModelTable({self.name}: {len(self.domains)} attributes)"
-
-    def take(self, rows: Codes) -> ModelTable:
-        """The same table with some of its rows."""
-        return ModelTable(
-            name=self.name, domains=self.domains, codes={name: codes[rows] for name, codes in self.codes.items()}
-        )
-
-    def fingerprint(self, label: Codes) -> str:
-        """A short hash of everything a model could learn from."""
-        digest = hashlib.sha256(np.ascontiguousarray(label).tobytes())
-        for name, domain in self.domains.items():
-            digest.update(repr((name, str(domain.kind), domain.labels())).encode())
-            digest.update(np.ascontiguousarray(self.codes[name]).tobytes())
-        return digest.hexdigest()[:16]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -162,6 +136,7 @@ def compare_tables(
         label=label_name,
         positive=None if positive is None else label_domain.labels()[positive],
         balance=balance,
+        tested_on="original" if any(table.tested for table in tables) else "released",
         rows=len(label),
         rare_share=rare_share,
         splits=plan.splits,
@@ -220,8 +195,9 @@ def _train(workshop: _Workshop, task: _Task) -> list[_Done]:
     started = time.process_time()
     table, plan = workshop.tables[task.table], workshop.plan
     training, testing = plan.split(workshop.label, task.split)
+    codes = table.seen_by(testing)
     parts = {
-        name: feature_matrix({name: domain}, {name: table.codes[name]}, training=training)
+        name: feature_matrix({name: domain}, {name: codes[name]}, training=training)
         for name, domain in table.domains.items()
     }
     features = np.hstack([np.empty((len(workshop.label), 0)), *parts.values()])

@@ -10,6 +10,7 @@ from aegis.errors import MeasureError
 
 ORIGINAL = "original"
 Balance = Literal["none", "weights", "matching"]
+TestedOn = Literal["released", "original"]
 ALPHA = 0.05
 
 
@@ -73,6 +74,7 @@ class Comparison:
     label: str
     positive: str | None  # the label that F1 is about; None: the mean over all labels
     balance: Balance
+    tested_on: TestedOn  # which records the models answer: as each table publishes them, or as they are
     rows: int
     rare_share: float
     splits: int
@@ -100,6 +102,7 @@ class Comparison:
             "label": self.label,
             "positive": self.positive,
             "balance": self.balance,
+            "tested_on": self.tested_on,
             "rows": self.rows,
             "rare_share": self.rare_share,
             "splits": self.splits,

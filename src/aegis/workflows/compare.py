@@ -17,9 +17,10 @@ from aegis.data.engine import open_dataset
 from aegis.data.kind import Kind
 from aegis.data.output import check_free
 from aegis.errors import AnonymizerError, DataError, LabelError, MeasureError, RoleError
-from aegis.evaluation.anonymizer_comparison import ModelTable, compare_tables
+from aegis.evaluation.anonymizer_comparison import compare_tables
 from aegis.evaluation.classifiers import CLASSIFIERS, check_classifiers
 from aegis.evaluation.comparison_result import ORIGINAL, Balance, Comparison
+from aegis.evaluation.model_table import ModelTable
 from aegis.evaluation.score_cache import ScoreCache
 from aegis.evaluation.splits import SplitPlan
 from aegis.report.comparison_report import render_comparison
@@ -29,6 +30,7 @@ from aegis.workflows.anonymize import METHODS
 from aegis.workflows.published_cache import published
 
 Progress = Callable[[int, int, str], None]
+TESTS_ON = ("released", "original")
 BALANCES = ("auto", "none", "weights", "matching")
 RARE = 0.1  # a label below this share is balanced by weights unless told otherwise
 MOST_LABELS = 20
@@ -85,6 +87,7 @@ def compare(
     positive: str | None = None,
     balance: str = "auto",
     matches: int = 1,
+    test_on: str = "released",
     seed: int = 0,
     jobs: int = 1,
     cache: str | Path | None = None,
@@ -102,6 +105,8 @@ def compare(
         check_free(target, overwrite=overwrite)
     check_classifiers(tuple(models))
     _check_methods(methods, balance)
+    if test_on not in TESTS_ON:
+        raise MeasureError(f"models are tested on {' or '.join(TESTS_ON)} records, not on {test_on!r}")
     plan = SplitPlan(
         splits=splits, test_share=test_share, most_training_rows=training_rows, most_test_rows=test_rows, seed=seed
     )
@@ -134,7 +139,7 @@ def compare(
             "categorical": list(categorical),
         }
         columns, facts = published(dataset, settings, chosen, hidden, home, original.fingerprint(codes))
-        tables.append(_with(original, method, columns))
+        tables.append(_with(original, method, columns, raw=table if test_on == "original" else None))
         releases[method] = facts
     with ScoreCache(None if home is None else home / "scores.jsonl") as known:
         found = compare_tables(
@@ -159,7 +164,7 @@ def compare(
         releases=releases,
         comparison=found,
         skipped=skipped,
-        notes=_notes(found, methods, l=l, matches=matches),
+        notes=_notes(found, releases, hidden, matches=matches, mixed=l > 1 or trade_off > 0),
         report=target,
     )
     if target is not None:
@@ -218,9 +223,9 @@ def _model_table(
     return ModelTable(name=name, domains=domains, codes=codes), tuple(skipped)
 
 
-def _with(original: ModelTable, method: str, columns: pa.Table) -> ModelTable:
-    """The original with its quasi-identifiers as an anonymizer publishes them."""
-    domains, codes = dict(original.domains), dict(original.codes)
+def _with(original: ModelTable, method: str, columns: pa.Table, *, raw: pa.Table | None) -> ModelTable:
+    """The original with its quasi-identifiers as an anonymizer publishes them; test rows as in ``raw``, if given."""
+    domains, codes, tested = dict(original.domains), dict(original.codes), {}
     for name in columns.column_names:
         kind, column = original.domains[name].kind, columns[name]
         if pa.types.is_string(column.type) and kind in _ARROW:  # dates are clustered as categories, and learnt as dates
@@ -229,8 +234,13 @@ def _with(original: ModelTable, method: str, columns: pa.Table) -> ModelTable:
             kind = Kind.TEXT
         elif kind.is_number and pa.types.is_floating(column.type):  # means of whole numbers
             kind = Kind.REAL
-        domains[name], codes[name] = encode(column, kind)
-    return replace(original, name=method, domains=domains, codes=codes)
+        if raw is None:
+            domains[name], codes[name] = encode(column, kind)
+            continue
+        both = [part.combine_chunks().cast(column.type) for part in (column, raw[name])]
+        domains[name], coded = encode(pa.chunked_array(both), kind)
+        codes[name], tested[name] = coded[: len(column)], coded[len(column) :]
+    return replace(original, name=method, domains=domains, codes=codes, tested=tested)
 
 
 def _label(table: pa.Table, label: str, dataset: Dataset) -> tuple[Domain, np.ndarray[Any, np.dtype[np.int64]]]:
@@ -263,7 +273,9 @@ def _balance(asked: str, codes: np.ndarray[Any, np.dtype[np.int64]]) -> Balance:
     return "matching" if asked == "matching" else "weights" if asked == "weights" else "none"
 
 
-def _notes(found: Comparison, methods: Sequence[str], *, l: int, matches: int) -> tuple[str, ...]:  # noqa: E741
+def _notes(
+    found: Comparison, releases: dict[str, dict[str, Any]], sensitive: Sequence[str], *, matches: int, mixed: bool
+) -> tuple[str, ...]:
     notes = []
     rare = f"the rarer label has {100 * found.rare_share:.1f} % of the records"
     if found.balance == "weights":
@@ -274,6 +286,12 @@ def _notes(found: Comparison, methods: Sequence[str], *, l: int, matches: int) -
             f"Propensity matching: {rare}; each keeps its {kept} by the original quasi-identifiers, so these tell the "
             "labels apart less than they did, and anonymizing them costs less than it would."
         )
-    if l > 1 and "mdav" in methods:
-        notes.append(f"mdav knows nothing of sensitive values: l = {l} is kept by the other methods only.")
+    asked = max(facts["l"] for facts in releases.values())
+    if asked > 1 and "mdav" in releases:
+        notes.append(f"mdav knows nothing of sensitive values: l = {asked} is kept by the other methods only.")
+    if mixed and found.label in sensitive and found.tested_on == "released":
+        notes.append(
+            f"{found.label} is sensitive too: classes were formed with its help, and the published values of the test "
+            "records can betray it. A score above the original's is disclosure, not quality; test on original records."
+        )
     return tuple(notes)

@@ -14,8 +14,9 @@ from aegis.data.domain import Domain
 from aegis.data.kind import Kind
 from aegis.errors import LabelError, MeasureError, OutputError
 from aegis.evaluation import anonymizer_comparison
-from aegis.evaluation.anonymizer_comparison import ModelTable, compare_tables
+from aegis.evaluation.anonymizer_comparison import compare_tables
 from aegis.evaluation.comparison_result import ORIGINAL, Comparison
+from aegis.evaluation.model_table import ModelTable
 from aegis.evaluation.score_cache import ScoreCache
 from aegis.evaluation.splits import SplitPlan
 
@@ -130,6 +131,26 @@ def test_matching_keeps_the_rare_and_as_many_others() -> None:
     found = run(rare=0.15, balance="matching")
     assert found.rows == 2 * label.sum()
     assert found.rare_share == pytest.approx(label.mean())
+
+
+def test_a_table_that_betrays_the_label_is_found_out_on_original_records() -> None:
+    """Published values that follow the label make perfect scores, unless the records tested on are the originals."""
+    made, label = tables()
+    original = made[0]
+    betraying = {**original.codes, "age": 5 * label}
+    ask: dict[str, Any] = {
+        "label_name": "ill", "label_domain": LABELS, "quasi": ["age"], "positive": 1, "models": ("decision-tree",),
+        "plan": SplitPlan(splits=4),
+    }  # fmt: skip
+    released = ModelTable(name="leak", domains=original.domains, codes=betraying)
+    honest = ModelTable(name="leak", domains=original.domains, codes=betraying, tested={"age": original.codes["age"]})
+    fooled, sober = (compare_tables([original, table], label, **ask) for table in (released, honest))
+    assert fooled.score("leak", "decision-tree").f1 == 1.0
+    assert fooled.tested_on == "released"
+    assert sober.score("leak", "decision-tree").f1 < 0.95
+    assert sober.tested_on == "original"
+    rows = np.array([3, 1])
+    assert honest.take(rows).seen_by(np.array([0]))["age"].tolist() == [original.codes["age"][3], 5 * label[1]]
 
 
 def test_the_json_says_everything_and_is_json() -> None:
