@@ -69,7 +69,8 @@ def _pair_values(ground: PairGround) -> _PairValues:
     shares: dict[tuple[str, Key], Floats] = {}
     found = np.empty((3, len(ground.summary.configurations), len(pairs)))
     for number, (first, second) in enumerate(pairs):
-        counts = None if first == second else ground.table(first, second)
+        # Labels first, so that masking both sides is two plain matrix products.
+        counts = None if first == second else np.ascontiguousarray(np.moveaxis(ground.table(first, second), 2, 0))
         width = len(keys[second])
         both, which = np.unique(chosen[first] * width + chosen[second], return_inverse=True)
         tables = [
@@ -92,13 +93,11 @@ def _merged(
     if counts is None:  # a table of one attribute has no pairs: its joint speaks for itself
         return np.asarray(masked.joint.counts, dtype=np.float64)
     change = None if masked.label_mask is None else ground.summary.label_masks[masked.label_mask][1]
-    labelled = counts if change is None else np.asarray(change.push(counts, axis=2), dtype=np.float64)
+    labelled = counts if change is None else np.asarray(change.push(counts, axis=0), dtype=np.float64)
     for name, key in (first, second):
         if (name, key) not in shares:
             shares[name, key] = _on_groups(ground, name, key)
-    # Labels first, so that both sides are plain matrix products.
-    deep = np.moveaxis(labelled, 2, 0)
-    return (shares[first].T @ deep @ shares[second]).reshape(len(deep), -1).T
+    return (shares[first].T @ labelled @ shares[second]).reshape(len(labelled), -1).T
 
 
 def _on_groups(ground: PairGround, name: str, key: Key) -> Floats:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
@@ -52,6 +52,18 @@ def grouped(table: ir.Table, columns: Mapping[str, ir.Column], *, limit: int) ->
         return _told(lambda: table.get_backend().raw_sql(text).to_arrow_table())
     chosen = table.select(**columns)
     return ask(chosen.group_by(list(columns)).aggregate(n=ibis._.count()).limit(limit))
+
+
+def distinct_in_first(table: ir.Table, names: Sequence[str], *, rows: int) -> dict[str, int]:
+    """How many distinct values each column has in the first ``rows`` rows."""
+    if table.get_backend().name == "duckdb":
+        listed = ", ".join(f"count(DISTINCT {_quoted(name)})" for name in names)
+        text = f"SELECT {listed} FROM (SELECT * FROM ({_phrased(table.op())}) LIMIT {rows})"  # noqa: S608
+        answer = _told(lambda: table.get_backend().raw_sql(text).to_arrow_table())
+    else:
+        peek = table.select(*names).limit(rows)
+        answer = ask(peek.aggregate([peek[name].nunique().name(f"c{i}") for i, name in enumerate(names)]))
+    return {name: int(answer.column(i)[0].as_py()) for i, name in enumerate(names)}
 
 
 @lru_cache(maxsize=8)

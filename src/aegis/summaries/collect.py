@@ -16,7 +16,7 @@ from aegis.data.domain import Domain
 from aegis.data.kind import Kind
 from aegis.data.schema import Role
 from aegis.errors import DataError, LabelError
-from aegis.summaries.answer import ask, grouped
+from aegis.summaries.answer import distinct_in_first, grouped
 from aegis.summaries.binned import Binned, binned, binned_counts
 from aegis.summaries.joint import Histogram, Joint
 
@@ -157,11 +157,8 @@ def _histogram(dataset: Dataset, counted: Binned, limit: int) -> Histogram | Non
 
 def _large(dataset: Dataset, names: Sequence[str], limits: Limits) -> set[str]:
     """Columns whose first rows already hold more distinct values than their limit: never group these by value."""
-    peek = dataset.table.select(*names).limit(limits.peek_rows)
-    distinct = ask(peek.aggregate([peek[name].nunique().name(f"c{i}") for i, name in enumerate(names)]))
-    return {
-        name for i, name in enumerate(names) if distinct[f"c{i}"][0].as_py() > _limit(dataset.schema.kind(name), limits)
-    }
+    distinct = distinct_in_first(dataset.table, names, rows=limits.peek_rows)
+    return {name for name in names if distinct[name] > _limit(dataset.schema.kind(name), limits)}
 
 
 def _limit(kind: Kind, limits: Limits) -> int:
