@@ -240,3 +240,42 @@ def test_tampering_is_one_sentence_and_exit_status_1(aegis: Aegis, tmp_path: Pat
         answer = aegis("verify", *missing)
         assert answer.status == 2
         assert "there is no" in answer.err
+
+
+def test_protected_summaries_are_ranked_and_say_how_they_were_made(aegis: Aegis, clinic: Path, tmp_path: Path) -> None:
+    common = ("summarize", clinic / "clinic.csv", "--configs", clinic / "configurations", "--json", "--out")
+    assert aegis(*common, tmp_path / "plain").json["protection"] is None
+    merged = aegis(*common, tmp_path / "merged", "--min-count", "5")
+    assert merged.json["protection"] == {"min_count": 5}
+    private = aegis(*common, tmp_path / "private", "--epsilon", "2")
+    stated = private.json["protection"]
+    assert stated["epsilon_each"] * stated["attributes"] == pytest.approx(2.0)
+    shown = {name: aegis("exposure", tmp_path / name, "--json").json for name in ("plain", "merged", "private")}
+    assert shown["plain"]["records_below_k"] > 0
+    assert (shown["merged"]["records_below_k"], shown["merged"]["records_below_k_with_label"]) == (0, 0)
+    assert shown["merged"]["smallest_cell_with_label"] >= 5
+    assert shown["private"]["noisy"] is True
+    for name in ("merged", "private"):
+        ranked = aegis("advise", tmp_path / name, "--json")
+        assert ranked.status == 0, ranked.err
+        assert len(ranked.json["ranking"]) == 12
+    assert any("epsilon 2" in note for note in ranked.json["notes"])
+    assert "smallest" in aegis("exposure", tmp_path / "plain").out
+
+
+@pytest.mark.parametrize(
+    ("wrong", "said"),
+    [
+        (("--min-count", "1"), "2 or more"),
+        (("--epsilon", "0"), "epsilon"),
+        (("--min-count", "5", "--epsilon", "1"), "or an epsilon"),
+        (("--min-count", "100000"), "too few rows"),
+    ],
+)
+def test_protections_that_make_no_sense_write_nothing(
+    aegis: Aegis, clinic: Path, tmp_path: Path, wrong: tuple[str, ...], said: str
+) -> None:
+    answer = aegis("summarize", clinic / "clinic.csv", "--generate", "2", "--out", tmp_path / "s", *wrong)
+    assert answer.status == 2
+    assert said in answer.err
+    assert list(tmp_path.iterdir()) == []
