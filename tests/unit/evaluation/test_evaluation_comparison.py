@@ -149,6 +149,7 @@ def test_a_table_that_betrays_the_label_is_found_out_on_original_records() -> No
     assert fooled.tested_on == "released"
     assert sober.score("leak", "decision-tree").f1 < 0.95
     assert sober.tested_on == "original"
+    assert next(iter(fooled.against_original)).f1_difference > 0
     rows = np.array([3, 1])
     assert honest.take(rows).seen_by(np.array([0]))["age"].tolist() == [original.codes["age"][3], 5 * label[1]]
 
