@@ -9,7 +9,6 @@ import sys
 from pathlib import Path
 from typing import Any
 
-import click
 import typer
 
 HERE = Path(__file__).parent
@@ -21,7 +20,7 @@ def commands() -> str:
     from aegis.cli.main import app
 
     root: Any = typer.main.get_command(app)
-    context = click.Context(root, info_name="aegis")
+    context = root.make_context("aegis", ["masks"], resilient_parsing=True)
     parts = ["# Commands\n\n", NOTE]
     parts.append("Exit status: 0 done, 1 a guarantee or check is not satisfied, 2 bad input, 130 interrupted.\n")
     for name, command in sorted(_leaves(root, context)):
@@ -40,7 +39,7 @@ def commands() -> str:
     return "".join(parts)
 
 
-def _leaves(group: Any, context: click.Context, prefix: str = "") -> list[tuple[str, Any]]:
+def _leaves(group: Any, context: Any, prefix: str = "") -> list[tuple[str, Any]]:
     found = []
     for name in group.list_commands(context):
         command = group.get_command(context, name)

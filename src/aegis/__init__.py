@@ -18,8 +18,11 @@ _HOMES: dict[str, str] = {
     "Roles": "aegis.data.schema",
     "Summary": "aegis.summaries.summary",
     "advise": "aegis.workflows.advise",
+    "anonymize": "aegis.workflows.anonymize",
     "apply": "aegis.workflows.apply",
     "check": "aegis.workflows.check",
+    "compare": "aegis.workflows.compare",
+    "evaluate": "aegis.workflows.evaluate",
     "exposure": "aegis.workflows.exposure",
     "generate": "aegis.workflows.generate",
     "inspect": "aegis.workflows.inspect",
@@ -27,7 +30,9 @@ _HOMES: dict[str, str] = {
     "open_dataset": "aegis.data.engine",
     "read_summary": "aegis.summaries.folder",
     "release": "aegis.workflows.release",
+    "search": "aegis.workflows.search",
     "summarize": "aegis.workflows.summarize",
+    "tune": "aegis.workflows.tune",
     "verify": "aegis.workflows.verify",
 }
 

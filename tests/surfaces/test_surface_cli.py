@@ -100,6 +100,16 @@ def test_every_command_has_help_and_json_where_it_answers(aegis: Aegis, clinic: 
     assert "advise" in aegis("--help").out
 
 
+@pytest.mark.parametrize(
+    "given", [["--nope"], ["nope"], ["advise"], ["advise", "x.csv", "--nope"], ["masks", "x", "y"]]
+)
+def test_a_wrong_word_is_a_usage_error(aegis: Aegis, given: list[str]) -> None:
+    answer = aegis(*given)
+    assert answer.status == 2
+    assert "Usage" in answer.err
+    assert "internal error" not in answer.err
+
+
 def test_help_answers_at_once() -> None:
     started = time.perf_counter()
     subprocess.run([sys.executable, "-m", "aegis", "--help"], check=True, capture_output=True)

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import os
 import sys
-from typing import Annotated
+from typing import Annotated, Any
 
-import click
 import typer
 
 from aegis._version import __version__
@@ -17,11 +16,14 @@ from aegis.cli import (
     check,
     compare,
     configurations,
+    curve,
     demo,
+    evaluate,
     exposure,
     inspect,
     reference,
     release,
+    sanitize,
     search,
     start,
     summarize,
@@ -70,9 +72,16 @@ app.command("exposure")(exposure.exposure)
 app.command("anonymize")(anonymize.anonymize)
 app.command("tune")(tune.tune)
 app.command("compare")(compare.compare)
+app.command("sanitize")(sanitize.sanitize)
+app.add_typer(curve.app, name="curve", no_args_is_help=True)
+app.command("evaluate")(evaluate.evaluate)
 app.command("masks")(reference.masks)
 app.command("measures")(reference.measures)
 app.command("demo")(demo.demo)
+
+
+# Typer carries its own copy of click: what both call a usage error is found through the class it exports.
+_USAGE: Any = typer.BadParameter.__mro__[2]
 
 
 def run() -> None:
@@ -88,12 +97,12 @@ def call(arguments: list[str]) -> int:
         answer = app(args=arguments, standalone_mode=False, prog_name="aegis")
     except AegisError as error:
         return fail(error)
-    except (KeyboardInterrupt, click.exceptions.Abort):
+    except (KeyboardInterrupt, typer.Abort):
         talk().print("interrupted; nothing was left half-written")
         return 130
-    except click.exceptions.Exit as exit_:
+    except typer.Exit as exit_:
         return exit_.exit_code
-    except click.ClickException as error:
+    except _USAGE as error:
         error.show()
         return 2
     except BrokenPipeError:

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import json
-import os
 import zipfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from aegis.errors import OutputError, SanitizerError
+from aegis.data.output import draft_of
+from aegis.errors import SanitizerError
 
 if TYPE_CHECKING:
     from aegis.sanitizers.training import Trained
@@ -30,14 +30,8 @@ def save_training(trained: Trained, path: Path) -> None:
     for number, (weights, bias) in enumerate(trained.layers):
         arrays |= {f"weights{number}": weights, f"bias{number}": bias}
     arrays["header"] = np.frombuffer(json.dumps(header).encode(), dtype=np.uint8)
-    partial = path.with_name(path.name + ".partial")
-    try:
-        with partial.open("wb") as stream:
-            np.savez(stream, allow_pickle=False, **arrays)
-        os.replace(partial, path)  # noqa: PTH105 - the one call that replaces in a single step on every system
-    except OSError:
-        partial.unlink(missing_ok=True)
-        raise OutputError(f"the checkpoint {path.name} cannot be written; check the folder and its rights") from None
+    with draft_of(path, overwrite=True) as draft, draft.open("wb") as stream:
+        np.savez(stream, allow_pickle=False, **arrays)
 
 
 def load_training(path: Path) -> Trained:

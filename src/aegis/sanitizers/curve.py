@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 from aegis.errors import SanitizerError
 from aegis.sanitizers.exposure import Exposure
+from aegis.sanitizers.mixtures import Mixture
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -19,6 +22,8 @@ class CurvePoint:
     Where the exact attack's loss can be computed, the figures are computed and ``drawn_distortion`` and
     ``drawn_worst`` are what the same attack had on fresh rows; otherwise both pairs are measured.
     ``baselines`` holds the other closed forms by name, ``learned`` the best release that training alone found.
+    ``mixture`` (a number) or ``table`` (a category) is the release itself, ``learned_mixture`` the learned one: for
+    pictures, not part of the JSON.
     """
 
     target: float
@@ -36,6 +41,9 @@ class CurvePoint:
     drawn_worst: float
     learned: float | None = None
     baselines: dict[str, float] = field(default_factory=dict)
+    mixture: Mixture | None = field(default=None, repr=False, compare=False)
+    learned_mixture: Mixture | None = field(default=None, repr=False, compare=False)
+    table: NDArray[np.float64] | None = field(default=None, repr=False, compare=False)
 
     def to_json(self) -> dict[str, Any]:
         """The point as the command line prints it."""
@@ -79,6 +87,8 @@ class Curve:
     capped: bool
     saturation_distortion: float
     saturation_losses: tuple[float, ...]
+    private_mean: float | None = None
+    private_std: float | None = None
 
     @property
     def mean_ratio(self) -> float:
@@ -120,8 +130,3 @@ def check_counts(*, points: int, trials: int) -> None:
         raise SanitizerError("a curve needs between 1 and 1000 points")
     if trials < 0 or trials > 1000:
         raise SanitizerError("a curve takes between 0 and 1000 trials a point; 0 uses the closed forms alone")
-
-
-def mean_ratio(points: Sequence[CurvePoint]) -> float:
-    """The ratio averaged over the points."""
-    return sum(point.ratio for point in points) / len(points)

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from aegis.errors import SanitizerError
 
 Floats = NDArray[np.float64]
-_LEVELS = 24  # the commonest categories of a column get an indicator each; the rest share none
+_LEVELS = 24  # the commonest categories of a column get an indicator each; the rest share a place in the alphabet
 
 
 def encode_side(columns: Mapping[str, NDArray[Any]], *, rows: int, party: str) -> Floats:
@@ -33,6 +33,10 @@ def encode_side(columns: Mapping[str, NDArray[Any]], *, rows: int, party: str) -
             levels, counts = np.unique(text, return_counts=True)
             kept = levels[np.argsort(-counts, kind="stable")[:_LEVELS]]
             blocks.append((text[:, None] == kept[None, :]).astype(np.float64))
+            if levels.size > _LEVELS:
+                # codes such as zip codes mean something in their order, and trees can cut it anywhere
+                place = np.searchsorted(levels, text).astype(np.float64)
+                blocks.append(((place - place.mean()) / (place.std() or 1.0))[:, None])
     return np.hstack(blocks) if blocks else np.zeros((rows, 0))
 
 

@@ -81,6 +81,7 @@ def finite_curve(
                     "program": programs[number].worst,
                     "any_alphabet": optimum(problem, distortion=aim).worst,
                 },
+                table=release,
             )
         )
     return Curve(

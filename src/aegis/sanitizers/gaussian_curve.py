@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 
@@ -60,7 +61,13 @@ def gaussian_curve(
     device, compiling, training, learned = "none", 0.0, 0.0, None
     if trials > 0:
         trained = train_gaussian(
-            problem, aims=aims, trials=trials, settings=settings, caps=caps if exposure_capped else None, seed=seed
+            problem,
+            aims=aims,
+            trials=trials,
+            settings=settings,
+            caps=caps if exposure_capped else None,
+            seed=seed,
+            progress=None if progress is None else partial(progress, "training"),
         )
         device, compiling, training = trained.device, trained.compile_seconds, trained.train_seconds
         learned = measured_library(problem, trained, epsilon=epsilon, seed=seed, with_exposure=exposure_capped)
@@ -88,6 +95,8 @@ def gaussian_curve(
         capped=exposure_capped,
         saturation_distortion=problem.max_distortion,
         saturation_losses=tuple(float(loss) for loss in problem.saturation_losses),
+        private_mean=float(problem.mean[0]),
+        private_std=problem.private_std,
     )
 
 
@@ -130,9 +139,9 @@ def _audited(
     raise AssertionError("unreachable: the last candidate returns or raises")
 
 
-def _learned_alone(learned: Library, aim: float, caps: Sequence[float] | None) -> float:
-    """The worst loss that learned components reach by themselves, time-shared with silence and disclosure."""
-    return best_mixture(learned, distortion=aim, caps=caps).worst
+def _learned_alone(learned: Library, aim: float, caps: Sequence[float] | None) -> MixtureOptimum:
+    """What learned components reach by themselves, time-shared with silence and disclosure."""
+    return best_mixture(learned, distortion=aim, caps=caps)
 
 
 def _joined(first: Library, second: Library) -> Library:
@@ -153,7 +162,7 @@ def _point(
     shelf: Library,
     modulo: Library,
     reference: Sequence[float],
-    learned: float | None,
+    learned: MixtureOptimum | None,
 ) -> CurvePoint:
     theory = proposition_1(problem, distortion=aim).worst
     at_own = proposition_1(problem, distortion=report.distortion.loss).worst
@@ -171,11 +180,13 @@ def _point(
         method=method_of(best.mixture),
         drawn_distortion=report.distortion.drawn_loss,
         drawn_worst=report.strongest.drawn_loss,
-        learned=learned,
+        learned=None if learned is None else learned.worst,
         baselines={
             "modulo": best_mixture(modulo, distortion=aim).worst,
             "capped": best_mixture(shelf, distortion=aim, caps=reference).worst,
         },
+        mixture=best.mixture,
+        learned_mixture=None if learned is None else learned.mixture,
     )
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -40,6 +40,7 @@ def train_gaussian(
     caps: Sequence[Sequence[float]] | None = None,
     train_rows: int = 10_000,
     seed: int = 0,
+    progress: Callable[[int, int], None] | None = None,
 ) -> Trained:
     """Train privatizers for every target, on a sample of the problem's law."""
     from aegis.sanitizers.training import train
@@ -58,6 +59,7 @@ def train_gaussian(
         caps=caps,
         epsilon=EPSILON_SHARE * problem.private_std,
         seed=seed,
+        progress=progress,
     )
 
 

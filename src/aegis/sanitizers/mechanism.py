@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from aegis.errors import SanitizerError
+from aegis.sanitizers.components import Erasure
 from aegis.sanitizers.encoding import refuse_missing
 from aegis.sanitizers.mixtures import Mixture
 
@@ -21,6 +22,16 @@ class NumberMechanism:
 
     column: str
     mixture: Mixture
+
+    @property
+    def released_columns(self) -> tuple[str, ...]:
+        """The names of what `apply` gives."""
+        return (f"{self.column}_released", *([f"{self.column}_component"] if len(self.mixture.components) > 1 else []))
+
+    @property
+    def silent(self) -> tuple[int, ...]:
+        """The components that release nothing; their value is a blank."""
+        return tuple(i for i, part in enumerate(self.mixture.components) if isinstance(part, Erasure))
 
     def apply(self, private: NDArray[Any], *, rng: np.random.Generator) -> dict[str, NDArray[Any]]:
         """The sanitized columns: what was released, and which component released it."""
@@ -39,6 +50,11 @@ class CategoryMechanism:
     column: str
     values: tuple[str, ...]
     release: Floats
+
+    @property
+    def released_columns(self) -> tuple[str, ...]:
+        """The names of what `apply` gives."""
+        return (f"{self.column}_released",)
 
     def apply(self, private: NDArray[Any], *, rng: np.random.Generator) -> dict[str, NDArray[Any]]:
         """The sanitized column: one symbol for each row."""

@@ -1,7 +1,8 @@
 """Algorithm 1 for a number: privatizer, reconstructor and adversaries trained against each other (JAX).
 
-All distortions and trials run as one program: ``vmap`` over (distortion, trial), ``scan`` over steps. The privatizer is
-a network of (x, r), r fresh normal noise; it may also learn how often to release nothing, whose effect on every loss
+All distortions and trials run as one program: ``vmap`` over (distortion, trial), ``scan`` over the steps of an epoch.
+Between epochs Python has the word: it can be interrupted there, report progress, and stop early. The privatizer is a
+network of (x, r), r fresh normal noise; it may also learn how often to release nothing, whose effect on every loss
 is linear and needs no sampling. Minibatches are shared by the trials of one run; trials differ in their weights.
 """
 
@@ -9,7 +10,7 @@ from __future__ import annotations
 
 import copy
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,7 +18,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from aegis.errors import MissingExtraError, SanitizerError
-from aegis.sanitizers.starts import Start, period_for, start_weights, starts_for
+from aegis.sanitizers.early_stopping import Watch
+from aegis.sanitizers.starts import Start, starts_for
 from aegis.sanitizers.training_settings import Sample, TrainingSettings
 
 try:
@@ -26,7 +28,8 @@ try:
 except ImportError:  # pragma: no cover - the suite runs with the extra
     raise MissingExtraError(feature="training a sanitizer", extra="sanitize") from None
 
-from aegis.sanitizers.networks import descend, forward, initial, optimizer_state, optimizer_step
+from aegis.sanitizers.networks import descend, forward, optimizer_step
+from aegis.sanitizers.training_state import initial_state
 
 Floats = NDArray[np.float64]
 
@@ -76,8 +79,9 @@ def train(
     caps: Sequence[Sequence[float]] | None = None,
     epsilon: float | None = None,
     seed: int = 0,
+    progress: Callable[[int, int], None] | None = None,
 ) -> Trained:
-    """Train ``trials`` privatizers for each target distortion.
+    """Train ``trials`` privatizers for each target distortion; ``progress`` hears of every finished epoch.
 
     ``blank`` holds the distortion and the adversary losses when nothing is released. ``caps[d][i]`` bounds the pinned
     share of adversary i at target d, for windows of half-width ``epsilon``, when the settings charge for exposure.
@@ -90,20 +94,29 @@ def train(
     center = float(sample.private.mean()) if settings.standardize else 0.0
     scale = float(sample.private.std()) if settings.standardize else 1.0
     run = _Run(sample, held_out, settings, center, scale, blank, epsilon)
-    state, aims = _initial_state(run, targets, trials, caps, seed)
-    program = jax.jit(lambda d, s, a, k: _program(run.seeing(d), s, a, k))
+    state, aims = initial_state(run, targets, trials, caps, seed)
+    key = jax.random.key(seed)
+    program = jax.jit(lambda d, s, a, k, number: _epoch(run.seeing(d), s, a, k, number))
     began = time.perf_counter()
-    compiled = program.lower(run.data, state, aims, jax.random.key(seed)).compile()
+    compiled = program.lower(run.data, state, aims, key, jnp.int32(0)).compile()
     compiled_at = time.perf_counter()
-    final, history = compiled(run.data, state, aims, jax.random.key(seed))
-    history = tuple(part.block_until_ready() for part in history)
+    history: list[tuple[Floats, Floats]] = []
+    watch = Watch(np.repeat(np.asarray(targets, dtype=float) / scale**2, trials), settings.patience)
+    for number in range(settings.epochs):
+        state, figures = compiled(run.data, state, aims, key, jnp.int32(number))
+        history.append((np.asarray(figures[0], dtype=np.float64), np.asarray(figures[1], dtype=np.float64)))
+        if progress is not None:
+            progress(number + 1, settings.epochs)
+        if watch.tired(*history[-1]):
+            break
+    final = state
     ended = time.perf_counter()
 
     def shaped(array: Any) -> Floats:
         values = np.asarray(array, dtype=np.float64)
         return values.reshape((len(targets), trials, *values.shape[1:]))
 
-    distortion, losses = (np.moveaxis(np.asarray(h, dtype=np.float64), 0, 1) for h in history)
+    distortion, losses = (np.stack(part, axis=1) for part in zip(*history, strict=True))
     return Trained(
         targets=tuple(float(t) for t in targets),
         starts=starts_for(trials, settings.starts),
@@ -173,60 +186,8 @@ class _Run:
         return jnp.mean(jax.nn.sigmoid(4.0 * (1.0 - (error / self.epsilon) ** 2)))
 
 
-def _initial_state(
-    run: _Run, targets: Sequence[float], trials: int, caps: Sequence[Sequence[float]] | None, seed: int
-) -> tuple[Any, Any]:
-    settings = run.settings
-    rng = np.random.default_rng(seed)
-    first: list[Floats] = []
-    first_bias: list[Floats] = []
-    last: list[Floats] = []
-    last_bias: list[Floats] = []
-    erase: list[float] = []
-    for target in targets:
-        aim = target / run.scale**2
-        for start in starts_for(trials, settings.starts):
-            # leave room for the erasure and the noise to add their part of the distortion
-            share = 0.8 * float(rng.uniform(0.6, 1.0))
-            period = period_for(min(share * aim, 0.95 * run.blank_distortion), run.blank_distortion)
-            (w1, b1), (w2, b2) = start_weights(
-                start, hidden=settings.hidden, period=period, noise=0.3 * (0.1 * aim) ** 0.5, rng=rng
-            )
-            for kept, part in zip((first, first_bias, last, last_bias), (w1, b1, w2, b2), strict=True):
-                kept.append(part)
-            erase.append(-4.0)
-    privatizer = {
-        "layers": [
-            (jnp.asarray(np.array(first), jnp.float32), jnp.asarray(np.array(first_bias), jnp.float32)),
-            (jnp.asarray(np.array(last), jnp.float32), jnp.asarray(np.array(last_bias), jnp.float32)),
-        ],
-        "erase": jnp.asarray(np.array(erase), jnp.float32),
-    }
-    batch = len(targets) * trials
-    keys = jax.random.split(jax.random.key(seed + 1), (batch, 2 * len(run.sides)))
-    players = [
-        jax.vmap(lambda k, w=side.shape[1]: initial(k, (1 + w, settings.player_hidden, 1)))(keys[:, i])
-        for i, side in enumerate(run.sides)
-    ]
-    pinners = []
-    if settings.exposure_weight > 0:
-        pinners = [
-            jax.vmap(lambda k, w=side.shape[1]: initial(k, (1 + w, settings.player_hidden, 1)))(keys[:, -1 - i])
-            for i, side in enumerate(run.sides[1:])
-        ]
-    state: dict[str, Any] = {"privatizer": privatizer, "players": players, "pinners": pinners}
-    state["optimizers"] = {
-        name: jax.vmap(optimizer_state, axis_size=batch)(state[name]) for name in ("privatizer", "players", "pinners")
-    }
-    state["multiplier"] = jnp.ones(batch)
-    state["gap"] = jnp.zeros(batch)
-    aims = {"distortion": jnp.repeat(jnp.asarray(targets, jnp.float32) / run.scale**2, trials)}
-    limits = np.ones((len(targets), len(run.sides) - 1)) if caps is None else np.asarray(caps, dtype=float)
-    aims["caps"] = jnp.repeat(jnp.asarray(limits, jnp.float32), trials, axis=0)
-    return state, aims
-
-
-def _program(run: _Run, state: Any, aims: Any, key: Any) -> Any:
+def _epoch(run: _Run, state: Any, aims: Any, key: Any, epoch: Any) -> Any:
+    """The steps of one epoch for all trials, and what they reach on the held-out rows."""
     settings = run.settings
     rows = run.x.shape[0]
     per_epoch = settings.steps // settings.epochs
@@ -252,12 +213,8 @@ def _program(run: _Run, state: Any, aims: Any, key: Any) -> Any:
         state, _ = jax.lax.scan(answer, state, keys[1:])
         return state, None
 
-    def epoch(state: Any, number: Any) -> tuple[Any, Any]:
-        state, _ = jax.lax.scan(step, state, number * per_epoch + jnp.arange(per_epoch))
-        return state, jax.vmap(lambda s: _figures(run, s, run.test_x, run.test_sides, test_noise))(state)
-
-    final, history = jax.lax.scan(epoch, state, jnp.arange(settings.epochs))
-    return final, history
+    state, _ = jax.lax.scan(step, state, epoch * per_epoch + jnp.arange(per_epoch))
+    return state, jax.vmap(lambda s: _figures(run, s, run.test_x, run.test_sides, test_noise))(state)
 
 
 def _figures(run: _Run, state: Any, x: Any, sides: list[Any], noise: Any) -> tuple[Any, Any]:

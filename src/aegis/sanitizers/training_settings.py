@@ -28,7 +28,7 @@ class TrainingSettings:
 
     ``penalty`` is the paper's ρ/2·|distortion − D|, or an augmented Lagrangian on the relative gap, which meets D more
     tightly. ``exposure_weight`` above 0 trains a pinning adversary beside each mean adversary and charges the
-    privatizer for shares above the caps.
+    privatizer for shares above the caps. ``patience`` stops after that many epochs in which no trial gained anything.
     """
 
     steps: int = 2500
@@ -47,6 +47,7 @@ class TrainingSettings:
     erasure: bool = True
     exposure_weight: float = 0.0
     standardize: bool = True
+    patience: int | None = None
     starts: tuple[Start, ...] = STARTS
     loss: Loss = field(default=squared_error)
 
@@ -58,6 +59,8 @@ class TrainingSettings:
             raise SanitizerError("the steps of the training must be a multiple of its epochs")
         if self.penalty not in ("symmetric", "lagrangian"):
             raise SanitizerError("the penalty must be 'symmetric' or 'lagrangian'")
+        if self.patience is not None and self.patience < 1:
+            raise SanitizerError("the patience of the training must be at least one epoch")
         if not self.starts:
             raise SanitizerError("the training needs at least one kind of start")
 

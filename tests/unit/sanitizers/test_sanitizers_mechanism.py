@@ -81,7 +81,7 @@ def test_a_category_is_released_within_its_distortion(table: Table) -> None:
 )
 def test_a_model_survives_disk(mixture: Mixture, tmp_path: Path) -> None:
     save(NumberMechanism(column="age", mixture=mixture), tmp_path / "m.npz")
-    back = load(tmp_path / "m.npz")
+    (back,) = load(tmp_path / "m.npz")
     assert isinstance(back, NumberMechanism)
     assert back.mixture == mixture
     assert [p.name for p in tmp_path.iterdir()] == ["m.npz"]
@@ -92,7 +92,7 @@ def test_a_learned_component_survives_disk(tmp_path: Path) -> None:
     learned = Learned(layers=layers, center=1.0, scale=2.0, mean=1.0, std=2.0)
     mechanism = NumberMechanism(column="age", mixture=Mixture(components=(learned,), weights=(1.0,)))
     save(mechanism, tmp_path / "m.npz")
-    back = load(tmp_path / "m.npz")
+    (back,) = load(tmp_path / "m.npz")
     x = np.linspace(-3, 5, 40)
     first, second = (m.apply(x, rng=np.random.default_rng(7))["age_released"] for m in (mechanism, back))
     assert (first == second).all()
@@ -101,7 +101,7 @@ def test_a_learned_component_survives_disk(tmp_path: Path) -> None:
 def test_a_category_model_survives_disk_and_refuses_new_values(tmp_path: Path) -> None:
     mechanism = CategoryMechanism(column="ill", values=("no", "yes"), release=np.array([[0.9, 0.1], [0.2, 0.8]]))
     save(mechanism, tmp_path / "m.npz")
-    back = load(tmp_path / "m.npz")
+    (back,) = load(tmp_path / "m.npz")
     assert isinstance(back, CategoryMechanism)
     assert (back.release == mechanism.release).all()
     with pytest.raises(SanitizerError, match="1 rows of column 'ill'") as caught:
@@ -119,7 +119,7 @@ def test_other_files_are_refused(tmp_path: Path) -> None:
         np.savez(tmp_path / "old.npz", header=np.frombuffer(json.dumps(header).encode(), dtype=np.uint8))
         with pytest.raises(SanitizerError, match=match):
             load(tmp_path / "old.npz")
-    damaged = {"format": "aegis-sanitizer", "version": 1, "column": "a", "kind": "number"}
+    damaged = {"format": "aegis-sanitizer", "version": 1, "mechanisms": [{"column": "a", "kind": "number"}]}
     np.savez(tmp_path / "bad.npz", header=np.frombuffer(json.dumps(damaged).encode(), dtype=np.uint8))
     with pytest.raises(SanitizerError, match="damaged"):
         load(tmp_path / "bad.npz")

@@ -1,0 +1,108 @@
+"""``aegis evaluate``: does choosing from counts choose well on this table?"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from aegis.cli import options, terminal
+
+if TYPE_CHECKING:
+    from aegis.workflows.evaluate import Evaluation
+
+
+def evaluate(
+    data: options.Data,
+    label: options.Label = None,
+    configs: options.Configs = None,
+    generate: options.Generate = 0,
+    strength: options.Strength = "mixed",
+    models: Annotated[str, typer.Option("--models", help="Models to train, comma separated; three by default.")] = "",
+    splits: Annotated[int, typer.Option("--splits", min=1, help="Train/test splits per configuration.")] = 4,
+    most_rows: Annotated[
+        int | None, typer.Option("--most-rows", min=50, help="Train on at most this many rows per split.")
+    ] = None,
+    shortlist: Annotated[
+        int, typer.Option("--shortlist", min=0, help="Also try cheap models on this many of the advisor's first.")
+    ] = 8,
+    jobs: Annotated[int, typer.Option("--jobs", min=1, help="Processes that train.")] = 1,
+    cache: Annotated[
+        Path | None, typer.Option("--cache", help="File that keeps results, so that a stopped run goes on.")
+    ] = None,
+    hierarchies: options.Hierarchies = None,
+    seed: options.Seed = 0,
+    json: options.Json = False,
+    report: options.Report = None,
+    overwrite: options.Overwrite = False,
+    label_bins: options.LabelBins = None,
+    identifying: options.Identifying = "",
+    delimiter: options.Delimiter = None,
+    encoding: options.Encoding = "utf-8",
+    missing: options.Missing = None,
+    table: options.Table = None,
+    engine: options.Engine = None,
+) -> None:
+    """Train models on every configuration and compare all ways of choosing one without training."""
+    from aegis.evaluation.models import GOLD_MODELS
+    from aegis.workflows.evaluate import evaluate as train
+
+    with terminal.progress("training") as progress:
+        done = train(
+            data,
+            label=label,
+            configurations=configs,
+            generate=generate,
+            strength=strength,
+            seed=seed,
+            models=options.names(models) or GOLD_MODELS,
+            splits=splits,
+            most_training_rows=most_rows,
+            shortlist=shortlist,
+            jobs=jobs,
+            cache=cache,
+            report=report,
+            overwrite=overwrite,
+            roles=options.roles(identifying=identifying, quasi="", sensitive="", insensitive=""),
+            label_bins=label_bins,
+            hierarchies=hierarchies,
+            progress=progress,
+            **options.reading(delimiter=delimiter, encoding=encoding, missing=missing, table=table, engine=engine),
+        )
+    if json:
+        terminal.print_json(done.to_json())
+    else:
+        _show(done)
+    if report is not None:
+        terminal.talk().print(f"report: {report}", soft_wrap=True)
+    elif not json:
+        terminal.next_step("the same with --report OUT.html for the accuracy of every configuration")
+
+
+def _show(done: Evaluation) -> None:
+    rows = [
+        [
+            one.selector,
+            f"{one.spearman:.2f}",
+            f"{one.kendall:.2f}",
+            f"{100 * one.regret:.2f}",
+            f"{100 * one.top5:.0f} %",
+            f"{one.cpu_seconds:.2f}",
+        ]
+        for one in done.selectors
+    ]
+    accuracies = done.gold.accuracies
+    title = (
+        f"{done.name}: {len(accuracies)} configurations, accuracy {100 * accuracies.min():.1f} to "
+        f"{100 * accuracies.max():.1f} %, {done.gold.cpu_seconds:.1f} CPU seconds to train them all"
+    )
+    columns: list[str | tuple[str, str]] = [
+        "selector",
+        ("Spearman", "right"),
+        ("Kendall", "right"),
+        ("regret (points)", "right"),
+        ("in the best five", "right"),
+        ("CPU s", "right"),
+    ]
+    terminal.out().print(terminal.table(title, columns, rows))

@@ -1,0 +1,71 @@
+"""Releases as pictures: a mixture as a map from the private value to the released one, a table as a heat map."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from aegis.report.charts.heat_map import heat_map
+from aegis.report.charts.release_map import Cloud, release_map
+from aegis.report.figures import figure, percent
+from aegis.sanitizers.components import Component, Erasure, Modulo, Noise
+
+if TYPE_CHECKING:
+    from aegis.sanitizers.mixtures import Mixture
+
+RECORDS = 900  # dots in a map
+
+
+def picture_of_mixture(mixture: Mixture, values: NDArray[np.float64], *, title: str, x_axis: str) -> str:
+    """A map of the release of these values; those for which nothing is released lie on a line of their own."""
+    rng = np.random.default_rng(0)
+    released = mixture.release(values, rng=rng)
+    clouds = []
+    shown = [i for i, part in enumerate(mixture.components) if not isinstance(part, Erasure)]
+    floor = float(released.value[np.isin(released.component, shown)].min()) if shown else 0.0
+    spread = float(np.ptp(released.value[np.isin(released.component, shown)])) if shown else 1.0
+    for i in sorted(range(len(mixture.components)), key=lambda i: -mixture.weights[i]):
+        chosen = released.component == i
+        silent = isinstance(mixture.components[i], Erasure)
+        y = np.full(int(chosen.sum()), floor - 0.12 * (spread or 1.0)) if silent else released.value[chosen]
+        name = f"{percent(mixture.weights[i])}: {describe(mixture.components[i])}"
+        clouds.append(Cloud(name=name, x=tuple(values[chosen].tolist()), y=tuple(y.tolist())))
+    return release_map(clouds, title=title, x_axis=x_axis, y_axis="released value F")
+
+
+def picture_of_table(table: NDArray[np.float64], *, names: Sequence[str], title: str) -> str:
+    """P(symbol | value): one row a value, one column a symbol."""
+    return heat_map(
+        [[max(0.0, float(share)) for share in row] for row in table],
+        rows=list(names),
+        columns=[f"s{i}" for i in range(table.shape[1])],
+        title=title,
+        legend="share of the row",
+        tips=[
+            [f"{name} → s{i}: {percent(float(s))}" for i, s in enumerate(row)]
+            for name, row in zip(names, table, strict=True)
+        ],
+    )
+
+
+def describe(component: Component | Any) -> str:
+    """A component in a few words.
+
+    >>> describe(Modulo(period=8.0, blur=1.0)), describe(Noise(std=0.0))
+    ('remainder mod 8, blurred by 1', 'the value itself')
+    """
+    match component:
+        case Erasure():
+            return "nothing"
+        case Noise(std=std):
+            return "the value itself" if std == 0 else f"noise of deviation {figure(std, 3)}"
+        case Modulo(period=period, blur=blur):
+            if math.isinf(period):
+                return f"blurred by {figure(blur, 3)}"
+            return f"remainder mod {figure(period, 3)}" + (f", blurred by {figure(blur, 3)}" if blur else "")
+        case _:
+            return "learned network"

@@ -1,0 +1,201 @@
+"""Sanitized columns as a page: what the audit found, who attacked, who is exposed, and what is released."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from aegis.report.figures import figure, percent
+from aegis.report.page import picture, render_page
+from aegis.report.ranking_words import Entry, Fact
+from aegis.report.release_pictures import RECORDS, picture_of_mixture, picture_of_table
+from aegis.sanitizers.mechanism import CategoryMechanism
+
+if TYPE_CHECKING:
+    from aegis.sanitizers.audit import PartyAudit
+    from aegis.sanitizers.fitting import Fitted
+
+FEWEST = 10  # a value that fewer records have is not named on the page
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PartyRow:
+    """One party's error without and with the release."""
+
+    party: str
+    knows: str
+    before: str
+    after: str
+    interval: str
+    attacker: str
+    others: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ColumnPart:
+    """What the page says of one private column."""
+
+    name: str
+    summary: str
+    facts: tuple[Fact, ...]
+    rows: tuple[PartyRow, ...]
+    chart: Any
+    caption: str
+
+
+def render_sanitized(
+    fitted: Sequence[Fitted],
+    *,
+    source: str,
+    authorized: Sequence[str],
+    adversaries: Sequence[Sequence[str]],
+    columns: Mapping[str, NDArray[Any]],
+    seeded: bool,
+    version: str,
+) -> str:
+    """The page for sanitized columns, as one self-contained HTML document.
+
+    ``columns`` holds the private values: of a category those of at least ten records are named, of a number none is
+    shown, the map is drawn over a normal law with the column's rounded centre and spread.
+    """
+    names = [one.mechanism.column for one in fitted]
+    return render_page(
+        "sanitize.html",
+        title=f"Sanitized {', '.join(names)} · {source} · Aegis",
+        version=version,
+        source=source,
+        headline=f"{', '.join(names)}: usable for some, hidden from others",
+        columns=[_part(one, columns[one.mechanism.column], authorized, adversaries) for one in fitted],
+        ledger=_ledger(fitted, authorized, adversaries, seeded=seeded),
+    )
+
+
+def _part(
+    one: Fitted, values: NDArray[Any], authorized: Sequence[str], adversaries: Sequence[Sequence[str]]
+) -> ColumnPart:
+    audit, exposure = one.audit, one.audit.exposure
+    category = isinstance(one.mechanism, CategoryMechanism)
+    unit = "wrong guesses" if category else "squared error"
+    rows = [_row("authorised party", authorized, one.max_distortion, audit.distortion, category=category)]
+    rows += [
+        _row(f"adversary {number}", knows, before, party, category=category)
+        for number, (knows, before, party) in enumerate(
+            zip(adversaries, one.saturation_losses, audit.adversaries, strict=True), start=1
+        )
+    ]
+    facts = [
+        Fact(term="distortion asked for", value=_loss(one.distortion, category=category)),
+        Fact(term="distortion audited", value=_loss(audit.distortion.loss, category=category)),
+        Fact(term="worst adversary", value=_loss(audit.worst, category=category), unit=unit),
+        Fact(term="records named correctly" if category else "records pinned", value=percent(exposure.pinned_share)),
+    ]
+    if exposure.reference_pinned_share is not None:
+        facts.append(Fact(term="pinned under plain noise", value=percent(exposure.reference_pinned_share)))
+    chart, caption = _picture(one, values)
+    return ColumnPart(
+        name=one.mechanism.column,
+        summary=_summary(one, category=category),
+        facts=tuple(facts),
+        rows=tuple(rows),
+        chart=chart,
+        caption=caption,
+    )
+
+
+def _summary(one: Fitted, *, category: bool) -> str:
+    audit = one.audit
+    if one.distortion >= one.max_distortion:
+        return (
+            "The authorised party has that little error without any release: nothing is released, and the column says "
+            "nothing."
+        )
+    text = (
+        f"The authorised party errs by {_loss(audit.distortion.loss, category=category)}, the adversary that does best "
+        f"by {_loss(audit.worst, category=category)}."
+    )
+    if audit.distortion.loss > one.distortion:
+        text += " The former is above what was asked, but not beyond what so few rows can tell apart."
+    if audit.worst <= audit.distortion.loss:
+        text += " That adversary does as well as the authorised party: this release protects nobody from it."
+    if category:
+        return text
+    reference = audit.exposure.reference_pinned_share
+    if reference is not None and audit.exposure.pinned_share > reference + 0.02:
+        text += " It exposes more records than plain noise would: part of the mean error comes from few records."
+    return text
+
+
+def _picture(one: Fitted, values: NDArray[Any]) -> tuple[Any, str]:
+    mechanism = one.mechanism
+    if isinstance(mechanism, CategoryMechanism):
+        _, codes = np.unique(values.astype(str), return_inverse=True)
+        counts = np.bincount(codes, minlength=len(mechanism.values))
+        names = [
+            v if n >= FEWEST else f"value {i + 1}"
+            for i, (v, n) in enumerate(zip(mechanism.values, counts, strict=True))
+        ]
+        drawn = picture_of_table(mechanism.release, names=names, title=f"Release of {mechanism.column}")
+        hidden = int((counts < FEWEST).sum())
+        note = f" {hidden} values of fewer than {FEWEST} records are not named." if hidden else ""
+        return picture(drawn), f"How often the value in a row is released as the symbol in a column.{note}"
+    numbers = values.astype(np.float64)
+    centre, spread = (float(f"{part:.2g}") for part in (numbers.mean(), numbers.std()))
+    drawn_values = np.random.default_rng(2).normal(centre, spread, RECORDS)
+    drawn = picture_of_mixture(
+        mechanism.mixture,
+        drawn_values,
+        title=f"Map from {mechanism.column} to its release",
+        x_axis=f"{mechanism.column} (drawn from a normal law with its rounded mean and spread, not the records)",
+    )
+    return picture(drawn), "Each dot is a drawn value and what the mechanism releases for it."
+
+
+def _row(party: str, knows: Sequence[str], before: float, found: PartyAudit, *, category: bool) -> PartyRow:
+    low, high = found.interval
+    return PartyRow(
+        party=party,
+        knows=", ".join(knows) or "nothing but the release",
+        before=_loss(before, category=category),
+        after=_loss(found.loss, category=category),
+        interval=f"{_loss(low, category=category)} – {_loss(high, category=category)}",
+        attacker=found.attacker,
+        others=", ".join(f"{name} {_loss(loss, category=category)}" for name, loss in found.by_attacker.items()),
+    )
+
+
+def _loss(value: float, *, category: bool) -> str:
+    return percent(value) if category else figure(value, 4)
+
+
+def _ledger(
+    fitted: Sequence[Fitted], authorized: Sequence[str], adversaries: Sequence[Sequence[str]], *, seeded: bool
+) -> list[Entry]:
+    together = (
+        "Every figure is against parties that see the releases of all private columns.",
+        "Columns fitted earlier were not told of later releases, so they may keep less distortion than they may have.",
+    )
+    return [
+        Entry(term="authorised party knows", lines=(", ".join(authorized) or "nothing but the release",)),
+        *(Entry(term=f"adversary {n} knows", lines=(", ".join(side),)) for n, side in enumerate(adversaries, start=1)),
+        Entry(term="method", lines=tuple(f"{one.mechanism.column}: {one.method}" for one in fitted)),
+        Entry(term="rows of the audit", lines=(f"{fitted[0].audit.rows:,} that no attacker was fitted on",)),
+        *([Entry(term="several columns", lines=together)] if len(fitted) > 1 else []),
+        Entry(
+            term="noise",
+            lines=(
+                "from a seed: whoever knows it can undo the release" if seeded else "fresh: it cannot be drawn again",
+                "Do not release the same records twice: whoever averages the releases removes noise.",
+            ),
+        ),
+        Entry(
+            term="what this is not",
+            lines=(
+                "The audit speaks for the attackers that ran and the columns that were named. It is no differential "
+                "privacy, and an adversary that knows more columns does better.",
+            ),
+        ),
+    ]

@@ -1,0 +1,159 @@
+"""The trade-off between what the authorised party and the adversaries learn, as a curve that was audited."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+from aegis._version import __version__
+from aegis.data.output import check_free
+from aegis.errors import MissingExtraError, SanitizerError
+from aegis.report.curve_report import render_curve
+from aegis.report.page import write_page
+from aegis.sanitizers.attackers import available
+from aegis.sanitizers.curve import Curve
+from aegis.sanitizers.finite import binary_problem
+from aegis.sanitizers.finite_curve import finite_curve
+from aegis.sanitizers.gaussian import (
+    GaussianProblem,
+    coalition_problem,
+    gaussian_problem,
+    paper_problem,
+    problem_from_json,
+)
+from aegis.sanitizers.gaussian_curve import gaussian_curve
+from aegis.sanitizers.training_settings import TrainingSettings
+
+Progress = Callable[[str, int, int], None]
+PRESETS = ("paper", "coalition")
+ATTACKERS = ("network", "trees", "neighbours")
+
+
+def curve_of_gaussian(
+    covariance: str | Path | None = None,
+    *,
+    preset: str | None = None,
+    points: int = 30,
+    trials: int = 15,
+    coalition: bool = False,
+    exposure_capped: bool = False,
+    steps: int | None = None,
+    patience: int | None = None,
+    attackers: Sequence[str] | None = None,
+    seed: int = 0,
+    report: str | Path | None = None,
+    overwrite: bool = False,
+    progress: Progress | None = None,
+) -> Curve:
+    """The audited curve of a joint normal law, read from a JSON file or taken from a preset."""
+    target = _free(report, overwrite=overwrite)
+    problem = _gaussian(covariance, preset, coalition=coalition)
+    attackers = known_attackers(attackers)
+    _need_jax(trials)
+    settings = TrainingSettings(patience=patience)
+    if steps is not None:
+        if steps < 1:
+            raise SanitizerError("training needs at least one step")
+        epochs = min(settings.epochs, steps)
+        settings = replace(settings, steps=epochs * max(1, round(steps / epochs)), epochs=epochs)
+    curve = gaussian_curve(
+        problem,
+        points=points,
+        trials=trials,
+        exposure_capped=exposure_capped,
+        settings=settings,
+        attackers=attackers,
+        seed=seed,
+        progress=progress,
+    )
+    if target is not None:
+        source = f"preset {preset}" if covariance is None else Path(covariance).name
+        write_page(target, render_curve(curve, source=source, version=__version__), overwrite=overwrite)
+    return curve
+
+
+def curve_of_binary(
+    *,
+    p: float,
+    qy: float,
+    qz: Sequence[float],
+    points: int = 30,
+    trials: int = 15,
+    symbols: int | None = 2,
+    attackers: Sequence[str] | None = None,
+    seed: int = 0,
+    report: str | Path | None = None,
+    overwrite: bool = False,
+    progress: Progress | None = None,
+) -> Curve:
+    """The audited curve of one private bit that everybody sees through a channel of their own."""
+    target = _free(report, overwrite=overwrite)
+    problem = binary_problem(p=p, qy=qy, qz=qz)
+    if symbols is not None and not 2 <= symbols <= 8:
+        raise SanitizerError("a release of a bit has between 2 and 8 symbols; more than 3 gain nothing")
+    attackers = known_attackers(attackers)
+    _need_jax(trials)
+    curve = finite_curve(
+        problem, points=points, trials=trials, symbols=symbols, attackers=attackers, seed=seed, progress=progress
+    )
+    if target is not None:
+        source = f"p = {p:g}, q_Y = {qy:g}, q_Z = {', '.join(f'{q:g}' for q in qz)}"
+        write_page(target, render_curve(curve, source=source, version=__version__), overwrite=overwrite)
+    return curve
+
+
+def known_attackers(names: Sequence[str] | None) -> tuple[str, ...] | None:
+    """The attackers that were named, or None for all that are installed."""
+    if not names:
+        return None
+    absent = [name for name in names if name not in ATTACKERS]
+    if absent:
+        raise SanitizerError(f"there is no attacker called {absent[0]!r}; use {', '.join(ATTACKERS)}")
+    if len(available(names)) < len(set(names)):
+        raise MissingExtraError(feature="this attacker", extra="sanitize,evaluate")
+    return tuple(dict.fromkeys(names))
+
+
+def _free(report: str | Path | None, *, overwrite: bool) -> Path | None:
+    if report is None:
+        return None
+    check_free(Path(report), overwrite=overwrite)
+    if find_spec("jinja2") is None:
+        raise MissingExtraError(feature="the report", extra="report")
+    return Path(report)
+
+
+def _need_jax(trials: int) -> None:
+    # said before anything is computed, not after a minute
+    if trials > 0 and find_spec("jax") is None:
+        raise MissingExtraError(feature="training a sanitizer", extra="sanitize")
+
+
+def _gaussian(covariance: str | Path | None, preset: str | None, *, coalition: bool) -> GaussianProblem:
+    if (covariance is None) == (preset is None):
+        raise SanitizerError("give either a covariance file (--covariance) or a preset (--preset paper)")
+    if preset is not None:
+        if preset not in PRESETS:
+            raise SanitizerError(f"there is no preset called {preset!r}; use {' or '.join(PRESETS)}")
+        if preset == "coalition":
+            return coalition_problem()
+        paper = paper_problem()
+        if not coalition:
+            return paper
+        return gaussian_problem(paper.covariance, mean=paper.mean, adversaries=paper.adversaries, coalition=True)
+    path = Path(str(covariance))
+    try:
+        document: Any = json.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise SanitizerError(f"there is no covariance file {path}; check the path") from None
+    except (OSError, UnicodeDecodeError, ValueError):
+        raise SanitizerError(f"{path.name} cannot be read as JSON; give {{'covariance': [[…], …]}}") from None
+    if isinstance(document, list):
+        document = {"covariance": document}
+    if not isinstance(document, dict):
+        raise SanitizerError(f"{path.name} holds no covariance; give {{'covariance': [[…], …]}}")
+    return problem_from_json(document, coalition=coalition)

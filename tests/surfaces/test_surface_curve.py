@@ -1,0 +1,145 @@
+"""``aegis curve`` as people use it: the contract's object, a page that stands alone, one sentence for a mistake."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+Aegis = Callable[..., Any]
+KEYS = {"target", "distortion", "adversary_losses", "worst", "theory", "erasure", "ratio", "interval", "exposure"}
+QUICK = ("--attackers", "neighbours")
+
+
+def test_the_gaussian_curve_is_the_object_of_the_contract(aegis: Aegis, tmp_path: Path) -> None:
+    page = tmp_path / "curve.html"
+    asked = ("curve", "gaussian", "--preset", "paper", "--points", "2", "--trials", "0", *QUICK)
+    answer = aegis(*asked, "--cap-exposure", "--report", page, "--json")
+    assert answer.status == 0, answer.err
+    found = answer.json
+    assert {"points", "device", "seconds"} <= set(found)
+    assert set(found["seconds"]) == {"compile", "train", "audit"}
+    assert [round(p["target"] / found["saturation"]["distortion"], 6) for p in found["points"]] == [0.5, 1.0]
+    for point in found["points"]:
+        assert KEYS | {"attacker"} <= set(point)
+        assert point["worst"] == min(point["adversary_losses"])
+        assert point["distortion"] <= 1.02 * point["target"]
+        assert point["interval"][0] >= 0.99 * point["theory"]
+        assert point["exposure"]["pinned_share"] <= point["exposure"]["reference_pinned_share"] + 1e-6
+    html = page.read_text(encoding="utf-8")
+    assert "Proposition 1" in html
+    assert "erasure" in html
+    assert "Map from X to F" in html
+    assert not re.search(r"(?:src|href)=|<script|https?://(?!www\.w3\.org)", html), "the page loads nothing"
+    assert aegis(*asked, "--report", page).status == 2, "a page that exists is not replaced"
+
+
+def test_a_learned_binary_curve_reaches_the_proposition(aegis: Aegis, tmp_path: Path) -> None:
+    page = tmp_path / "curve.html"
+    asked = ("curve", "binary", "--p", "0.54", "--qy", "0.2", "--qz", "0.44", "--points", "2", "--trials", "3", *QUICK)
+    first = aegis(*asked, "--report", page, "--json")
+    assert first.status == 0, first.err
+    for point in first.json["points"]:
+        assert point["worst"] >= 0.99 * point["theory"]
+        assert point["method"] == "learned"
+    assert "Proposition 2" in page.read_text(encoding="utf-8")
+    second = aegis(*asked)
+    assert second.status == 0
+    assert "mean ratio" in second.out
+    assert "next: " in second.err
+
+
+def test_a_covariance_file_and_a_coalition(aegis: Aegis, tmp_path: Path) -> None:
+    path = tmp_path / "c.json"
+    path.write_text(json.dumps([[16.0, 7.0, 7.0], [7.0, 7.0, 0.0], [7.0, 0.0, 7.0]]), encoding="utf-8")
+    asked = ("curve", "gaussian", "--covariance", path, "--points", "1", "--trials", "0", *QUICK, "--json")
+    together = aegis(*asked, "--coalition").json
+    assert together["saturation"]["distortion"] == pytest.approx(2.0)
+    assert together["saturation"]["losses"] == pytest.approx([9.0, 9.0])
+    apart = aegis(*asked).json
+    assert apart["saturation"]["distortion"] == pytest.approx(9.0)
+    assert apart["saturation"]["losses"] == pytest.approx([9.0])
+
+
+MISTAKES: dict[str, tuple[list[str], str | None, str]] = {
+    "not positive definite": (["--covariance", "{file}"], "[[1, 2, 0], [2, 1, 0], [0, 0, 1]]", "not positive definite"),
+    "not symmetric": (["--covariance", "{file}"], "[[4, 1, 0], [0, 1, 0], [0, 0, 1]]", "not symmetric"),
+    "not a matrix": (["--covariance", "{file}"], '{"covariance": "CANARY"}', "not a matrix of numbers"),
+    "not json": (["--covariance", "{file}"], "[[1, CANARY", "cannot be read as JSON"),
+    "a number": (["--covariance", "{file}"], "42424242", "holds no covariance"),
+    "unknown key": (["--covariance", "{file}"], '{"covariance": [[1]], "CANARY": 1}', "nothing else"),
+    "no adversary": (["--covariance", "{file}"], "[[2, 1], [1, 2]]", "no adversary"),
+    "no file": (["--covariance", "{file}"], None, "there is no covariance file"),
+    "neither": ([], None, "give either"),
+    "both": (["--covariance", "{file}", "--preset", "paper"], "[[2, 1], [1, 2]]", "give either"),
+    "unknown preset": (["--preset", "magic"], None, "there is no preset"),
+    "no points": (["--preset", "paper", "--points", "0"], None, "between 1 and 1000 points"),
+    "negative trials": (["--preset", "paper", "--trials", "-1"], None, "trials"),
+    "no steps": (["--preset", "paper", "--steps", "0"], None, "at least one step"),
+    "no patience": (["--preset", "paper", "--patience", "0"], None, "at least one epoch"),
+    "unknown attacker": (["--preset", "paper", "--attackers", "magic"], None, "there is no attacker"),
+}
+
+
+@pytest.mark.parametrize("mistake", MISTAKES)
+def test_a_mistake_is_one_sentence(aegis: Aegis, tmp_path: Path, mistake: str) -> None:
+    arguments, content, said = MISTAKES[mistake]
+    file = tmp_path / "c.json"
+    if content is not None:
+        file.write_text(content, encoding="utf-8")
+    before = sorted(tmp_path.iterdir())
+    given = [argument.replace("{file}", str(file)) for argument in arguments]
+    answer = aegis("curve", "gaussian", *given, "--report", tmp_path / "r.html")
+    assert answer.status == 2, answer.err
+    assert said in answer.err
+    assert answer.err.count("\n") == 1
+    assert "CANARY" not in answer.err
+    assert "42424242" not in answer.err
+    assert sorted(tmp_path.iterdir()) == before
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [(["--p", "1"], "strictly between"), (["--qz", "0"], "strictly between"), (["--symbols", "1"], "symbols")],
+)
+def test_a_bit_that_makes_no_sense_is_refused(aegis: Aegis, arguments: list[str], said: str) -> None:
+    answer = aegis("curve", "binary", *arguments)
+    assert answer.status == 2
+    assert said in answer.err
+
+
+def test_an_interruption_leaves_nothing(aegis: Aegis, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupt(*_: object, **__: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("aegis.sanitizers.gaussian_curve.audit_mixture", interrupt)
+    asked = ("curve", "gaussian", "--preset", "paper", "--points", "1", "--trials", "0")
+    answer = aegis(*asked, "--report", tmp_path / "r.html")
+    assert answer.status == 130
+    assert list(tmp_path.iterdir()) == []
+
+
+def without_jax(*arguments: str) -> subprocess.CompletedProcess[str]:
+    code = "import sys; sys.modules['jax'] = None; from aegis.cli.main import call; sys.exit(call(sys.argv[1:]))"
+    return subprocess.run([sys.executable, "-c", code, *arguments], capture_output=True, text=True, check=False)
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("curve", "gaussian", "--preset", "paper"),
+        ("curve", "binary"),
+        ("sanitize", "x.csv", "--private", "a", "--adversary", "b", "--distortion", "1", "--out", "o.csv"),
+    ],
+)
+def test_without_jax_the_install_line_is_printed(arguments: tuple[str, ...]) -> None:
+    answer = without_jax(*arguments)
+    assert answer.returncode == 2
+    assert "pip install 'aegis[sanitize]'" in answer.stderr
+    assert answer.stderr.count("\n") == 1

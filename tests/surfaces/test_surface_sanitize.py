@@ -1,0 +1,331 @@
+"""``aegis sanitize`` as people use it: a table, a model, a page, and no cell value in a mistake."""
+
+from __future__ import annotations
+
+import csv
+import json
+import re
+import zipfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow.parquet
+import pytest
+
+from aegis.workflows.sanitize import sanitize
+
+Aegis = Callable[..., Any]
+ROWS = 700
+PARTIES = ("--authorized", "income,hours", "--adversary", "zip", "--adversary", "job")
+QUICK = ("--attackers", "neighbours")
+
+
+@pytest.fixture(scope="module")
+def people(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A table with planted canaries in every text column."""
+    rng = np.random.default_rng(0)
+    z = rng.standard_normal((ROWS, 3))
+    path = tmp_path_factory.mktemp("people") / "people.csv"
+    with path.open("w", newline="", encoding="utf-8") as file:
+        rows = csv.writer(file)
+        rows.writerow(["id", "age", "income", "hours", "zip", "job", "ill", "blood", "one", "gap", "copy", "weight"])
+        for i in range(ROWS):
+            age = round(40 + 12 * (0.7 * z[i, 0] + 0.5 * z[i, 1] + 0.5 * z[i, 2]))
+            ill = z[i, 0] + 0.4 * rng.standard_normal() > 0.3
+            rows.writerow(
+                [
+                    f"CANARY{i}",
+                    age,
+                    f"{np.exp(0.6 * z[i, 0] + 0.6 * z[i, 1]):.2f}",
+                    f"{z[i, 1]:.3f}",
+                    f"0{2100 + int(np.clip(z[i, 2] * 20 + 50, 0, 99))}",
+                    "CANARYx" if z[i, 0] > 0 else "CANARYy",
+                    "CANARYyes" if ill else "CANARYno",
+                    "ABO"[rng.integers(3)] if i % 9 else "0-CANARY",
+                    "CANARY",
+                    "" if i % 50 == 7 else "CANARYgap",
+                    3 * age + 1,
+                    f"{70 + 9 * z[i, 2] + i * 1e-6:.6f}",
+                ]
+            )
+    return path
+
+
+def read(path: Path) -> dict[str, list[str]]:
+    with path.open(newline="", encoding="utf-8") as file:
+        rows = list(csv.DictReader(file))
+    return {name: [row[name] for row in rows] for name in rows[0]}
+
+
+def _first(path: Path, lines: int) -> str:
+    return "".join(path.read_text(encoding="utf-8").splitlines(keepends=True)[:lines])
+
+
+@pytest.fixture(scope="module")
+def fitted(people: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with a sanitized table, its model and its page: a number and a category together."""
+    folder = tmp_path_factory.mktemp("fitted")
+    sanitize(
+        people,
+        private=["age", "ill"],
+        authorized=["income", "hours"],
+        adversaries=[["zip"], ["job"]],
+        distortion=[24.0, 0.12],
+        attackers=["neighbours"],
+        out=folder / "out.csv",
+        model=folder / "model.npz",
+        report=folder / "page.html",
+    )
+    return folder
+
+
+def test_other_columns_stay_as_they_were_written(people: Path, fitted: Path) -> None:
+    before, after = read(people), read(fitted / "out.csv")
+    assert "age" not in after
+    assert "ill" not in after
+    for column in set(before) - {"age", "ill"}:
+        assert after[column] == before[column], "values as written, rows in order"
+    assert list(after)[1].startswith("age_released")
+    shown = np.array([float(f or "nan") for f in after["age_released"]])
+    age = np.array([float(a) for a in before["age"]])
+    assert not np.isclose(shown, age).all()
+    assert set(after["ill_released"]) <= {f"s{i}" for i in range(8)}
+
+
+def test_the_page_stands_alone_and_shows_no_record(people: Path, fitted: Path) -> None:
+    html = (fitted / "page.html").read_text(encoding="utf-8")
+    assert not re.search(r"(?:src|href)=|<script|https?://(?!www\.w3\.org)", html)
+    assert "Map from age" in html
+    assert "CANARYyes" in html, "a category that many records have is a published domain value"
+    assert not re.search(r"CANARY\d", html)
+    assert "see the releases of all private columns" in html
+
+
+def test_the_model_is_arrays_and_json(fitted: Path) -> None:
+    with zipfile.ZipFile(fitted / "model.npz") as file:
+        assert all(name.endswith(".npy") for name in file.namelist())
+    with np.load(fitted / "model.npz", allow_pickle=False) as arrays:
+        header = json.loads(arrays["header"].tobytes())
+    assert [one["column"] for one in header["mechanisms"]] == ["age", "ill"]
+    assert (fitted / "model.npz").stat().st_mode & 0o077 == 0
+
+
+def test_a_model_applies_to_new_rows(aegis: Aegis, people: Path, fitted: Path, tmp_path: Path) -> None:
+    new = tmp_path / "new.csv"
+    new.write_text(_first(people, 60), encoding="utf-8")
+    one, two, three = (tmp_path / f"{name}.csv" for name in ("one", "two", "three"))
+    answer = aegis("sanitize", new, "--model", fitted / "model.npz", "--out", one, "--seed", "5", "--json")
+    assert answer.status == 0, answer.err
+    assert answer.json["rows"] == 59
+    assert answer.json["noise"] == "from the seed"
+    assert aegis("sanitize", new, "--model", fitted / "model.npz", "--out", two, "--seed", "5").status == 0
+    assert one.read_bytes() == two.read_bytes()
+    assert aegis("sanitize", new, "--model", fitted / "model.npz", "--out", three).status == 0
+    assert read(three)["age_released"] != read(one)["age_released"], "without a seed the noise is fresh"
+    assert read(three)["income"] == read(new)["income"]
+
+
+def test_fresh_noise_cannot_be_drawn_again_and_parquet_is_written(aegis: Aegis, people: Path, tmp_path: Path) -> None:
+    common = ("sanitize", people, "--private", "weight", *PARTIES, "--distortion", "9", "--family", "noise", *QUICK)
+    for name in ("a", "b"):
+        answer = aegis(*common, "--out", tmp_path / f"{name}.parquet")
+        assert answer.status == 0, answer.err
+        assert "pinned" in answer.out or "places within" in answer.out
+    a, b = (pyarrow.parquet.read_table(tmp_path / f"{name}.parquet") for name in ("a", "b"))
+    assert a["weight_released"] != b["weight_released"]
+    assert a.drop_columns(["weight_released"]).equals(b.drop_columns(["weight_released"]))
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["a.parquet", "b.parquet"]
+
+
+def test_more_than_saturation_releases_nothing_and_says_so(aegis: Aegis, people: Path, tmp_path: Path) -> None:
+    out = tmp_path / "o.csv"
+    answer = aegis("sanitize", people, "--private", "age", *PARTIES, "--distortion", "9999", *QUICK, "--out", out)
+    assert answer.status == 0, answer.err
+    assert "it is silent" in answer.err
+    assert set(read(out)["age_released"]) == {""}
+
+
+MISTAKES: dict[str, tuple[list[str], str]] = {
+    "constant": (["--private", "one", *PARTIES, "--distortion", "0.1"], "'one' is constant"),
+    "unique": (["--private", "id", *PARTIES, "--distortion", "0.1"], "unique in every row"),
+    "a copy": (
+        ["--private", "age", "--authorized", "copy", "--adversary", "zip", "--distortion", "9"],
+        "'copy' determines the private column 'age'",
+    ),
+    "itself": (["--private", "age", "--authorized", "age", "--adversary", "zip", "--distortion", "9"], "is private"),
+    "private is known": (
+        ["--private", "age,ill", "--authorized", "income", "--adversary", "ill", "--distortion", "9"],
+        "'ill' is private",
+    ),
+    "missing values": (
+        ["--private", "gap", *PARTIES, "--distortion", "0.1"],
+        "column 'gap' has 14 missing values",
+    ),
+    "missing side": (
+        ["--private", "age", "--authorized", "gap", "--adversary", "zip", "--distortion", "9"],
+        "column 'gap' has 14 missing values",
+    ),
+    "zero distortion": (["--private", "age", *PARTIES, "--distortion", "0"], "must be a positive number"),
+    "negative distortion": (["--private", "age", *PARTIES, "--distortion", "-3"], "must be a positive number"),
+    "no number": (["--private", "age", *PARTIES, "--distortion", "much"], "takes numbers"),
+    "no distortion": (["--private", "age", *PARTIES], "--distortion"),
+    "three distortions": (["--private", "age,ill", *PARTIES, "--distortion", "1,2,3"], "one distortion for all"),
+    "twice": (["--private", "age,age", *PARTIES, "--distortion", "1"], "named twice"),
+    "too many categories": (
+        ["--private", "zip", "--authorized", "income", "--adversary", "job", "--distortion", "0.1"],
+        "group them into at most 12",
+    ),
+    "nobody authorised": (["--private", "age", "--adversary", "job", "--distortion", "9"], "authorised party needs"),
+    "unknown column": (["--private", "nope", *PARTIES, "--distortion", "1"], "there is no column 'nope'"),
+    "unknown side": (["--private", "age", "--adversary", "nope", "--distortion", "1"], "there is no column 'nope'"),
+    "no adversary": (["--private", "age", "--authorized", "income", "--distortion", "1"], "adversary"),
+    "unknown family": (["--private", "age", *PARTIES, "--distortion", "9", "--family", "magic"], "no family"),
+    "unknown attacker": (["--private", "age", *PARTIES, "--distortion", "9", "--attackers", "magic"], "no attacker"),
+    "nothing to do": ([], "--private"),
+    "apply with parties": ([*PARTIES], "--private"),
+    "model and table alike": (
+        ["--private", "age", *PARTIES, "--distortion", "9", "--model", "{out}"],
+        "different names",
+    ),
+}
+
+
+@pytest.mark.parametrize("mistake", MISTAKES)
+def test_a_mistake_is_one_sentence_and_writes_nothing(aegis: Aegis, people: Path, tmp_path: Path, mistake: str) -> None:
+    arguments, said = MISTAKES[mistake]
+    out = tmp_path / "out.csv"
+    given = [argument.replace("{out}", str(out)) for argument in arguments]
+    answer = aegis("sanitize", people, *given, "--out", out)
+    assert answer.status == 2, answer.err
+    assert said in answer.err
+    assert answer.out == ""
+    assert answer.err.startswith("error: ")
+    assert answer.err.count("\n") == 1
+    assert "CANARY" not in answer.err
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_too_few_rows_are_refused(aegis: Aegis, people: Path, tmp_path: Path) -> None:
+    few = tmp_path / "few.csv"
+    few.write_text(_first(people, 100), encoding="utf-8")
+    answer = aegis("sanitize", few, "--private", "age", *PARTIES, "--distortion", "9", "--out", tmp_path / "o.csv")
+    assert answer.status == 2
+    assert "at least 300 rows" in answer.err
+    assert [p.name for p in tmp_path.iterdir()] == ["few.csv"]
+
+
+def _model(path: Path, header: object, **arrays: Any) -> Path:
+    with path.open("wb") as stream:
+        np.savez(stream, header=np.frombuffer(json.dumps(header).encode(), dtype=np.uint8), **arrays)
+    return path
+
+
+BITS = np.array([[0.9, 0.1], [0.2, 0.8]])
+MODELS: dict[str, tuple[Any, dict[str, Any], str]] = {
+    "another version": ({"format": "aegis-sanitizer", "version": 7}, {}, "format 7"),
+    "another program": ({"format": "CANARY"}, {}, "not a sanitizer model"),
+    "not an object": (["CANARY"], {}, "not a sanitizer model"),
+    "nothing inside": ({"format": "aegis-sanitizer", "version": 1, "mechanisms": []}, {}, "damaged"),
+    "half a mechanism": (
+        {"format": "aegis-sanitizer", "version": 1, "mechanisms": [{"column": "age"}]},
+        {},
+        "damaged",
+    ),
+    "no probabilities": (
+        {
+            "format": "aegis-sanitizer",
+            "version": 1,
+            "mechanisms": [{"column": "ill", "kind": "category", "values": ["CANARYno", "CANARYyes"]}],
+        },
+        {"mechanism0_release": BITS * np.nan},
+        "damaged",
+    ),
+    "absent column": (
+        {
+            "format": "aegis-sanitizer",
+            "version": 1,
+            "mechanisms": [{"column": "nope", "kind": "category", "values": ["a", "b"]}],
+        },
+        {"mechanism0_release": BITS},
+        "there is no column 'nope'",
+    ),
+    "unseen values": (
+        {
+            "format": "aegis-sanitizer",
+            "version": 1,
+            "mechanisms": [{"column": "ill", "kind": "category", "values": ["a", "b"]}],
+        },
+        {"mechanism0_release": BITS},
+        "700 rows of column 'ill' hold values",
+    ),
+    "text for a number": (
+        {
+            "format": "aegis-sanitizer",
+            "version": 1,
+            "mechanisms": [
+                {"column": "ill", "kind": "number", "weights": [1.0], "components": [{"kind": "noise", "std": 1.0}]}
+            ],
+        },
+        {},
+        "holds text where the model expects numbers",
+    ),
+}
+
+
+@pytest.mark.parametrize("mistake", MODELS)
+def test_a_model_that_does_not_fit_is_refused(aegis: Aegis, people: Path, tmp_path: Path, mistake: str) -> None:
+    header, arrays, said = MODELS[mistake]
+    model = _model(tmp_path / "m.npz", header, **arrays)
+    answer = aegis("sanitize", people, "--model", model, "--out", tmp_path / "o.csv")
+    assert answer.status == 2, answer.err
+    assert said in answer.err
+    assert answer.err.count("\n") == 1
+    assert "CANARY" not in answer.err
+    assert [p.name for p in tmp_path.iterdir()] == ["m.npz"]
+
+
+def test_what_is_no_model_is_refused(aegis: Aegis, people: Path, tmp_path: Path) -> None:
+    for name, content, said in (("t.npz", b"CANARY", "not a sanitizer model"), ("none.npz", None, "no model file")):
+        if content is not None:
+            (tmp_path / name).write_bytes(content)
+        answer = aegis("sanitize", people, "--model", tmp_path / name, "--out", tmp_path / "o.csv")
+        assert answer.status == 2
+        assert said in answer.err
+        assert "CANARY" not in answer.err
+
+
+def test_nothing_is_replaced_or_half_written(
+    aegis: Aegis, people: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    model = tmp_path / "m.npz"
+    model.write_text("mine", encoding="utf-8")
+    asked = ("sanitize", people, "--private", "ill", *PARTIES, "--distortion", "0.12", *QUICK, "--model", model)
+    answer = aegis(*asked, "--out", tmp_path / "o.csv")
+    assert answer.status == 2
+    assert "exists already" in answer.err
+
+    def interrupt(*_: object, **__: object) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr("aegis.workflows.sanitize.write", interrupt)
+        assert aegis(*asked, "--overwrite", "--out", tmp_path / "o.csv").status == 130
+    assert [p.name for p in tmp_path.iterdir()] == ["m.npz"]
+    assert model.read_text(encoding="utf-8") == "mine"
+
+
+def test_a_refused_audit_is_status_1_and_writes_nothing(
+    aegis: Aegis, people: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from aegis.errors import VerificationError
+
+    def refuse(*_: object, **__: object) -> None:
+        raise VerificationError("the audit rejects this")
+
+    monkeypatch.setattr("aegis.sanitizers.fitting.accept", refuse)
+    asked = ("sanitize", people, "--private", "ill", *PARTIES, "--distortion", "0.12", *QUICK)
+    answer = aegis(*asked, "--out", tmp_path / "o.csv", "--model", tmp_path / "m.npz", "--report", tmp_path / "r.html")
+    assert answer.status == 1
+    assert list(tmp_path.iterdir()) == []
