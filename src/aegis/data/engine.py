@@ -7,6 +7,8 @@ and types that masking knows nothing about are read as text.
 
 from __future__ import annotations
 
+import os
+import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -107,7 +109,8 @@ def _open(
 def connect(engine: str | None) -> Any:
     """The engine at a URL, or a fresh embedded DuckDB."""
     if engine is None:
-        embedded = ibis.duckdb.connect()
+        # What does not fit into memory goes to the system's temporary folder, not into the working one.
+        embedded = ibis.duckdb.connect(temp_directory=str(Path(tempfile.gettempdir()) / f"aegis-{os.getpid()}"))
         embedded.raw_sql("SET enable_progress_bar = false")  # its bar would go to stdout, where the data goes
         return embedded
     try:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Literal
 
 import numpy as np
@@ -125,7 +126,19 @@ def library(
     periods: int = 56,
     blurs: int = 28,
 ) -> Library:
-    """Components on a grid of periods and blurs, measured once and used for every distortion."""
+    """Components on a grid of periods and blurs, measured once and used for every distortion and every run."""
+    return _library(authorized_variance, tuple(adversary_variances), epsilon, family, periods, blurs)
+
+
+@lru_cache(maxsize=8)
+def _library(
+    authorized_variance: float,
+    adversary_variances: tuple[float, ...],
+    epsilon: float,
+    family: Family,
+    periods: int,
+    blurs: int,
+) -> Library:
     if not authorized_variance > 0 or not all(v > 0 for v in adversary_variances):
         raise SanitizerError(
             "side information that determines the private column leaves nothing to protect; drop it from the problem"
@@ -141,7 +154,10 @@ def library(
         widths = deviation * np.geomspace(0.15, 4.0, blurs)
         components += [Modulo(period=float(p), blur=float(b)) for p in grid for b in widths if b < 0.95 * p]
         components += [Modulo(period=math.inf, blur=float(b)) for b in widths]
-    return _measured(components, authorized_variance, tuple(adversary_variances), epsilon)
+    made = _measured(components, authorized_variance, adversary_variances, epsilon)
+    for figures in (made.distortions, made.losses, made.pinned):
+        figures.flags.writeable = False
+    return made
 
 
 def best_mixture(shelf: Library, *, distortion: float, caps: Sequence[float] | None = None) -> MixtureOptimum:

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pyarrow as pa
 import pyarrow.csv
 import pyarrow.parquet
@@ -16,16 +15,16 @@ from aegis.anonymizers.estimator import Anonymizer
 from aegis.anonymizers.k_member import KMember
 from aegis.anonymizers.mdav import MDAV
 from aegis.anonymizers.mo_obam import MOOBAM
-from aegis.anonymizers.records import Records
 from aegis.anonymizers.result import Anonymized, Listener
 from aegis.anonymizers.risk import Risk
 from aegis.data.dataset import Dataset
 from aegis.data.engine import open_dataset
 from aegis.data.output import check_free, draft_of
-from aegis.errors import AnonymizerError, PolicyNotSatisfiedError, RoleError
+from aegis.errors import AnonymizerError, PolicyNotSatisfiedError
 from aegis.releases.write import check_format
 from aegis.summaries.answer import ask
 from aegis.summaries.collect_classes import count_classes
+from aegis.workflows.records import read_records
 
 METHODS = ("mo-obam", "mdav", "k-member")
 
@@ -88,23 +87,12 @@ def anonymize(
         check_format(target)
         check_free(target, overwrite=overwrite)
     dataset = data if isinstance(data, Dataset) else open_dataset(data, **options)
-    chosen = tuple(quasi) or dataset.roles.quasi_identifying
-    hidden = tuple(sensitive) or dataset.roles.sensitive
-    for name in (*chosen, *hidden):
-        dataset.schema.kind(name)
-    if not chosen:
-        raise RoleError("no column is quasi-identifying; name some with --quasi or in the roles file")
     estimator = _estimator(
         method, k=k, l=l, classes=classes, trade_off=trade_off, seconds=seconds, seed=seed, centroid=centroid
     )
     table = ask(dataset.table)
-    records = Records.from_columns(
-        {name: _column(table, name, dataset) for name in (*chosen, *hidden)},
-        quasi_identifiers=chosen,
-        sensitive=hidden,
-        categorical=[n for n in chosen if n in categorical or not dataset.schema.kind(n).is_number],
-        missing="category",
-    )
+    records = read_records(dataset, quasi=quasi, sensitive=sensitive, categorical=categorical, rows=table)
+    chosen, hidden = records.quasi_identifiers, records.sensitive_names
     published = estimator.fit_transform(records, progress=progress)
     for name, values in published.items():
         table = table.set_column(table.column_names.index(name), name, pa.array(values.tolist()))
@@ -142,15 +130,6 @@ def _estimator(
             raise AnonymizerError("mdav knows nothing of sensitive values: leave out --l, or use mo-obam or k-member")
         return MDAV(k=k, centroid=centroid)
     raise AnonymizerError(f"there is no method called {method!r}; use {', '.join(METHODS)}")
-
-
-def _column(table: pa.Table, name: str, dataset: Dataset) -> np.ndarray[Any, Any]:
-    column = table[name]
-    if dataset.schema.kind(name).is_number and not column.null_count:
-        return np.asarray(column.to_numpy())
-    values = np.empty(len(column), dtype=object)
-    values[:] = column.cast(pa.string()).to_pylist() if not dataset.schema.kind(name).is_number else column.to_pylist()
-    return values
 
 
 def _check_written(

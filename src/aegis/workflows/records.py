@@ -15,11 +15,17 @@ from aegis.summaries.answer import ask
 
 
 def read_records(
-    dataset: Dataset, *, quasi: Sequence[str] = (), sensitive: Sequence[str] = (), categorical: Sequence[str] = ()
+    dataset: Dataset,
+    *,
+    quasi: Sequence[str] = (),
+    sensitive: Sequence[str] = (),
+    categorical: Sequence[str] = (),
+    rows: pa.Table | None = None,
 ) -> Records:
     """Read quasi-identifiers and sensitive attributes, those with that role where none are named.
 
-    Numbers stay numbers unless ``categorical`` names them; a missing category counts as one more.
+    Numbers stay numbers unless ``categorical`` names them; a missing category counts as one more. ``rows`` is the
+    table itself where it was read already, in the order that is to be kept.
     """
     chosen = tuple(quasi) or dataset.roles.quasi_identifying
     hidden = tuple(sensitive) or dataset.roles.sensitive
@@ -28,7 +34,7 @@ def read_records(
     if not chosen:
         raise RoleError("no column is quasi-identifying; name some with --quasi or in the roles file")
     names = list(dict.fromkeys((*chosen, *hidden)))
-    table = ask(dataset.table.select(*names))
+    table = ask(dataset.table.select(*names)) if rows is None else rows
     return Records.from_columns(
         {name: _column(table[name], number=dataset.schema.kind(name).is_number) for name in names},
         quasi_identifiers=chosen,

@@ -7,7 +7,7 @@ import numpy as np
 from aegis.sanitizers.early_stopping import Watch
 
 
-def figures(loss: float, distortion: float = 1.0, trials: int = 2) -> tuple[np.ndarray, np.ndarray]:  # type: ignore[type-arg]
+def figures(loss: float, distortion: float = 1.0, trials: int = 2) -> tuple[np.ndarray, np.ndarray]:
     return np.full(trials, distortion), np.full((trials, 1), loss)
 
 
