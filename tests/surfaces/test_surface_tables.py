@@ -75,3 +75,16 @@ def test_a_table_of_other_records_is_refused(
     answer = aegis("advise", data, "--label", "health", "--quasi", QUASI, "--tables", more)
     assert answer.status == 2
     assert "not the same records" in answer.err
+
+
+def test_a_clustered_table_is_released_with_a_certificate_like_any_other(
+    aegis: Aegis, tmp_path: Path, setting: tuple[Path, Path]
+) -> None:
+    _, policy = setting
+    out = tmp_path / "released.csv"
+    answer = aegis("release", tmp_path / "clustered.csv", "--policy", policy, "--out", out)
+    assert answer.status == 0, answer.err
+    assert aegis("verify", out, tmp_path / "released.csv.certificate.json").status == 0
+    refused = aegis("release", tmp_path / "loose.csv", "--policy", policy, "--out", tmp_path / "no.csv")
+    assert refused.status == 1
+    assert not (tmp_path / "no.csv").exists()

@@ -22,9 +22,12 @@ Mapping = Annotated[
 
 def release(
     data: options.Data,
-    config: Config,
     policy: Policy,
     out: Annotated[str, typer.Option("--out", help="A .csv or .parquet file, or a database URL (…#table).")],
+    config: Annotated[
+        Path | None,
+        typer.Option("--config", help="The configuration to mask by; without one the table is released as it is."),
+    ] = None,
     label: options.Label = None,
     drop_suppressed: Annotated[
         bool, typer.Option("--drop-suppressed", help="Leave suppressed records out instead of starring them.")

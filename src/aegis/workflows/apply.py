@@ -16,8 +16,8 @@ from aegis.errors import OutputError
 from aegis.masking.configuration import Configuration
 from aegis.masking.configuration_file import to_mapping
 from aegis.releases.write import blank_is_missing, check_format, is_csv, write_table
-from aegis.workflows.candidates import find_hierarchies
-from aegis.workflows.masked_data import GivenConfiguration, all_masks, masked_data, one_configuration, roles_with
+from aegis.workflows.candidates import find_hierarchies, one_configuration
+from aegis.workflows.masked_data import GivenConfiguration, all_masks, masked_data, roles_with
 from aegis.workflows.release import mapping_text
 
 

@@ -23,8 +23,8 @@ from aegis.privacy.judgement import Judgement, hopeless, judge_all
 from aegis.privacy.policy import Policy
 from aegis.summaries.class_table import ClassTable
 from aegis.summaries.collect_classes import count_classes
-from aegis.workflows.candidates import find_hierarchies
-from aegis.workflows.masked_data import GivenConfiguration, masked_data, one_configuration, roles_with
+from aegis.workflows.candidates import find_hierarchies, one_configuration
+from aegis.workflows.masked_data import GivenConfiguration, masked_data, roles_with
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

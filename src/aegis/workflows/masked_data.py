@@ -9,7 +9,6 @@ from typing import Any
 
 from aegis.data.dataset import Dataset
 from aegis.data.engine import open_dataset
-from aegis.data.hierarchy import Hierarchy
 from aegis.data.kind import Kind
 from aegis.data.schema import Roles
 from aegis.errors import ConfigurationError
@@ -20,7 +19,6 @@ from aegis.releases.apply import ValueMapping, can_be_joined, masked_table
 from aegis.releases.fit import fitted, is_fitted, is_joined, links_of
 from aegis.summaries.collect import Limits, count_histograms
 from aegis.summaries.joint import Histogram
-from aegis.workflows.candidates import gather
 
 GivenConfiguration = Configuration | str | Path | Mapping[str, Any]
 _EVERY_VALUE = Limits(numbers=10**9, texts=10**9)
@@ -34,16 +32,6 @@ class MaskedData:
     masks: Mapping[str, Mask]
     fitted_here: tuple[str, ...]
     mappings: tuple[ValueMapping, ...]
-
-
-def one_configuration(
-    configuration: GivenConfiguration, *, hierarchies: Mapping[str, Hierarchy] | None = None, data: Any = None
-) -> Configuration:
-    """The one configuration of a file."""
-    found = gather(configuration, hierarchies=hierarchies, data=data)
-    if len(found) != 1:
-        raise ConfigurationError(f"there are {len(found)} configurations; give a file that holds one")
-    return found[0]
 
 
 def roles_with(dataset: Dataset, configuration: Configuration | None, *, label: str | None = None) -> Roles:

@@ -29,9 +29,9 @@ from aegis.releases.certificate import FORMAT_VERSION, Certificate, certificate_
 from aegis.releases.suppression import with_suppression
 from aegis.releases.table_output import TableAddress, draft_table, is_url, sha256_of_table
 from aegis.releases.write import blank_is_missing, check_format, is_csv, sha256_of, write_table
-from aegis.workflows.candidates import find_hierarchies
+from aegis.workflows.candidates import find_hierarchies, one_configuration
 from aegis.workflows.check import classes_of, read_policy, unlisted, why_not
-from aegis.workflows.masked_data import GivenConfiguration, all_masks, masked_data, one_configuration, roles_with
+from aegis.workflows.masked_data import GivenConfiguration, all_masks, masked_data, roles_with
 from aegis.workflows.utility_kept import utility_kept
 from aegis.workflows.written import measure_written, open_written
 
@@ -72,7 +72,7 @@ class _Draft:
 def release(
     data: Any,
     *,
-    configuration: GivenConfiguration,
+    configuration: GivenConfiguration | None = None,
     policy: Policy | str | Path,
     out: str | Path,
     label: str | None = None,
@@ -86,6 +86,8 @@ def release(
 ) -> Release:
     """Write ``data`` masked by ``configuration`` to ``out`` if, and only if, what is written satisfies ``policy``.
 
+    Without a configuration the table is released as it is: it was anonymized before, by clustering for instance.
+
     ``out`` is a .csv or .parquet file, or the URL of a database table. Records of failing classes are starred in every
     quasi-identifier, up to the policy's limit, or left out with ``drop_suppressed``. Identifying columns without a mask
     of their own are suppressed. Rows are written in random order unless ``shuffle`` is off. ``fitted`` is where to
@@ -98,6 +100,8 @@ def release(
     if drop_suppressed:
         rules = replace(rules, suppressed=Suppressed.DROPPED)
     known = find_hierarchies(hierarchies, data)
+    if configuration is None:
+        configuration = Configuration(name="as-it-is", masks={})
     chosen = one_configuration(configuration, hierarchies=known, data=data)
     dataset = data if isinstance(data, Dataset) else open_dataset(data, **options)
     roles = rules.roles_in(dataset.schema, roles_with(dataset, chosen, label=label))
