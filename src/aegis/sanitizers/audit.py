@@ -221,8 +221,10 @@ def _fitted(
     if kind == "category":
         fitters["table"] = lambda: attackers.fit_table(view.release, view.side, x)
         names = (*names, "table")
-    elif view.side.shape[1] > 0:
-        made["histogram"] = _histogram(view, x)
+    else:
+        made["linear"] = _on_features(attackers.fit_linear(features, x))
+        if view.side.shape[1] > 0:
+            made["histogram"] = _histogram(view, x)
     for name in names:
         made[name] = _on_features(fitters[name]())
     return made

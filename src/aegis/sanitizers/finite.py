@@ -21,7 +21,7 @@ from scipy.sparse import coo_array, csr_array, vstack
 
 from aegis.errors import NotConvergedError, SanitizerError
 from aegis.sanitizers.gaussian import check_distortion
-from aegis.sanitizers.rules import Rules, useful_rules
+from aegis.sanitizers.rules import RULE_LIMIT, Rules, useful_rules
 
 Floats = NDArray[np.float64]
 
@@ -144,8 +144,12 @@ def release_loss(prior: Floats, release: Floats, channel: Floats, cost: Floats) 
     return float(np.einsum("xg,xfs->gfs", cost, joint).min(axis=0).sum())
 
 
-def optimum(problem: FiniteProblem, *, distortion: float, symbols: int | None = None) -> FiniteOptimum:
+def optimum(
+    problem: FiniteProblem, *, distortion: float, symbols: int | None = None, most_rules: int = RULE_LIMIT
+) -> FiniteOptimum:
     """The best release at ``distortion``: over all alphabets, or with at most ``symbols`` symbols.
+
+    Above ``most_rules`` reconstruction rules the likeliest ones are used, and the result is not marked as exact.
 
     >>> problem = binary_problem(p=0.54, qy=0.2, qz=[0.44])
     >>> round(optimum(problem, distortion=0.1, symbols=2).worst, 4), round(optimum(problem, distortion=0.1).worst, 4)
@@ -155,7 +159,7 @@ def optimum(problem: FiniteProblem, *, distortion: float, symbols: int | None = 
     allowed = min(distortion, problem.max_distortion)
     if symbols is not None and symbols < 1:
         raise SanitizerError("a release needs at least one symbol")
-    rules, complete = useful_rules(problem.authorized, problem.distortion_cost)
+    rules, complete = useful_rules(problem.authorized, problem.distortion_cost, most=most_rules)
     if symbols is None or symbols >= len(rules):
         release = _linear_program(problem, allowed, rules)
         return _evaluated(problem, release, exact=complete)

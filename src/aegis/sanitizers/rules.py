@@ -12,15 +12,15 @@ Rules = NDArray[np.int64]
 RULE_LIMIT = 4096
 
 
-def useful_rules(channel: Floats, cost: Floats) -> tuple[Rules, bool]:
+def useful_rules(channel: Floats, cost: Floats, *, most: int = RULE_LIMIT) -> tuple[Rules, bool]:
     """Rules y ↦ guess worth a symbol, and whether they are all of them.
 
     For two private values only threshold rules in the likelihood ratio can be best. Otherwise every rule is listed
-    while they are few; beyond that, those that are best for one of many posteriors.
+    while they are at ``most`` so many; beyond that, those that are best for one of many posteriors.
     """
     size, guesses = cost.shape
     outcomes = channel.shape[1]
-    if guesses**outcomes <= RULE_LIMIT and not (size == 2 and outcomes > 3):
+    if guesses**outcomes <= most and not (size == 2 and outcomes > 3):
         return np.array(list(itertools.product(range(guesses), repeat=outcomes)), dtype=np.int64), True
     if size == 2:
         # the best guess changes only where two guesses tie, so between neighbouring ties one posterior tells the rule
@@ -40,6 +40,10 @@ def useful_rules(channel: Floats, cost: Floats) -> tuple[Rules, bool]:
         exact = False
     costs = np.einsum("tx,xy,xg->tyg", posteriors, channel, cost)
     rules, used = np.unique(costs.argmin(axis=2), axis=0, return_counts=True)
-    if len(rules) > RULE_LIMIT:
-        rules = rules[np.argsort(-used, kind="stable")[:RULE_LIMIT]]
+    if len(rules) > most:
+        rules = rules[np.argsort(-used, kind="stable")[:most]]
+        exact = False
+    # a symbol for each guess, whatever y says, keeps every distortion within reach
+    constant = np.repeat(np.arange(guesses)[:, None], outcomes, axis=1)
+    rules = np.unique(np.vstack([rules, constant]), axis=0)
     return rules.astype(np.int64), exact
