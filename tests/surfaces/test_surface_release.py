@@ -263,6 +263,24 @@ def test_protected_summaries_are_ranked_and_say_how_they_were_made(aegis: Aegis,
     assert "smallest" in aegis("exposure", tmp_path / "plain").out
 
 
+def test_the_exposure_of_opaque_masks_is_never_called_safe(aegis: Aegis, clinic: Path, tmp_path: Path) -> None:
+    common = ("summarize", clinic / "clinic.csv", "--configs", clinic / "configurations", "--out")
+    assert aegis(*common, tmp_path / "opaque", "--opaque").status == 0
+    assert aegis(*common, tmp_path / "plain").status == 0
+    shown = aegis("exposure", tmp_path / "opaque", "--json").json
+    plain = aegis("exposure", tmp_path / "plain", "--json").json
+    assert plain["caveat"] is None
+    assert "lower bounds on what is exposed" in shown["caveat"]
+    assert shown["opaque"] is True
+    for attribute in shown["attributes"]:
+        assert attribute["partitions"] == len(attribute["masks"]) > 0
+    assert any(len(attribute["masks"]) > 1 for attribute in shown["attributes"])
+    seen = aegis("exposure", tmp_path / "opaque")
+    assert seen.status == 0
+    assert "caveat: opaque masks cannot be laid over each other" in seen.out
+    assert f"{shown['attributes'][0]['name']} · {shown['attributes'][0]['masks'][0]['id']}" in seen.out
+
+
 @pytest.mark.parametrize(
     ("wrong", "said"),
     [

@@ -4,11 +4,15 @@ from __future__ import annotations
 
 from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
+from rich.text import Text
 
 from aegis.cli import options, terminal
+
+if TYPE_CHECKING:
+    from aegis.summaries.exposure import AttributeExposure, MaskExposure
 
 
 def exposure(
@@ -26,6 +30,8 @@ def exposure(
                 "k": found.k,
                 "rows": found.rows,
                 "noisy": found.noisy,
+                "opaque": found.opaque,
+                "caveat": found.caveat,
                 "smallest_cell": found.smallest_cell,
                 "records_below_k": found.records_below_k,
                 "smallest_cell_with_label": found.smallest_cell_with_label,
@@ -34,25 +40,35 @@ def exposure(
             }
         )
         return
-    rows = [
-        [
-            a.name,
-            str(a.partitions),
-            f"{a.cells:,}" + (f" ({a.open_cells:,} open)" if a.open_cells else ""),
-            _number(a.smallest_cell),
-            f"{a.records_below_k:,}",
-            _number(a.smallest_cell_with_label),
-            f"{a.records_below_k_with_label:,}",
-        ]
-        for a in sorted(found.attributes, key=lambda a: (-a.records_below_k, -a.records_below_k_with_label))
-    ]
+    ordered = sorted(found.attributes, key=lambda a: (-a.records_below_k, -a.records_below_k_with_label))
+    rows = [row for attribute in ordered for row in _rows(attribute)]
     numbers = ("masks", "cells", "smallest", f"records below {k}", "smallest with label", "records below with label")
     columns: list[str | tuple[str, str]] = ["attribute", *((name, "right") for name in numbers)]
     terminal.out().print(terminal.table("", columns, rows))
+    if found.caveat is not None:
+        terminal.out().print(Text.assemble(("caveat: ", "bold red"), found.caveat), soft_wrap=True)
     if found.noisy:
         terminal.aside("the counts carry noise: the sizes are not those of the data")
     if found.records_below_k_with_label or found.records_below_k:
         terminal.next_step(f"aegis summarize … --min-count {k}")
+
+
+def _rows(attribute: AttributeExposure) -> list[list[str]]:
+    """The attribute in a line, or a line for each mask that could not be laid over the others."""
+    shown: list[tuple[str, str, AttributeExposure | MaskExposure]]
+    shown = [(f"{attribute.name} · {mask.id}", "1", mask) for mask in attribute.masks]
+    return [
+        [
+            name,
+            masks,
+            f"{one.cells:,}" + (f" ({attribute.open_cells:,} open)" if attribute.open_cells else ""),
+            _number(one.smallest_cell),
+            f"{one.records_below_k:,}",
+            _number(one.smallest_cell_with_label),
+            f"{one.records_below_k_with_label:,}",
+        ]
+        for name, masks, one in shown or [(attribute.name, str(attribute.partitions), attribute)]
+    ]
 
 
 def _number(value: int | None) -> str:

@@ -6,6 +6,9 @@ refinement. If one of those cells is small, its records stand out although every
 
 Where the values themselves were counted, the size of a cell is known. Elsewhere it is known if the published sums
 determine it, as a difference of two of them does; cells that they leave open are counted as such.
+
+Masks that are named by opaque ids do not tell which values they merge, so they cannot be laid over each other here.
+Whoever guesses the masks can, so the figures of each mask alone are then lower bounds on what is exposed.
 """
 
 from __future__ import annotations
@@ -26,12 +29,29 @@ Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class MaskExposure:
+    """The cells of one mask alone, where it cannot be laid over others; ``label_mask`` is the one on the label."""
+
+    id: str
+    label_mask: str | None
+    cells: int
+    smallest_cell: int | None
+    cells_below_k: int
+    records_below_k: int
+    smallest_cell_with_label: int | None
+    records_below_k_with_label: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class AttributeExposure:
     """The cells of one attribute's common refinement.
 
     ``partitions`` is how many different ones are published. Cells are those that hold somebody; ``open_cells`` are
     those whose size the published counts do not determine. Figures with the label divide each cell by it. Smallest
     cells are None where no size is known.
+
+    Where the masks cannot be laid over each other, ``masks`` has each of them, and every figure of the attribute is
+    that of the mask that shows most: the smallest cell may really be smaller, and the records below k more.
     """
 
     name: str
@@ -43,16 +63,32 @@ class AttributeExposure:
     records_below_k: int
     smallest_cell_with_label: int | None
     records_below_k_with_label: int
+    masks: tuple[MaskExposure, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Exposure:
-    """What a summary shows of every attribute. ``noisy`` says that its counts carry noise, and so do the sizes."""
+    """What a summary shows of every attribute. ``noisy`` says that its counts carry noise, and so do the sizes.
+
+    ``caveat`` is None where everything was laid over each other, and else says why the figures are lower bounds.
+    """
 
     k: int
     rows: int
     noisy: bool
     attributes: tuple[AttributeExposure, ...]
+    opaque: bool = False
+
+    @property
+    def caveat(self) -> str | None:
+        alone = [attribute.name for attribute in self.attributes if attribute.masks]
+        if not alone:
+            return None
+        which = "opaque masks" if self.opaque else f"the masks of {', '.join(alone)}"
+        return (
+            f"{which} cannot be laid over each other here: the figures are those of each mask alone, and so only "
+            "lower bounds on what is exposed; together the masks may show smaller cells and more records below k"
+        )
 
     @property
     def smallest_cell(self) -> int | None:
@@ -82,11 +118,14 @@ def exposure(summary: Summary, *, k: int = 5) -> Exposure:
         rows=int(summary.rows),
         noisy=summary.protection is not None and summary.protection.noisy,
         attributes=tuple(_exposed(attribute, k) for attribute in summary.attributes.values()),
+        opaque=summary.opaque,
     )
 
 
 def _exposed(attribute: AttributeSummary, k: int) -> AttributeExposure:
     partitions, counts = _published(attribute)
+    if not partitions:
+        return _mask_by_mask(attribute, k)
     cells, codes = _refinement(partitions)
     if attribute.joint is not None:
         sizes = np.zeros((cells, attribute.joint.counts.shape[1]))
@@ -95,24 +134,82 @@ def _exposed(attribute: AttributeSummary, k: int) -> AttributeExposure:
     else:
         sizes, known = _determined(partitions, counts, codes, cells)
     occupied = known & (np.nan_to_num(sizes).sum(axis=1) > 0.5)
-    alone = np.round(sizes[occupied].sum(axis=1)).astype(np.int64)
-    with_label = np.round(sizes[occupied]).astype(np.int64)
-    with_label = with_label[with_label > 0]
+    found = _sizes(sizes[occupied], k)
     return AttributeExposure(
         name=attribute.name,
         partitions=len({tuple(partition.tolist()) for partition in partitions}),
         cells=int(occupied.sum() + (~known).sum()),
         open_cells=int((~known).sum()),
-        smallest_cell=int(alone.min()) if len(alone) else None,
-        cells_below_k=int((alone < k).sum()),
-        records_below_k=int(alone[alone < k].sum()),
-        smallest_cell_with_label=int(with_label.min()) if len(with_label) else None,
-        records_below_k_with_label=int(with_label[with_label < k].sum()),
+        smallest_cell=found.smallest,
+        cells_below_k=found.cells_below,
+        records_below_k=found.records_below,
+        smallest_cell_with_label=found.smallest_with_label,
+        records_below_k_with_label=found.records_below_with_label,
+    )
+
+
+def _mask_by_mask(attribute: AttributeSummary, k: int) -> AttributeExposure:
+    """Nothing is known of what the masks merge: each is looked at alone, and the worst speaks for all."""
+    masks = []
+    for each in attribute.masked.values():
+        counts = np.asarray(each.joint.counts, dtype=np.float64)
+        occupied = counts[counts.sum(axis=1) > 0.5]
+        found = _sizes(occupied, k)
+        masks.append(
+            MaskExposure(
+                id=each.id,
+                label_mask=each.label_mask,
+                cells=len(occupied),
+                smallest_cell=found.smallest,
+                cells_below_k=found.cells_below,
+                records_below_k=found.records_below,
+                smallest_cell_with_label=found.smallest_with_label,
+                records_below_k_with_label=found.records_below_with_label,
+            )
+        )
+    with_label = (m.smallest_cell_with_label for m in masks if m.smallest_cell_with_label is not None)
+    return AttributeExposure(
+        name=attribute.name,
+        partitions=len(masks),
+        cells=max((m.cells for m in masks), default=0),
+        open_cells=0,
+        smallest_cell=min((m.smallest_cell for m in masks if m.smallest_cell is not None), default=None),
+        cells_below_k=max((m.cells_below_k for m in masks), default=0),
+        records_below_k=max((m.records_below_k for m in masks), default=0),
+        smallest_cell_with_label=min(with_label, default=None),
+        records_below_k_with_label=max((m.records_below_k_with_label for m in masks), default=0),
+        masks=tuple(masks),
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Sizes:
+    smallest: int | None
+    cells_below: int
+    records_below: int
+    smallest_with_label: int | None
+    records_below_with_label: int
+
+
+def _sizes(cells: Floats, k: int) -> _Sizes:
+    """The small ones among the cells that hold somebody, given by label."""
+    alone = np.round(cells.sum(axis=1)).astype(np.int64)
+    with_label = np.round(cells).astype(np.int64)
+    with_label = with_label[with_label > 0]
+    return _Sizes(
+        smallest=int(alone.min()) if len(alone) else None,
+        cells_below=int((alone < k).sum()),
+        records_below=int(alone[alone < k].sum()),
+        smallest_with_label=int(with_label.min()) if len(with_label) else None,
+        records_below_with_label=int(with_label[with_label < k].sum()),
     )
 
 
 def _published(attribute: AttributeSummary) -> tuple[list[NDArray[np.int64]], list[Floats]]:
-    """The partitions of the domain that are told, with the counts of their groups by label (without, in one column)."""
+    """The partitions of the domain that are told, with the counts of their groups by label.
+
+    None where the masks are opaque, draw at random, or always come with a mask on the label.
+    """
     partitions: list[NDArray[np.int64]] = []
     counts: list[Floats] = []
     for each in attribute.masked.values():
@@ -122,11 +219,6 @@ def _published(attribute: AttributeSummary) -> tuple[list[NDArray[np.int64]], li
     if attribute.joint is not None:
         partitions.append(np.arange(attribute.joint.attribute.size))
         counts.append(np.asarray(attribute.joint.counts, dtype=np.float64))
-    elif not partitions:
-        # Opaque masks: what they merge is not told, so nothing can be laid over anything else.
-        smallest = min(attribute.masked.values(), key=lambda each: -each.joint.attribute.size)
-        partitions.append(np.arange(smallest.joint.attribute.size))
-        counts.append(np.asarray(smallest.joint.counts, dtype=np.float64))
     return partitions, counts
 
 

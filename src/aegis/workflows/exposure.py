@@ -11,5 +11,8 @@ from aegis.summaries.summary import Summary
 
 
 def exposure(summary: Summary | str | Path, *, k: int = 5) -> Exposure:
-    """Lay everything that a summary publishes of each attribute over each other, and count the cells below ``k``."""
+    """Lay everything that a summary publishes of each attribute over each other, and count the cells below ``k``.
+
+    Opaque masks cannot be laid over each other: each is then looked at alone, and ``caveat`` says what that misses.
+    """
     return expose(summary if isinstance(summary, Summary) else read_summary(Path(summary)), k=k)

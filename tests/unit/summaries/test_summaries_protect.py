@@ -249,4 +249,22 @@ def test_less_told_never_shows_more(seed: int) -> None:
 
 
 def test_opaque_summaries_are_looked_at_mask_by_mask() -> None:
-    assert exposure(reduced(_full(7), level=Level.NONE, opaque=True)).rows == 600
+    full = _full(7)
+    opaque = reduced(full, level=Level.NONE, opaque=True)
+    shown, plain = exposure(opaque, k=5), exposure(full, k=5)
+    assert plain.caveat is None
+    assert shown.caveat is not None
+    assert "cannot be laid over each other" in shown.caveat
+    assert "lower bounds" in shown.caveat
+    for alone, together in zip(shown.attributes, plain.attributes, strict=True):
+        published = opaque.attributes[alone.name].masked
+        assert [(m.id, m.label_mask) for m in alone.masks] == list(published)
+        for mask, each in zip(alone.masks, published.values(), strict=True):
+            sizes = np.round(each.joint.counts.sum(axis=1))
+            assert mask.smallest_cell == sizes[sizes > 0].min()
+            assert mask.records_below_k == sizes[sizes < 5].sum()
+        assert alone.smallest_cell == min(m.smallest_cell for m in alone.masks if m.smallest_cell is not None)
+        # Lower bounds: laying over each other can only show more.
+        assert together.smallest_cell is not None
+        assert alone.smallest_cell >= together.smallest_cell
+        assert alone.records_below_k <= together.records_below_k
