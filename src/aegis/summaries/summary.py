@@ -246,7 +246,10 @@ def summarize(
 
 
 def reduced(summary: Summary, *, level: Level, ranges: int | None = None, opaque: bool = False) -> Summary:
-    """The same summary telling less: a lower level, ranges instead of values, masks by opaque ids."""
+    """The same summary telling less: a lower level, ranges instead of values, masks and configurations by opaque ids.
+
+    Configurations keep their names, which the ranking is told by.
+    """
     renamed: dict[str, str] = {}
 
     def alias(ident: str) -> str:
@@ -288,11 +291,12 @@ def reduced(summary: Summary, *, level: Level, ranges: int | None = None, opaque
         configurations=tuple(
             ConfigurationSummary(
                 name=c.name,
-                id=c.id,
+                # The id is a hash of the masks too: whoever guesses a configuration could confirm it.
+                id=f"c{number:04d}" if opaque else c.id,
                 masks={a: alias(m) for a, m in c.masks.items()},
                 label_mask=None if c.label_mask is None else alias(c.label_mask),
             )
-            for c in summary.configurations
+            for number, c in enumerate(summary.configurations, start=1)
         ),
         opaque=opaque,
         skipped=summary.skipped,

@@ -248,6 +248,19 @@ def test_less_told_never_shows_more(seed: int) -> None:
             assert less.smallest_cell >= more.smallest_cell
 
 
+def test_opaque_summaries_do_not_identify_their_configurations(tmp_path: Path) -> None:
+    full = _full(7)
+    write_summary(reduced(full, level=Level.NONE, opaque=True), tmp_path / "s")
+    told = read_summary(tmp_path / "s")
+    assert [c.name for c in told.configurations] == [c.name for c in full.configurations]
+    assert [c.id for c in told.configurations] == [f"c{i + 1:04d}" for i in range(len(full.configurations))]
+    written = "".join(path.read_text(encoding="utf-8") for path in (tmp_path / "s").rglob("*") if path.is_file())
+    assert not any(c.id in written for c in full.configurations)
+    assert [one.configuration for one in rank(told, measure="mutual-information").ranking] == [
+        one.configuration for one in rank(full, measure="mutual-information").ranking
+    ]
+
+
 def test_opaque_summaries_are_looked_at_mask_by_mask() -> None:
     full = _full(7)
     opaque = reduced(full, level=Level.NONE, opaque=True)
