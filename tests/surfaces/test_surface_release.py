@@ -246,7 +246,8 @@ def test_protected_summaries_are_ranked_and_say_how_they_were_made(aegis: Aegis,
     common = ("summarize", clinic / "clinic.csv", "--configs", clinic / "configurations", "--json", "--out")
     assert aegis(*common, tmp_path / "plain").json["protection"] is None
     merged = aegis(*common, tmp_path / "merged", "--min-count", "5")
-    assert merged.json["protection"] == {"min_count": 5}
+    assert merged.json["protection"]["min_count"] == 5
+    assert merged.json["protection"]["merged"]
     private = aegis(*common, tmp_path / "private", "--epsilon", "2")
     stated = private.json["protection"]
     assert stated["epsilon_each"] * stated["attributes"] == pytest.approx(2.0)
@@ -259,6 +260,8 @@ def test_protected_summaries_are_ranked_and_say_how_they_were_made(aegis: Aegis,
         ranked = aegis("advise", tmp_path / name, "--json")
         assert ranked.status == 0, ranked.err
         assert len(ranked.json["ranking"]) == 12
+        assert ranked.json["measure"] == "leave-one-out-information", "pairs were counted without protection"
+        assert any("scores of pairs of attributes" in note for note in ranked.json["notes"])
     assert any("epsilon 2" in note for note in ranked.json["notes"])
     assert "smallest" in aegis("exposure", tmp_path / "plain").out
 

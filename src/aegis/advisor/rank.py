@@ -220,10 +220,12 @@ def _notes(
     summary: Summary, originals: ReferenceValues, measure: Measure, together: ConfigurationScores | None
 ) -> tuple[str, ...]:
     said = list(originals.notes)
+    # Merging small cells makes ranges too; the note on the protection names those.
+    merged = () if summary.protection is None else summary.protection.merged
     discretised = [
         name
         for name, attribute in summary.attributes.items()
-        if attribute.domain is not None and attribute.domain.discretised
+        if attribute.domain is not None and attribute.domain.discretised and name not in merged
     ]
     if discretised:
         said.append(f"counted in ranges because of too many distinct values: {', '.join(discretised)}")

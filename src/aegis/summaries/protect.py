@@ -36,8 +36,11 @@ class Groups:
 
 
 def merge_small(summary: Summary, min_count: int) -> Summary:
-    """A full (``2d``) summary with the cells of fewer than ``min_count`` records merged into others."""
-    protection = Protection(min_count=min_count)
+    """A full (``2d``) summary with the cells of fewer than ``min_count`` records merged into others.
+
+    Scores of pairs are left out: they were measured on counts in which nothing is merged.
+    """
+    Protection(min_count=min_count)  # says what is wrong before anything is merged
     if summary.rows < 2 * min_count:
         raise SummaryError(f"the table has too few rows for cells of {min_count}; lower the minimum count")
     label_counts = summary.label_histogram.counts
@@ -55,12 +58,19 @@ def merge_small(summary: Summary, min_count: int) -> Summary:
         name: _merged(attribute, on_label, {ident: change for ident, (_, change) in label_masks.items()}, min_count)
         for name, attribute in summary.attributes.items()
     }
+    sizes = {name: attribute.joint.attribute.size for name, attribute in summary.attributes.items() if attribute.joint}
+    merged = [
+        name for name, attribute in attributes.items() if attribute.domain and attribute.domain.size < sizes[name]
+    ]
+    if label.size < summary.label_histogram.domain.size:
+        merged.append(summary.label)
     return replace(
         summary,
         label_histogram=Histogram(domain=label, counts=on_label.partition.push(label_counts)),
         label_masks=label_masks,
         attributes=attributes,
-        protection=protection,
+        scores={},
+        protection=Protection(min_count=min_count, merged=tuple(merged)),
     )
 
 

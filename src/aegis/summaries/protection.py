@@ -12,7 +12,8 @@ from aegis.errors import SummaryError
 class Protection:
     """Small cells merged, or noise added; never both.
 
-    ``min_count``: every cell, of a value and of a value with a label, is empty or has at least so many records.
+    ``min_count``: every cell, of a value and of a value with a label, is empty or has at least so many records;
+    ``merged`` names the columns that had smaller ones.
     ``epsilon``: the privacy budget of all joints together, ``epsilon_each`` of one; each cell got two-sided geometric
     noise of ``scale``, and the joints were moved to the nearest ones that agree and have no negative counts.
 
@@ -23,6 +24,7 @@ class Protection:
     min_count: int | None = None
     epsilon: float | None = None
     attributes: int = 0
+    merged: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         if self.min_count is not None and self.epsilon is not None:
@@ -51,21 +53,25 @@ class Protection:
         return 0.0 if self.epsilon is None else self.attributes / self.epsilon
 
     def describe(self) -> str:
-        """The protection in a sentence."""
+        """The protection in a sentence. Scores of pairs come from counts that it does not cover, so there are none."""
         if self.epsilon is not None:
             return (
                 f"differentially private counts: epsilon {self.epsilon:g} split evenly among {self.attributes} "
                 f"attributes ({self.epsilon_each:.4g} each, noise of scale {self.scale:.4g}); the values "
-                "themselves are told as they are"
+                "themselves are told as they are, and scores of pairs of attributes are left out"
             )
         if self.min_count is not None:
-            return f"cells of fewer than {self.min_count} records were merged"
+            where = f"merged in {', '.join(self.merged)}" if self.merged else "to be merged, but there were none"
+            return (
+                f"cells of fewer than {self.min_count} records were {where}; scores of pairs of attributes, which "
+                "would come from unmerged counts, are left out"
+            )
         return "none"
 
     def to_json(self) -> dict[str, Any]:
         """The entry of the manifest."""
         if self.epsilon is None:
-            return {"min_count": self.min_count}
+            return {"min_count": self.min_count, "merged": list(self.merged)}
         return {
             "epsilon": self.epsilon,
             "attributes": self.attributes,
@@ -82,4 +88,4 @@ class Protection:
             return None
         if "epsilon" in content:
             return cls(epsilon=float(content["epsilon"]), attributes=int(content["attributes"]))
-        return cls(min_count=int(content["min_count"]))
+        return cls(min_count=int(content["min_count"]), merged=tuple(content.get("merged", ())))

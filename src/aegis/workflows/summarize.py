@@ -62,8 +62,8 @@ def summarize(
     the scores of whole configurations to add, measured on pairs of attributes that the summary itself does not tell.
     With a ``policy`` only configurations that satisfy it are kept; the others are named with the reason.
 
-    ``min_count`` merges cells of fewer records; ``epsilon`` adds differentially private noise to all counts, and leaves
-    the scores of pairs out, which it does not cover.
+    ``min_count`` merges cells of fewer records; ``epsilon`` adds differentially private noise to all counts. Both leave
+    the scores of pairs out, which they do not cover: such a summary is ranked by single attributes.
     """
     if min_count is not None or epsilon is not None:
         Protection(min_count=min_count, epsilon=epsilon, attributes=1)  # says what is wrong before anything is counted
@@ -72,6 +72,7 @@ def summarize(
     protection: Protection | None = None
     if epsilon is not None:
         counted, protection = add_noise(counted, epsilon)
+    if epsilon is not None or min_count is not None:
         pair_scores = ()
     known = find_hierarchies(hierarchies, data)
     chosen = with_generated(

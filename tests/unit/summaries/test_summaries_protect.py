@@ -24,7 +24,7 @@ from aegis.summaries.joint import Histogram, Joint
 from aegis.summaries.noise import add_noise, nearest_counts
 from aegis.summaries.protect import grouped, merge_small
 from aegis.summaries.protection import Protection
-from aegis.summaries.summary import Level, Summary, reduced, summarize
+from aegis.summaries.summary import ConfigurationScores, Level, Summary, reduced, summarize
 
 LABEL = Domain.of(Kind.TEXT, ["no", "perhaps", "yes"])
 CONFIGURATIONS = [
@@ -117,6 +117,36 @@ def test_a_protected_summary_can_be_sent(tmp_path: Path, level: Level) -> None:
         found = read_summary(tmp_path / str(number))
         assert found.protection == summary.protection
         assert len(rank(found).ranking) == len(CONFIGURATIONS)
+
+
+def test_a_merged_summary_says_why_it_has_ranges_and_scores_no_pairs(tmp_path: Path) -> None:
+    full = _full(3, size=60)
+    scores = ConfigurationScores(
+        unit="bits",
+        sample_rows=600,
+        utilities=np.zeros(len(full.configurations)),
+        resampled=np.zeros((len(full.configurations), 2)),
+        original=1.0,
+        original_resampled=np.ones(2),
+    )
+    merged = merge_small(replace(full, scores={"pair-prediction": scores}), 5)
+    assert merged.scores == {}
+    write_summary(merged, tmp_path / "s")
+    told = read_summary(tmp_path / "s")
+    assert told.protection == merged.protection
+    assert told.protection is not None
+    smaller = [n for n in full.names if len(told.attributes[n].masked) and _size(told, n) < _size(full, n)]
+    assert smaller
+    assert [name for name in told.protection.merged if name != full.label] == smaller
+    notes = rank(told).notes
+    assert not any("too many distinct values" in note for note in notes)
+    assert any(f"fewer than 5 records were merged in {smaller[0]}" in note and "left out" in note for note in notes)
+
+
+def _size(summary: Summary, name: str) -> int:
+    domain = summary.attributes[name].domain
+    assert domain is not None
+    return domain.size
 
 
 def _noisy(full: Summary, epsilon: float) -> Summary:
