@@ -13,6 +13,7 @@ from aegis.report.disclosure import FEWEST
 from aegis.report.distribution import distribution
 from aegis.report.figures import amount, count, difference, figure, percent
 from aegis.report.page import picture
+from aegis.report.ranking_units import attribute_unit
 
 if TYPE_CHECKING:
     from aegis.advisor.ranking import AttributeLoss, RankedConfiguration, Ranking
@@ -123,7 +124,7 @@ def _cost(loss: AttributeLoss, ranking: Ranking) -> float:
 
 
 def _effect(loss: AttributeLoss, ranking: Ranking) -> str:
-    unit, lost = ranking.unit, difference(loss.deviation, loss.original)
+    unit, lost = attribute_unit(ranking), difference(loss.deviation, loss.original)
     if lost is None or loss.original is None:
         return f"{amount(loss.masked, unit)} {'left' if ranking.higher_is_better else 'now'}"
     if lost == 0:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 
 NO_BREAK = "\u00a0"
+MORE_THAN_ALL = 1.0005
+"""Shares above this are shown as 100 %+."""
 
 
 def percent(share: float | None) -> str:
@@ -25,6 +27,17 @@ def percent(share: float | None) -> str:
     digits = 1 if near >= 0.001 else min(max(-math.floor(math.log10(near)) - 2, 1), 4)
     text = f"{100 * share:.{digits}f}"
     return f"{text.replace('-', '−', 1)}{NO_BREAK}%"
+
+
+def kept(share: float | None) -> str:
+    """The share that is kept, for people: what exceeds the whole was gained, not kept.
+
+    >>> [kept(share).replace(NO_BREAK, " ") for share in (0.9731, 1.0, 1.0004, 1.408, math.inf, None)]
+    ['97.3 %', '100 %', '100 %', '100 %+', '100 %+', '–']
+    """
+    if share is None or math.isnan(share):
+        return percent(None)
+    return f"100{NO_BREAK}%+" if share > MORE_THAN_ALL else percent(min(share, 1.0))
 
 
 def figure(value: float | None, digits: int = 4) -> str:

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any
 from aegis.report.attribute_cards import attribute_cards
 from aegis.report.charts.heat_map import heat_map
 from aegis.report.charts.interval_plot import IntervalRow, interval_plot
-from aegis.report.figures import amount, difference, figure, measured_in, percent
+from aegis.report.figures import MORE_THAN_ALL, amount, difference, figure, kept, measured_in
 from aegis.report.page import picture, render_page
+from aegis.report.ranking_units import attribute_measure, attribute_unit, is_of_whole_configurations
 from aegis.report.ranking_words import headline, ledger, why
 
 if TYPE_CHECKING:
@@ -63,7 +64,8 @@ def render_ranking(ranking: Ranking, summary: Summary, *, version: str) -> str:
         value_name="deviation" if known else ranking.measure,
         rows=_rows(ranking),
         heat=_heat(ranking),
-        left_name="left" if ranking.higher_is_better else "now",
+        left_name=("left" if ranking.higher_is_better else "now")
+        + (f", {attribute_unit(ranking)}" if is_of_whole_configurations(ranking) else ""),
         attributes_text=_attributes_text(ranking, summary),
         changed=[card for card in cards if card.changed],
         unchanged=[card for card in cards if not card.changed],
@@ -81,7 +83,15 @@ def _ranking_text(ranking: Ranking) -> str:
         said = f"Mean {ranking.measure} of the masked attributes{measured_in(ranking.unit)}: {better} is better."
     else:
         what = f"{ranking.measure}{measured_in(ranking.unit)}"
-        said = f"The deviation is what an attribute loses on average, as {what}: lower is better."
+        lost = "the configuration loses against the unmasked table"
+        if not is_of_whole_configurations(ranking):
+            lost = "an attribute loses on average"
+        said = f"The deviation is what {lost}, as {what}: lower is better."
+    if any(one.retained is not None and one.retained > MORE_THAN_ALL for one in ranking.ranking):
+        said += (
+            " Kept 100\u00a0%+ stands for more than the unmasked table has: merging rare values made it clearer, and "
+            "what exceeds the whole was gained, not kept."
+        )
     hidden = len(ranking.ranking) - ROWS_DRAWN
     return f"{said} The first {ROWS_DRAWN} of {len(ranking.ranking):,} are drawn." if hidden > 0 else said
 
@@ -105,7 +115,7 @@ def _intervals(ranking: Ranking) -> str:
             value=_value(one),
             low=one.interval[0],
             high=one.interval[1],
-            note=percent(one.retained) if one.retained is not None else figure(one.utility, 3),
+            note=kept(one.retained) if one.retained is not None else figure(one.utility, 3),
             marked=one.like_best,
         )
         for one in drawn
@@ -128,7 +138,7 @@ def _rows(ranking: Ranking) -> list[TableRow]:
             configuration=one.configuration,
             id=one.id,
             like_best=one.like_best,
-            kept=percent(one.retained),
+            kept=kept(one.retained),
             value=figure(_value(one), 3),
             low=figure(one.interval[0], 3),
             high=figure(one.interval[1], 3),
@@ -155,7 +165,7 @@ def _heat(ranking: Ranking) -> Heat:
         columns=columns,
         title="What each configuration loses on each attribute" if known else "What is left of each attribute",
         legend=("lost" if known else "left" if ranking.higher_is_better else ranking.measure)
-        + measured_in(ranking.unit)
+        + measured_in(attribute_measure(ranking))
         + (", gained below zero" if gains else ""),
         tips=[[_tip(one, table[name], ranking) for name in columns] for one, table in zip(drawn, tables, strict=True)],
         cool=not known and ranking.higher_is_better,
@@ -163,6 +173,8 @@ def _heat(ranking: Ranking) -> Heat:
     said = "Configurations from first to last, attributes from the largest loss to the smallest."
     if not known:
         said = "What the masked attributes still say; the losses are not known, because the originals are not."
+    if is_of_whole_configurations(ranking):
+        said += f" {_apart(ranking)}"
     if len(ranking.ranking) > ROWS_DRAWN:
         said += f" The first {ROWS_DRAWN} configurations are drawn."
     if len(names) > COLUMNS_DRAWN:
@@ -177,13 +189,25 @@ def _loss(loss: AttributeLoss) -> float | None:
 
 
 def _tip(one: RankedConfiguration, loss: AttributeLoss, ranking: Ranking) -> str:
-    value = amount(loss.masked, ranking.unit)
+    value = amount(loss.masked, attribute_unit(ranking))
     now = f"{value} left" if ranking.higher_is_better else f"now {value}"
     lost = "" if loss.deviation is None else f"{figure(_loss(loss), 3)} lost, "
     return f"{one.configuration}, {loss.name} ({loss.mask}): {lost}{now}"
 
 
+def _apart(ranking: Ranking) -> str:
+    return (
+        f"Single attributes are shown in {attribute_measure(ranking)}, and not in the unit of the ranking, which "
+        "judges all of them together."
+    )
+
+
 def _attributes_text(ranking: Ranking, summary: Summary) -> str:
+    said = _bars_text(summary)
+    return f"{said} {_apart(ranking)}" if is_of_whole_configurations(ranking) else said
+
+
+def _bars_text(summary: Summary) -> str:
     if summary.opaque:
         return "The masks are named by opaque ids, so only the sizes of the published groups are known."
     if all(attribute.histogram is None for attribute in summary.attributes.values()):

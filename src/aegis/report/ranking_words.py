@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from aegis.report.disclosure import FEWEST
-from aegis.report.figures import amount, count, listed, measured_in, percent, seconds
+from aegis.report.figures import amount, count, kept, listed, measured_in, percent, seconds
+from aegis.report.ranking_units import is_of_whole_configurations
 
 if TYPE_CHECKING:
     from aegis.advisor.ranking import RankedConfiguration, Ranking
@@ -68,7 +69,7 @@ def headline(ranking: Ranking) -> Headline:
         sentences.append(_last(ranking, ranking.ranking[-1]))
     facts = [
         Fact(term="first", value=best.configuration, is_name=True),
-        Fact(term=f"kept of {ranking.label}", value=percent(best.retained))
+        Fact(term=f"kept of {ranking.label}", value=kept(best.retained))
         if best.retained is not None
         else Fact(term="mean of the measure", value=amount(best.utility, ranking.unit)),
         Fact(term="not told apart from it", value=f"{len(alike):,}", unit=f"of {len(others):,} others"),
@@ -105,11 +106,12 @@ def _why(ranking: Ranking, best: RankedConfiguration) -> str:
         )
     surplus = ""
     if best.borrowed:
-        more = "" if math.isinf(best.retained) else f" ({percent(best.retained)})"
-        surplus = (
-            f"Taken one by one, its masked attributes even say more than the original ones{more}: merging rare values "
-            "makes them clearer. That surplus is gained, not kept. "
+        more = (
+            "As a whole it even scores above the unmasked table"
+            if is_of_whole_configurations(ranking)
+            else "Taken one by one, its masked attributes even say more than the original ones"
         )
+        surplus = f"{more}: merging rare values makes them clearer. That surplus is gained, not kept. "
     parts = [f"it {part}" if part.startswith("loses") else part for part in why(best)]
     return surplus + " ".join(f"{part[:1].upper()}{part[1:]}." for part in parts)
 
@@ -121,7 +123,7 @@ def why(one: RankedConfiguration) -> list[str]:
 
 def _last(ranking: Ranking, last: RankedConfiguration) -> str:
     if last.retained is not None and math.isfinite(last.retained):
-        return f"At the other end, {last.configuration} keeps {percent(last.retained)}."
+        return f"At the other end, {last.configuration} keeps {kept(last.retained)}."
     return f"At the other end, {last.configuration} comes to {amount(last.utility, ranking.unit)}."
 
 
@@ -130,6 +132,7 @@ def ledger(ranking: Ranking, summary: Summary, *, version: str) -> list[Entry]:
     masks = sum(len({ident for ident, _ in attribute.masked}) for attribute in summary.attributes.values())
     label_masks = f", and {count(len(summary.label_masks), 'mask')} of the label" if summary.label_masks else ""
     better = "higher is better" if ranking.higher_is_better else "lower is better"
+    over = "of whole configurations" if is_of_whole_configurations(ranking) else "mean over the attributes"
     entries = [
         Entry(term="source", lines=(summary.name,)),
         Entry(term="records", lines=(f"{ranking.rows:,}",)),
@@ -146,9 +149,7 @@ def ledger(ranking: Ranking, summary: Summary, *, version: str) -> list[Entry]:
             term="configurations",
             lines=(f"{len(ranking.ranking):,}, with {count(masks, 'distinct mask')} of attributes{label_masks}",),
         ),
-        Entry(
-            term="measure", lines=(f"{ranking.measure}{measured_in(ranking.unit)}; {better}; mean over the attributes",)
-        ),
+        Entry(term="measure", lines=(f"{ranking.measure}{measured_in(ranking.unit)}; {better}; {over}",)),
         Entry(term="compared with", lines=(_REFERENCES.get(ranking.reference, ranking.reference),)),
         Entry(
             term="summary",

@@ -19,7 +19,7 @@ from aegis.errors import MissingExtraError, OutputError
 from aegis.report import page as page_module
 from aegis.report.page import write_page
 from aegis.report.ranking_report import render_ranking
-from aegis.summaries.summary import Level, Summary, reduced
+from aegis.summaries.summary import ConfigurationScores, Level, Summary, reduced
 
 Bench = Any  # the class of that name in conftest.py, which cannot be imported
 
@@ -147,6 +147,49 @@ def test_odd_shares_do_not_break_the_page(people: Summary, retained: float | Non
     said = words(render_ranking(replace(ranking, ranking=odd), people, version="1"))
     assert "nan" not in said.split()
     assert "None" not in said
+
+
+def together(summary: Summary, share: float) -> Summary:
+    """The summary with scores of whole configurations, the best of them at ``share`` of the unmasked table."""
+    many = len(summary.configurations)
+    utilities = 0.5 * np.linspace(share, 0.1, many)
+    scores = ConfigurationScores(
+        unit="share of errors avoided and of entropy told",
+        sample_rows=600,
+        utilities=utilities,
+        resampled=utilities[:, None] + np.linspace(-0.01, 0.01, 5),
+        original=0.5,
+        original_resampled=0.5 + np.linspace(-0.01, 0.01, 5),
+    )
+    return replace(summary, scores={"pair-prediction": scores})
+
+
+def test_single_attributes_are_not_shown_in_the_unit_of_whole_configurations(people: Summary) -> None:
+    summary = together(people, 1.408)
+    ranking = rank(summary)
+    assert ranking.measure == "pair-prediction"
+    html = render_ranking(ranking, summary, version="1")
+    said = words(html).replace("\u00a0", " ")
+    assert "(leave-one-out information, bits)" in said, "the legend of the heat map"
+    assert "Single attributes are shown in leave-one-out information, bits" in said
+    assert "bits left" in html, "the tips of the heat map"
+    assert re.search(r"(gains|loses [0-9.]+ of) [0-9.]+ bits", said)
+    assert "what the configuration loses against the unmasked table" in said
+    assert "what an attribute loses on average" not in said
+    assert "mean over the attributes" not in said
+
+
+def test_more_than_all_is_shown_as_such_and_explained(people: Summary) -> None:
+    for summary in (together(people, 1.408), people):
+        ranking = rank(summary)
+        best = replace(ranking.best, retained=1.408, borrowed=True)
+        html = render_ranking(replace(ranking, ranking=(best, *ranking.ranking[1:])), summary, version="1")
+        said = words(html).replace("\u00a0", " ")
+        assert "140.8 %" not in said
+        assert said.count("100 %+") >= 4, "the fact, the plot, the table and the sentence that explains it"
+        assert "what exceeds the whole was gained, not kept" in said
+        assert ("Taken one by one" in said) == (summary is people)
+    assert "100 %+" not in words(render_ranking(rank(together(people, 0.9)), together(people, 0.9), version="1"))
 
 
 @pytest.mark.parametrize("measure", ["chi-square", "g3", "cramers-v", "mutual-information"])
