@@ -1,37 +1,55 @@
 """CSV and its relatives, read strictly: what does not fit is an error with a line number, never a guess.
 
 The file is parsed once, as text; then each column gets the narrowest type that every one of its values fits. Codes
-with a leading zero stay text: a zip code is not a number.
+with a leading zero stay text: a zip code is not a number. So do whole numbers of more digits than a number can tell
+apart: two keys must not become one.
 """
 
 from __future__ import annotations
 
+import codecs
 import csv
 import gzip
+import itertools
 import re
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from aegis.data.interruption import is_interruption
 from aegis.errors import DataError
 
 if TYPE_CHECKING:
     import ibis.expr.types as ir
 
 DELIMITERS = (",", ";", "\t", "|")
+# What Python calls an encoding, and what the engine calls it.
+_ENCODINGS = {"utf-8": "utf-8", "utf-8-sig": "utf-8", "ascii": "utf-8", "iso8859-1": "latin-1", "utf-16": "utf-16"}
 
 # From narrow to wide: the SQL type and the condition that a text has that form.
 _LADDER = {
     "BOOLEAN": "lower({0}) IN ('true', 'false')",
     "BIGINT": "TRY_CAST({0} AS BIGINT) IS NOT NULL AND NOT regexp_full_match({0}, '[+-]?0[0-9].*|.*[.eE_].*')",
-    "DOUBLE": "TRY_CAST({0} AS DOUBLE) IS NOT NULL AND NOT regexp_full_match({0}, '[+-]?0[0-9].*|.*_.*')",
+    # A double tells whole numbers of up to 15 digits apart; 1234567890123456.0 is how doubles themselves are written.
+    "DOUBLE": "TRY_CAST({0} AS DOUBLE) IS NOT NULL AND NOT "
+    "regexp_full_match(trim({0}), '[+-]?0[0-9].*|.*_.*|[+-]?[0-9]{{16,}}|[+-]?[0-9]{{17,}}[.][0-9]*')",
     "DATE": "length({0}) = 10 AND TRY_CAST({0} AS DATE) IS NOT NULL",
     "TIMESTAMP": "length({0}) > 10 AND TRY_CAST({0} AS TIMESTAMP) IS NOT NULL",
     "VARCHAR": "true",
 }
 _WIDER = {"BIGINT": "DOUBLE"}
 _SAMPLE_ROWS = 10_000
+_SAMPLE = f"(SELECT * FROM aegis_text LIMIT {_SAMPLE_ROWS})"  # noqa: S608  a constant
+
+# What a record holds and a name seldom is; the first form that fits is the form of a field.
+_RECORD_FORMS = {
+    "year": "(19|20)[0-9][0-9]",
+    "number": "[+-]?([0-9]+[.,]?[0-9]*|[.,][0-9]+)([eE][+-]?[0-9]+)?",
+    "date": "[0-9]{1,4}[-/.][0-9]{1,2}[-/.][0-9]{1,4}([ T].*)?",
+    "e-mail": "[^@ ]+@[^@ ]+[.][^@ ]+",
+}
+_NEARLY_ALL = 0.95
 
 
 def read(
@@ -44,6 +62,9 @@ def read(
     as_text: bool = False,
 ) -> ir.Table:
     """Load a delimited file into a temporary table of an embedded DuckDB; ``as_text`` leaves values as written."""
+    encoding = _encoding(encoding)
+    if delimiter is not None and (len(delimiter) != 1 or delimiter in '"\r\n'):
+        raise DataError("the delimiter must be one character, such as a comma, a semicolon, a tab or a bar")
     header = _header_line(path, encoding)
     delimiter = delimiter or _delimiter(header)
     names = _names(header, delimiter, path)
@@ -57,23 +78,70 @@ def read(
     )
     try:
         database.execute(f"CREATE TEMP TABLE aegis_text AS FROM {parsed}")
+        fields = _record_fields(database, names)
+        if not fields and not as_text:
+            types = _types(database, names)
+            typed = ", ".join(f"CAST({_quoted(name)} AS {types[name]}) AS {_quoted(name)}" for name in names)
+            database.execute(f"CREATE TEMP TABLE aegis_data AS SELECT {typed} FROM aegis_text")  # noqa: S608  quoted
+            database.execute("DROP TABLE aegis_text")
     except Exception as error:  # the engine quotes the line in its message: say it in our own words
+        if is_interruption(error):
+            raise KeyboardInterrupt from None
         raise DataError(_explain(str(error), path, delimiter, encoding)) from None
-    if as_text:
-        return connection.table("aegis_text")
-    types = _types(database, names)
-    typed = ", ".join(f"CAST({_quoted(name)} AS {types[name]}) AS {_quoted(name)}" for name in names)
-    database.execute(f"CREATE TEMP TABLE aegis_data AS SELECT {typed} FROM aegis_text")  # noqa: S608  names are quoted
-    database.execute("DROP TABLE aegis_text")
-    return connection.table("aegis_data")
+    if fields:  # its names would be cell values, and every later message could show them
+        raise DataError(
+            f"the first line of {path.name} looks like a record, not a header: {fields} of its fields are numbers, "
+            "dates or other values of the kind that their columns hold; add a header line"
+        )
+    return connection.table("aegis_text" if as_text else "aegis_data")
+
+
+def _record_fields(database: Any, names: list[str]) -> int:
+    """How many fields of the first line give it away as a record; 0 for a header.
+
+    A number, date or e-mail address does when its column holds the same. A text does when its column holds it too,
+    beside others, and half of the columns do so: a column may have a value of its name (a choice in a survey has).
+    """
+    forms = [next((f for f, pattern in _RECORD_FORMS.items() if re.fullmatch(pattern, n)), None) for n in names]
+    tests = ["count(*)"]
+    for name, form in zip(names, forms, strict=True):
+        text = f"trim({_quoted(name)})"
+        fits = f"regexp_full_match({text}, {_literal(_RECORD_FORMS[form])})" if form else "false"
+        tests += [
+            f"coalesce(avg(CASE WHEN {fits} THEN 1.0 ELSE 0.0 END) FILTER ({text} IS NOT NULL), 0.0)",
+            f"coalesce(bool_or({text} = {_literal(name)}) AND bool_or({text} <> {_literal(name)}), false)",
+        ]
+    rows, *answers = database.execute(f"SELECT {', '.join(tests)} FROM {_SAMPLE}").fetchone()  # noqa: S608  quoted
+    numbers = [name for name, form in zip(names, forms, strict=True) if form in ("year", "number")]
+    counted = _is_counted(numbers)
+    typical = {
+        name
+        for name, form, share in zip(names, forms, answers[::2], strict=True)
+        if form and (rows == 0 or share >= _NEARLY_ALL) and not (counted and name in numbers)
+    }
+    recurring = {name for name, recurs in zip(names, answers[1::2], strict=True) if recurs}
+    return len(typical | recurring) if typical or 2 * len(recurring) >= len(names) else 0
+
+
+def _is_counted(numbers: list[str]) -> bool:
+    """Whether number-like names count something: columns of years (2019, 2020), or numbered columns (0, 1, 2).
+
+    >>> _is_counted(["2019", "2020"]), _is_counted(["1", "2", "3"]), _is_counted(["39", "77516", "13"])
+    (True, True, False)
+    """
+    if not all(re.fullmatch("[0-9]{1,6}", number) for number in numbers):
+        return False
+    steps = [int(after) - int(before) for before, after in itertools.pairwise(numbers)]
+    if all(re.fullmatch(_RECORD_FORMS["year"], number) for number in numbers):
+        return len(set(steps)) == 1 and (abs(steps[0]) == 1 or (len(steps) > 1 and steps[0] != 0))
+    return len(steps) > 1 and set(steps) == {1}
 
 
 def _types(database: Any, names: list[str]) -> dict[str, str]:
     """The narrowest type of each column: proposed by the first rows, confirmed by all of them."""
-    sample = f"(SELECT * FROM aegis_text LIMIT {_SAMPLE_ROWS})"  # noqa: S608  a constant
     types: dict[str, str] = {}
     for candidate in _LADDER:
-        fitting = _fitting(database, {name: candidate for name in names if name not in types}, sample)
+        fitting = _fitting(database, {name: candidate for name in names if name not in types}, _SAMPLE)
         types |= dict.fromkeys(fitting, candidate)
     unsure = {name: kind for name, kind in types.items() if kind != "VARCHAR"}
     while unsure:
@@ -105,12 +173,23 @@ def _literal(text: str) -> str:
     return "'" + text.replace("'", "''") + "'"
 
 
+def _encoding(name: str) -> str:
+    try:
+        known = codecs.lookup(name).name
+        "".encode(known)  # some codecs are no encodings of text
+    except (LookupError, ValueError):
+        raise DataError(f"there is no encoding called {name!r}; give one such as utf-8 or latin-1") from None
+    if known not in _ENCODINGS:
+        raise DataError(f"files in {name} cannot be read; convert it to utf-8 (utf-8, latin-1 and utf-16 are read)")
+    return _ENCODINGS[known]
+
+
 def _header_line(path: Path, encoding: str) -> str:
     opener = gzip.open if path.suffix.lower() == ".gz" else open
     try:
         with opener(path, "rt", encoding="utf-8-sig" if encoding == "utf-8" else encoding, newline="") as lines:
             header = lines.readline(1_000_000)
-    except (UnicodeDecodeError, LookupError):
+    except UnicodeError:
         raise DataError(f"{path.name} is not text in {encoding}; give its encoding, for example latin-1") from None
     except OSError as error:
         raise DataError(f"{path.name} cannot be read: {error.strerror}") from None
