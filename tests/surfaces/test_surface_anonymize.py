@@ -39,8 +39,10 @@ def test_what_is_written_keeps_k_and_l(
     } <= set(found)  # fmt: skip
     assert set(found["linkage"]) == {"0.05", "0.075", "0.1"}
     before, after = _rows(clinic / "clinic.csv"), _rows(out)
+    assert set(after["patient"]) == {"*"}, "an identifying column does not leave"
+    assert found["identifying_suppressed"] == ["patient"]
     for column in before:
-        if column not in QUASI:
+        if column not in (*QUASI, "patient"):
             assert after[column] == before[column], "other columns and their order are untouched"
     tuples = list(zip(*(after[column] for column in QUASI), strict=True))
     sizes = Counter(tuples)

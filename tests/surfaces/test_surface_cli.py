@@ -197,6 +197,23 @@ def test_an_all_null_column_is_no_mistake(aegis: Aegis, tmp_path: Path) -> None:
     assert aegis("advise", data, "--label", "y", "--generate", "2").status == 0
 
 
+@pytest.mark.parametrize("given", [("--report", "{data}"), ("--save", "{data}"), ("--report", "x", "--save", "x")])
+def test_an_output_is_never_the_input_or_another_output(aegis: Aegis, tmp_path: Path, given: tuple[str, ...]) -> None:
+    data = _write(tmp_path, "data.csv", GOOD)
+    named = [str(data) if word == "{data}" else word if word[0] == "-" else str(tmp_path / word) for word in given]
+    answer = aegis("advise", data, "--label", "y", "--generate", "2", "--overwrite", *named)
+    assert answer.status == 2
+    assert "choose another name" in answer.err
+    assert data.read_text(encoding="utf-8") == GOOD
+
+
+def test_fewer_configurations_than_asked_are_ranked_and_said(aegis: Aegis, tmp_path: Path) -> None:
+    data = _write(tmp_path, "data.csv", "a,y\nu,1\nv,2\nu,1\nv,1\n")
+    answer = aegis("advise", data, "--label", "y", "--generate", "500")
+    assert answer.status == 0, answer.err
+    assert "fewer than 500" in answer.err
+
+
 def test_start_walks_a_newcomer_to_a_ranking(aegis: Aegis, clinic: Path, tmp_path: Path) -> None:
     data = _write(tmp_path, "mine.csv", (clinic / "clinic.csv").read_bytes())
     answer = aegis("start", data, "--yes", "--report", tmp_path / "r.html")

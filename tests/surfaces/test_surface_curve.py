@@ -12,6 +12,8 @@ from typing import Any
 
 import pytest
 
+from aegis.sanitizers.gaussian import problem_from_json
+
 Aegis = Callable[..., Any]
 KEYS = {"target", "distortion", "adversary_losses", "worst", "theory", "erasure", "ratio", "interval", "exposure"}
 QUICK = ("--attackers", "neighbours")
@@ -62,9 +64,9 @@ def test_a_covariance_file_and_a_coalition(aegis: Aegis, tmp_path: Path) -> None
     together = aegis(*asked, "--coalition").json
     assert together["saturation"]["distortion"] == pytest.approx(2.0)
     assert together["saturation"]["losses"] == pytest.approx([9.0, 9.0])
-    apart = aegis(*asked).json
-    assert apart["saturation"]["distortion"] == pytest.approx(9.0)
-    assert apart["saturation"]["losses"] == pytest.approx([9.0])
+    apart = problem_from_json({"covariance": json.loads(path.read_text(encoding="utf-8"))})
+    assert apart.max_distortion == pytest.approx(9.0)
+    assert apart.saturation_losses.tolist() == pytest.approx([9.0])
 
 
 MISTAKES: dict[str, tuple[list[str], str | None, str]] = {
@@ -83,6 +85,8 @@ MISTAKES: dict[str, tuple[list[str], str | None, str]] = {
     "negative trials": (["--preset", "paper", "--trials", "-1"], None, "trials"),
     "no steps": (["--preset", "paper", "--steps", "0"], None, "at least one step"),
     "no patience": (["--preset", "paper", "--patience", "0"], None, "at least one epoch"),
+    "unknown protocol": (["--preset", "paper", "--protocol", "magic"], None, "there is no protocol"),
+    "a cap in the paper": (["--preset", "paper", "--protocol", "paper", "--cap-exposure"], None, "knows neither"),
     "unknown attacker": (["--preset", "paper", "--attackers", "magic"], None, "there is no attacker"),
 }
 

@@ -38,6 +38,7 @@ def rank_tuples(
     told = [tuple_information(candidate.table, label) for candidate in candidates]
     utilities = np.array([bits for bits, _ in told])
     best = int(np.argmax(utilities))
+    most = max(before, float(utilities[best]))
     rounded = np.round(utilities, 12)
     places = 1 + np.array([(rounded > one).sum() for one in rounded])
     ranking = []
@@ -45,7 +46,8 @@ def rank_tuples(
         candidate, (bits, error) = candidates[i], told[i]
         # Two releases of the same records: their errors go together, the larger one is the distance's at most twice.
         apart = _SURE * np.hypot(error, told[best][1])
-        share = bits / before if before > 1e-12 else (1.0 if bits <= 1e-12 else float("inf"))
+        # Unmasked tuples are often too rare to tell anything: what is kept is a share of the most that is known.
+        share = bits / most if most > 1e-12 else 1.0
         suppressed = f", {candidate.table.suppressed:,} records suppressed" if candidate.table.suppressed else ""
         ranking.append(
             RankedConfiguration(
@@ -55,7 +57,7 @@ def rank_tuples(
                 utility=bits,
                 deviation=before - bits,
                 retained=share,
-                borrowed=share > 1 + 1e-9,
+                borrowed=False,
                 interval=(before - bits - _SURE * error, before - bits + _SURE * error),
                 like_best=bool(utilities[best] - bits <= apart + 1e-12),
                 attributes=(),
@@ -71,7 +73,10 @@ def rank_tuples(
         rows=original.records,
         ranking=tuple(ranking),
         rejected=rejected,
-        notes=("ranked by the quasi-identifiers as they are released together; other columns are the same in all",),
+        notes=(
+            "ranked by the quasi-identifiers as they are released together; other columns are the same in all",
+            "kept is the share of the most that any candidate, or the unmasked table, tells",
+        ),
     )
 
 

@@ -93,6 +93,9 @@ def advise(
             progress=progress,
             **options.reading(delimiter=delimiter, encoding=encoding, missing=missing, table=table, engine=engine),
         )
+    made = len(advice.ranking) + len(advice.rejected)
+    if configs is None and made < generate:
+        terminal.aside(f"note: these columns and masks allow {made} different configurations, fewer than {generate}")
     if json:
         terminal.print_json(advice.to_json())
     else:
@@ -100,7 +103,7 @@ def advise(
     for what, path in (("best configuration", save), ("report", report)):
         if path is not None:
             terminal.talk().print(f"{what}: {path}", soft_wrap=True)
-    if report is None and not json:
+    if report is None and save is None and not json:
         terminal.next_step(
             "add --report OUT.html for intervals, heat map and distributions, --save BEST.yaml to keep the best"
         )
@@ -137,9 +140,10 @@ def show_ranking(advice: Ranking, *, top: int) -> None:
     )
     if len(advice.ranking) > top:
         console.print(f"[dim]… and {len(advice.ranking) - top} more[/dim]")
-    alike = sum(one.like_best for one in advice.ranking)
-    if alike > 1:
-        console.print(f"{alike} configurations cannot be told apart from the best on these rows.")
+    alike = sum(one.like_best for one in advice.ranking[1:])
+    if alike:
+        those = "1 configuration" if alike == 1 else f"{alike} configurations"
+        console.print(f"{those} cannot be told apart from the best on these rows.")
     if advice.rejected:
         named = list(advice.rejected)
         more = f" and {len(named) - 8} more" if len(named) > 8 else ""

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from aegis.cli import options, terminal
+from aegis.cli import interruption, options, terminal
 
 if TYPE_CHECKING:
     from aegis.anonymizers.result import Progress
@@ -45,10 +45,12 @@ def anonymize(
 ) -> None:
     """Replace quasi-identifiers by the centres of classes of at least k records. Rows stay in order."""
     from aegis.workflows.anonymize import anonymize as cluster
+    from aegis.workflows.unlisted import warning
 
-    with terminal.progress("searching") as bar:
+    with interruption.waiting() as check, terminal.progress("searching") as bar:
 
         def show(now: Progress) -> None:
+            check()
             bound = f", bound {now.lower_bound:.5f}" if now.lower_bound else ""
             bar(round(100 * min(now.fraction, 1)), 100, f"{now.stage}: loss {now.information_loss:.5f}{bound}")
 
@@ -74,6 +76,16 @@ def anonymize(
         terminal.print_json(done.to_json())
     else:
         _show(done)
+    for column in done.suppressed:
+        terminal.aside(f"{column} is identifying and was replaced by *")
+    if done.as_they_are:
+        terminal.aside(f"published as they are: {', '.join(done.as_they_are)}")
+    if done.looks_identifying:
+        terminal.warn(warning(done.looks_identifying))
+    if done.result.diagnosis.finished == "interrupted":
+        terminal.talk().print(f"interrupted: {out} holds the best valid table so far")
+        raise typer.Exit(130)
+    if not json:
         terminal.next_step(f"aegis check {out} --policy POLICY.yaml")
 
 

@@ -29,6 +29,7 @@ def apply(
 ) -> None:
     """Mask rows without checking a policy; values never seen go to open buckets or become * (see the how-to)."""
     from aegis.workflows.apply import apply as mask
+    from aegis.workflows.unlisted import warning
 
     done = mask(
         data,
@@ -47,5 +48,7 @@ def apply(
     terminal.talk().print(f"{out}: {len(done.columns)} columns masked")
     if done.fitted_here:
         terminal.aside(f"fitted on these rows: {', '.join(done.fitted_here)}; --fitted keeps that for the next ones")
+    if done.looks_identifying:
+        terminal.warn(warning(done.looks_identifying))
     terminal.aside("no policy was checked")
     terminal.next_step(f"aegis check {out} --policy POLICY.yaml")

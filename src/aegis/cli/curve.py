@@ -37,7 +37,13 @@ def gaussian(
     cap_exposure: Annotated[
         bool, typer.Option("--cap-exposure", help="Pin no more records than plain noise of the same distortion does.")
     ] = False,
-    steps: Annotated[int | None, typer.Option("--steps", help="Steps of each training (default 2500).")] = None,
+    protocol: Annotated[
+        str,
+        typer.Option("--protocol", help="aegis, or paper: the paper's experiment to the letter, audited."),
+    ] = "aegis",
+    steps: Annotated[
+        int | None, typer.Option("--steps", help="Steps of each training (default 2500; 5000 for the paper's).")
+    ] = None,
     patience: Annotated[
         int | None, typer.Option("--patience", help="Stop after this many epochs without any gain.")
     ] = None,
@@ -58,6 +64,7 @@ def gaussian(
             trials=trials,
             coalition=coalition,
             exposure_capped=cap_exposure,
+            protocol=protocol,
             steps=steps,
             patience=patience,
             attackers=options.names(attackers),

@@ -21,6 +21,7 @@ from aegis.cli import (
     evaluate,
     exposure,
     inspect,
+    interruption,
     reference,
     release,
     sanitize,
@@ -86,35 +87,49 @@ _USAGE: Any = typer.BadParameter.__mro__[2]
 
 def run() -> None:
     """The entry point: every way of ending has its exit status, and none shows a traceback with data in it."""
+    interruption.listen()
     sys.exit(call(sys.argv[1:]))
 
 
 def call(arguments: list[str]) -> int:
     """Run one command line and give its exit status: 0 done, 1 not satisfied, 2 bad input, 130 interrupted."""
-    from aegis.cli.terminal import fail, talk
-
     try:
         answer = app(args=arguments, standalone_mode=False, prog_name="aegis")
-    except AegisError as error:
-        return fail(error)
-    except (KeyboardInterrupt, typer.Abort):
-        talk().print("interrupted; nothing was left half-written")
-        return 130
+        sys.stdout.flush()
     except typer.Exit as exit_:
         return exit_.exit_code
-    except _USAGE as error:
+    except BrokenPipeError:
+        # The reader has gone: nothing more to say, also not when the interpreter flushes at its end.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+    except (KeyboardInterrupt, typer.Abort):
+        return _interrupted()
+    except Exception as error:
+        # What an engine makes of Ctrl-C looks like any other error.
+        return _interrupted() if interruption.heard() else _failed(error)
+    return int(answer) if isinstance(answer, int) else 0
+
+
+def _interrupted() -> int:
+    from aegis.cli.terminal import talk
+
+    talk().print("interrupted; nothing was left half-written")
+    return 130
+
+
+def _failed(error: Exception) -> int:
+    from aegis.cli.terminal import fail, talk
+
+    if isinstance(error, AegisError):
+        return fail(error)
+    if isinstance(error, _USAGE):
         error.show()
         return 2
-    except BrokenPipeError:
-        sys.stdout = open(os.devnull, "w")  # noqa: SIM115, PTH123  the reader has gone: nothing more to say
-        return 0
-    except Exception as error:
-        if os.environ.get("AEGIS_DEBUG"):
-            raise
-        # The message of an unknown error may quote data: name its kind only.
-        talk().print(
-            f"[bold red]internal error:[/bold red] {type(error).__name__}. This is a defect of Aegis; "
-            "set AEGIS_DEBUG=1 to see where, and mind that a traceback may show data."
-        )
-        return 2
-    return int(answer) if isinstance(answer, int) else 0
+    if os.environ.get("AEGIS_DEBUG"):
+        raise error
+    # The message of an unknown error may quote data: name its kind only.
+    talk().print(
+        f"[bold red]internal error:[/bold red] {type(error).__name__}. This is a defect of Aegis; "
+        "set AEGIS_DEBUG=1 to see where, and mind that a traceback may show data."
+    )
+    return 2

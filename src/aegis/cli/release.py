@@ -46,6 +46,7 @@ def release(
 ) -> None:
     """Write a masked table with its certificate, if what is written satisfies the policy; otherwise nothing."""
     from aegis.workflows.release import release as write
+    from aegis.workflows.unlisted import warning
 
     done = write(
         data,
@@ -77,5 +78,8 @@ def release(
             f"keeps {100 * utility['kept_share']:.1f} % of what the quasi-identifiers say about {utility['label']}"
         )
     unlisted_columns(content["roles"]["unlisted_are_insensitive"])
+    suspicious = tuple(content["roles"]["unlisted_that_look_identifying"])
+    if suspicious:
+        terminal.warn(warning(suspicious))
     terminal.aside(f"certificate: {done.certificate_path} and .html")
     terminal.next_step(f"aegis verify {out} {done.certificate_path}")

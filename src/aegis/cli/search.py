@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from aegis.cli import options, terminal
+from aegis.cli import interruption, options, terminal
 
 if TYPE_CHECKING:
     from aegis.advisor.search.board import Progress
@@ -41,9 +41,10 @@ def search(
     """Find the configuration that keeps most of the label among those that satisfy the policy."""
     from aegis.workflows.search import search as find
 
-    with terminal.progress("searching") as bar:
+    with interruption.waiting() as check, terminal.progress("searching") as bar:
 
         def show(now: Progress) -> None:
+            check()
             best = "none yet" if now.best is None else f"{now.best:.5f}"
             bar(now.nodes, None, f"configurations, best {best}, bound {now.bound:.5f}")
 

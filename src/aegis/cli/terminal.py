@@ -66,6 +66,11 @@ def aside(text: str) -> None:
     talk().print(Text(text, style="dim"), soft_wrap=True)
 
 
+def warn(text: str) -> None:
+    """Something that must not be overlooked."""
+    talk().print(Text.assemble(("warning: ", "bold yellow"), text), soft_wrap=True)
+
+
 @contextmanager
 def progress(title: str) -> Iterator[Any]:
     """A progress bar on stderr, shown only to people; gives a callback (done, total, what)."""

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import os
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import Any
 
 from aegis.errors import OutputError
 
@@ -19,6 +20,18 @@ def check_free(path: Path, *, overwrite: bool) -> None:
         raise OutputError(f"{path} is a folder; give the name of a file")
     if path.exists() and not overwrite:
         raise OutputError(f"{path} exists already; choose another name or add --overwrite")
+
+
+def check_apart(outputs: Iterable[Any], inputs: Iterable[Any]) -> None:
+    """Raise if an output is one of the inputs, or two outputs are one file: nobody means to lose a source."""
+    taken = {Path(i).resolve(): i for i in inputs if isinstance(i, str | Path) and Path(i).is_file()}
+    for output in outputs:
+        if output is None or "://" in str(output):
+            continue
+        place = Path(output).resolve()
+        if place in taken:
+            raise OutputError(f"{output} is an input or another output of this command; choose another name")
+        taken[place] = output
 
 
 @contextmanager

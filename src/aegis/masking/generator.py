@@ -91,10 +91,12 @@ def generate(
     masks: Collection[str] | None = None,
     label: str | None = None,
     hierarchies: Mapping[str, Hierarchy] | None = None,
+    fewer_if_need_be: bool = False,
 ) -> list[Configuration]:
     """``count`` different configurations of the columns in ``histograms``, the label excepted.
 
-    ``masks`` names the masks to draw from; ``hierarchies`` gives columns their `generalize`.
+    ``masks`` names the masks to draw from; ``hierarchies`` gives columns their `generalize`. Where
+    columns and masks allow fewer that is an error, unless ``fewer_if_need_be``.
     """
     if strength not in STRENGTHS:
         raise ConfigurationError(f"there is no strength {strength!r}; choose one of {', '.join(STRENGTHS)}")
@@ -109,6 +111,8 @@ def generate(
             if pool := _pool(counted, chosen, allowed, own):
                 pools[column] = pool
     possible = math.prod(len(pool) + 1 for pool in pools.values()) - 1
+    if fewer_if_need_be and possible:
+        count = min(count, possible)
     if count > possible:
         raise ConfigurationError(
             f"only {possible} different configurations can be made of these columns and masks, not {count}; "

@@ -12,7 +12,7 @@ from aegis.advisor.pair_scores import PAIR_SCORES
 from aegis.advisor.rank import rank
 from aegis.advisor.ranking import Ranking
 from aegis.advisor.reference import Reference, Rounding, parse_reference
-from aegis.data.output import check_free, write_text
+from aegis.data.output import check_apart, check_free, write_text
 from aegis.errors import ConfigurationError
 from aegis.masking.configuration_file import as_text
 from aegis.summaries.folder import is_summary, read_summary
@@ -47,6 +47,7 @@ def advise(
     for output in (report, save):
         if output is not None:
             check_free(Path(output), overwrite=overwrite)
+    check_apart([report, save], [data, options.get("configurations"), options.get("policy")])
     started = time.perf_counter()
     options.setdefault("pair_scores", _needed(measure))
     summary = _summary(data, seed=seed, **options)

@@ -19,12 +19,14 @@ from aegis.anonymizers.result import Anonymized, Listener
 from aegis.anonymizers.risk import Risk
 from aegis.data.dataset import Dataset
 from aegis.data.engine import open_dataset
-from aegis.data.output import check_free, draft_of
+from aegis.data.output import check_apart, check_free, draft_of
 from aegis.errors import AnonymizerError, PolicyNotSatisfiedError
+from aegis.masking.suppress import STAR
 from aegis.releases.write import check_format
 from aegis.summaries.answer import ask
 from aegis.summaries.collect_classes import count_classes
 from aegis.workflows.records import read_records
+from aegis.workflows.unlisted import looks_identifying
 
 METHODS = ("mo-obam", "mdav", "k-member")
 
@@ -36,6 +38,9 @@ class Anonymization:
     result: Anonymized
     path: Path | None
     table: pa.Table
+    suppressed: tuple[str, ...]
+    as_they_are: tuple[str, ...]
+    looks_identifying: tuple[str, ...]
 
     def to_json(self) -> dict[str, Any]:
         """The object that ``aegis anonymize --json`` prints."""
@@ -54,6 +59,9 @@ class Anonymization:
             "entropy": result.entropy_bits,
             **_risk(result.after),
             "before": _risk(result.before),
+            "identifying_suppressed": list(self.suppressed),
+            "published_as_they_are": list(self.as_they_are),
+            "looks_identifying": list(self.looks_identifying),
             "finished": result.diagnosis.finished,
             "seconds": result.seconds,
         }
@@ -80,12 +88,15 @@ def anonymize(
 ) -> Anonymization:
     """Publish class centres instead of quasi-identifiers, with every class at least ``k`` records and ``l`` values.
 
-    What is written is read back and counted again: if a class has fewer than ``k`` records nothing is left behind.
+    Columns that are identifying by their role are replaced by ``*``; all others are published as they are, and the
+    answer names them. What is written is read back and counted again: if a class has fewer than ``k`` records nothing
+    is left behind.
     """
     target = None if out is None else Path(out)
     if target is not None:
         check_format(target)
         check_free(target, overwrite=overwrite)
+        check_apart([target], [data])
     dataset = data if isinstance(data, Dataset) else open_dataset(data, **options)
     estimator = _estimator(
         method, k=k, l=l, classes=classes, trade_off=trade_off, seconds=seconds, seed=seed, centroid=centroid
@@ -94,6 +105,10 @@ def anonymize(
     records = read_records(dataset, quasi=quasi, sensitive=sensitive, categorical=categorical, rows=table)
     chosen, hidden = records.quasi_identifiers, records.sensitive_names
     published = estimator.fit_transform(records, progress=progress)
+    starred = tuple(n for n in dataset.roles.identifying if n in table.column_names and n not in published)
+    for name in starred:
+        stars = pa.array([STAR] * len(table))
+        table = table.set_column(table.column_names.index(name), name, stars)
     for name, values in published.items():
         table = table.set_column(table.column_names.index(name), name, pa.array(values.tolist()))
     if target is not None:
@@ -103,7 +118,15 @@ def anonymize(
             else:
                 pa.parquet.write_table(table, draft)
             _check_written(draft, target, chosen, hidden, k=k, l=l)
-    return Anonymization(result=estimator.result_, path=target, table=table)
+    untouched = tuple(n for n in table.column_names if n not in published and n not in starred)
+    return Anonymization(
+        result=estimator.result_,
+        path=target,
+        table=table,
+        suppressed=starred,
+        as_they_are=untouched,
+        looks_identifying=looks_identifying(dataset, dataset.roles, masked=(*chosen, *hidden)),
+    )
 
 
 def _estimator(

@@ -10,7 +10,7 @@ from typing import Any
 from aegis.data.dataset import Dataset
 from aegis.data.engine import open_dataset
 from aegis.data.hierarchy import Hierarchy
-from aegis.data.output import PRIVATE, PUBLIC, check_free, drafts_of
+from aegis.data.output import PRIVATE, PUBLIC, check_apart, check_free, drafts_of
 from aegis.data.yaml_text import dump
 from aegis.errors import OutputError
 from aegis.masking.configuration import Configuration
@@ -19,6 +19,7 @@ from aegis.releases.write import blank_is_missing, check_format, is_csv, write_t
 from aegis.workflows.candidates import find_hierarchies, one_configuration
 from aegis.workflows.masked_data import GivenConfiguration, all_masks, masked_data, roles_with
 from aegis.workflows.release import mapping_text
+from aegis.workflows.unlisted import looks_identifying
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -28,6 +29,7 @@ class Applied:
     path: Path
     columns: tuple[str, ...]
     fitted_here: tuple[str, ...]
+    looks_identifying: tuple[str, ...]
     configuration: Configuration
 
     def to_json(self) -> dict[str, Any]:
@@ -36,6 +38,7 @@ class Applied:
             "out": str(self.path),
             "masked": list(self.columns),
             "fitted_here": list(self.fitted_here),
+            "looks_identifying": list(self.looks_identifying),
             "configuration_id": self.configuration.id,
         }
 
@@ -66,6 +69,7 @@ def apply(
         raise OutputError("two of the outputs have the same name; give each its own")
     for path in paths:
         check_free(path, overwrite=overwrite)
+    check_apart(paths, [data, configuration])
     known = find_hierarchies(hierarchies, data)
     chosen = one_configuration(configuration, hierarchies=known, data=data)
     dataset = data if isinstance(data, Dataset) else open_dataset(data, **options)
@@ -80,4 +84,10 @@ def apply(
         texts += [mapping_text(masked.mappings)] if mapping is not None else []
         for path, text in zip(others, texts, strict=True):
             path.write_text(text, encoding="utf-8")
-    return Applied(path=target, columns=tuple(masked.masks), fitted_here=masked.fitted_here, configuration=ready)
+    return Applied(
+        path=target,
+        columns=tuple(masked.masks),
+        fitted_here=masked.fitted_here,
+        looks_identifying=looks_identifying(dataset, roles, masked=chosen.columns),
+        configuration=ready,
+    )

@@ -15,7 +15,7 @@ from aegis.masking.configuration_file import configurations_from_mapping, load_c
 from aegis.masking.generator import generate
 from aegis.summaries.collect import Counted
 
-Configurations = str | Path | Configuration | Iterable[Configuration] | Mapping[str, Any] | None
+Configurations = str | Path | Configuration | Iterable[Configuration | Mapping[str, Any]] | Mapping[str, Any] | None
 
 
 def gather(
@@ -34,7 +34,16 @@ def gather(
     if isinstance(configurations, Mapping):
         known = find_hierarchies(hierarchies, data)
         return configurations_from_mapping(configurations, name="configuration", hierarchies=known)
-    return list(configurations)
+    found: list[Configuration] = []
+    for number, one in enumerate(configurations, start=1):
+        if isinstance(one, Configuration):
+            found.append(one)
+        elif isinstance(one, Mapping):
+            known = find_hierarchies(hierarchies, data)
+            found += configurations_from_mapping(one, name=f"configuration-{number}", hierarchies=known)
+        else:
+            raise ConfigurationError("a list of configurations holds Configuration objects or {column: mask} mappings")
+    return found
 
 
 def one_configuration(
@@ -73,13 +82,15 @@ def with_generated(
     """The given configurations and ``count`` generated ones."""
     if count <= 0:
         return given
+    histograms = {name: joint.histogram() for name, joint in counted.joints.items()}
     return given + generate(
-        {name: joint.histogram() for name, joint in counted.joints.items()},
+        histograms,
         count=count,
         strength=strength,
         masks=None if masks is None else tuple(masks),
         rng=np.random.default_rng(seed),
         hierarchies=hierarchies or {},
+        fewer_if_need_be=True,
     )
 
 

@@ -119,8 +119,10 @@ def level_partitions(hierarchy: Hierarchy, domain: Domain, column: str) -> tuple
     return tuple(levels)
 
 
-def read_policy(policy: Policy | str | Path) -> Policy:
-    """A policy from its file, or as it is."""
+def read_policy(policy: Policy | str | Path | Mapping[str, Any]) -> Policy:
+    """A policy from its file, from a mapping, or as it is."""
+    if isinstance(policy, Mapping):
+        return Policy.from_mapping(policy)
     return policy if isinstance(policy, Policy) else Policy.read(Path(policy))
 
 

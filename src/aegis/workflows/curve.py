@@ -26,10 +26,12 @@ from aegis.sanitizers.gaussian import (
     problem_from_json,
 )
 from aegis.sanitizers.gaussian_curve import gaussian_curve
+from aegis.sanitizers.paper_gaussian import paper_curve
 from aegis.sanitizers.training_settings import TrainingSettings
 
 Progress = Callable[[str, int, int], None]
 PRESETS = ("paper", "coalition")
+PROTOCOLS = ("aegis", "paper")
 ATTACKERS = ("network", "trees", "neighbours")
 
 
@@ -41,6 +43,7 @@ def curve_of_gaussian(
     trials: int = 15,
     coalition: bool = False,
     exposure_capped: bool = False,
+    protocol: str = "aegis",
     steps: int | None = None,
     patience: int | None = None,
     attackers: Sequence[str] | None = None,
@@ -49,7 +52,10 @@ def curve_of_gaussian(
     overwrite: bool = False,
     progress: Progress | None = None,
 ) -> Curve:
-    """The audited curve of a joint normal law, read from a JSON file or taken from a preset."""
+    """The audited curve of a joint normal law, read from a JSON file or taken from a preset.
+
+    ``protocol`` "paper" repeats the paper's experiment instead: its networks, its distortions, its choice of trials.
+    """
     target = _free(report, overwrite=overwrite)
     problem = _gaussian(covariance, preset, coalition=coalition)
     attackers = known_attackers(attackers)
@@ -60,6 +66,22 @@ def curve_of_gaussian(
             raise SanitizerError("training needs at least one step")
         epochs = min(settings.epochs, steps)
         settings = replace(settings, steps=epochs * max(1, round(steps / epochs)), epochs=epochs)
+    if protocol not in PROTOCOLS:
+        raise SanitizerError(f"there is no protocol called {protocol!r}; use {' or '.join(PROTOCOLS)}")
+    if protocol == "paper":
+        if exposure_capped or patience is not None or trials < 1:
+            raise SanitizerError("the paper's protocol trains, and knows neither a cap on exposure nor patience")
+        epochs = 100 if steps is None else max(1, round(steps / 50))  # fifty steps see the 10,000 rows once
+        curve = paper_curve(
+            problem,
+            points=points,
+            trials=trials,
+            epochs=epochs,
+            attackers=attackers,
+            seed=seed,
+            progress=progress,
+        )
+        return _shown(curve, target, covariance, f"preset {preset}, the paper's protocol", overwrite=overwrite)
     curve = gaussian_curve(
         problem,
         points=points,
@@ -70,10 +92,7 @@ def curve_of_gaussian(
         seed=seed,
         progress=progress,
     )
-    if target is not None:
-        source = f"preset {preset}" if covariance is None else Path(covariance).name
-        write_page(target, render_curve(curve, source=source, version=__version__), overwrite=overwrite)
-    return curve
+    return _shown(curve, target, covariance, f"preset {preset}", overwrite=overwrite)
 
 
 def curve_of_binary(
@@ -103,6 +122,13 @@ def curve_of_binary(
     if target is not None:
         source = f"p = {p:g}, q_Y = {qy:g}, q_Z = {', '.join(f'{q:g}' for q in qz)}"
         write_page(target, render_curve(curve, source=source, version=__version__), overwrite=overwrite)
+    return curve
+
+
+def _shown(curve: Curve, target: Path | None, covariance: str | Path | None, source: str, *, overwrite: bool) -> Curve:
+    if target is not None:
+        named = source if covariance is None else Path(covariance).name
+        write_page(target, render_curve(curve, source=named, version=__version__), overwrite=overwrite)
     return curve
 
 

@@ -12,7 +12,7 @@ from aegis.advisor.rank import TOGETHER
 from aegis.data.dataset import Dataset
 from aegis.data.engine import open_dataset
 from aegis.data.hierarchy import Hierarchy
-from aegis.data.output import check_free
+from aegis.data.output import check_apart, check_free
 from aegis.data.schema import Roles
 from aegis.evaluation.agreement import Agreement, agreement, random_choice
 from aegis.evaluation.coded_rows import read_rows
@@ -101,6 +101,7 @@ def evaluate(
     """
     if report is not None:
         check_free(Path(report), overwrite=overwrite)
+        check_apart([report], [data, configurations])
     dataset = data if isinstance(data, Dataset) else open_dataset(data, roles=roles, **options)
     counted = count(dataset, label=label, label_bins=label_bins)
     known = find_hierarchies(hierarchies, data)

@@ -9,6 +9,7 @@ from typing import Any
 from aegis.data.dataset import Dataset
 from aegis.data.engine import open_dataset
 from aegis.data.hierarchy import Hierarchy
+from aegis.data.output import check_apart
 from aegis.data.schema import Roles
 from aegis.masking.configuration import Configuration
 from aegis.masking.configuration_file import save_configurations
@@ -34,6 +35,7 @@ def generate(
     **options: Any,
 ) -> list[Configuration]:
     """Different configurations that fit ``data``; the label is never touched. ``out`` is the file to write them to."""
+    check_apart([out], [data])
     dataset = data if isinstance(data, Dataset) else open_dataset(data, roles=roles, **options)
     counted = count(dataset, label=label, label_bins=label_bins, progress=progress)
     made = with_generated(

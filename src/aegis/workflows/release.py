@@ -17,7 +17,7 @@ from aegis._version import __version__
 from aegis.data.dataset import Dataset
 from aegis.data.engine import open_dataset
 from aegis.data.hierarchy import Hierarchy
-from aegis.data.output import PRIVATE, PUBLIC, check_free, drafts_of
+from aegis.data.output import PRIVATE, PUBLIC, check_apart, check_free, drafts_of
 from aegis.data.yaml_text import dump
 from aegis.errors import OutputError, PolicyNotSatisfiedError
 from aegis.masking.configuration import Configuration
@@ -32,6 +32,7 @@ from aegis.releases.write import blank_is_missing, check_format, is_csv, sha256_
 from aegis.workflows.candidates import find_hierarchies, one_configuration
 from aegis.workflows.check import classes_of, read_policy, unlisted, why_not
 from aegis.workflows.masked_data import GivenConfiguration, all_masks, masked_data, roles_with
+from aegis.workflows.unlisted import looks_identifying
 from aegis.workflows.utility_kept import utility_kept
 from aegis.workflows.written import measure_written, open_written
 
@@ -96,6 +97,7 @@ def release(
     """
     extras = [Path(path) for path in (fitted, mapping) if path is not None]
     paths = _paths(out, extras, overwrite=overwrite)
+    check_apart([out, *extras], [data, configuration, policy])
     rules = read_policy(policy)
     if drop_suppressed:
         rules = replace(rules, suppressed=Suppressed.DROPPED)
@@ -140,6 +142,7 @@ def release(
                 "roles": {
                     **roles.to_mapping(),
                     "unlisted_are_insensitive": list(unlisted(dataset.schema, roles)),
+                    "unlisted_that_look_identifying": list(looks_identifying(dataset, roles, masked=chosen.columns)),
                 },
                 "kinds": {name: kind.value for name, kind in kinds.items()},
                 "hierarchies": {name: known[name].digest for name in rules.hierarchical},

@@ -16,7 +16,7 @@ from aegis.advisor.search.search import search as search_classes
 from aegis.data.dataset import Dataset
 from aegis.data.engine import open_dataset
 from aegis.data.hierarchy import Hierarchy, write_hierarchies
-from aegis.data.output import check_free, write_text
+from aegis.data.output import check_apart, check_free, write_text
 from aegis.data.schema import Roles
 from aegis.errors import LabelError
 from aegis.evaluation.tuple_accuracy import TupleAccuracy, tuple_accuracy
@@ -95,6 +95,7 @@ def search(
     """
     if out is not None:
         check_free(Path(out), overwrite=overwrite)
+        check_apart([out], [data, policy])
     rules = read_policy(policy)
     dataset = data if isinstance(data, Dataset) else open_dataset(data, **options)
     own = dataset.roles if label is None else dataset.roles.overridden_by(Roles(label=label))
