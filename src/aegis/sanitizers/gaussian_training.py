@@ -40,12 +40,13 @@ def train_gaussian(
     caps: Sequence[Sequence[float]] | None = None,
     train_rows: int = 10_000,
     seed: int = 0,
+    sample_seed: int | None = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> Trained:
     """Train privatizers for every target, on a sample of the problem's law."""
     from aegis.sanitizers.training import train
 
-    rng = np.random.default_rng(seed)
+    rng = np.random.default_rng(seed if sample_seed is None else sample_seed)
     settings = settings or TrainingSettings()
     if caps is not None and settings.exposure_weight == 0:
         settings = replace(settings, exposure_weight=20.0)

@@ -24,6 +24,7 @@ class ProtocolPoint:
 
     target: float
     trial: int | None
+    epoch: int | None
     distortion: float | None
     adversary_losses: tuple[float, ...]
     accepted: int
@@ -41,38 +42,51 @@ def paper_targets(max_distortion: float, *, first: float, points: int = 30) -> t
 
 
 def paper_points(
-    targets: Sequence[float], distortions: Floats, losses: Floats, *, kept_epochs: int = 5, wanted: int = 15
+    targets: Sequence[float],
+    distortions: Sequence[Floats] | Floats,
+    losses: Sequence[Floats] | Floats,
+    *,
+    kept_epochs: int = 5,
+    wanted: int = 15,
 ) -> tuple[ProtocolPoint, ...]:
-    """Points from ``distortions[d, t, e]`` and ``losses[d, t, e, i]``, distortions ascending."""
-    if distortions.shape[0] != len(targets) or losses.shape[:3] != distortions.shape:
+    """Points from ``distortions[d][t, e]`` and ``losses[d][t, e, i]``, distortions ascending.
+
+    Targets may differ in their number of trials: the loop adds some where too few were accepted.
+    """
+    if len(distortions) != len(targets) or any(
+        one.shape != other.shape[:2] for one, other in zip(distortions, losses, strict=False)
+    ):
         raise SanitizerError("histories need the axes (distortion, trial, epoch) and (…, adversary)")
     tolerance = (max(targets) - min(targets)) / (2 * len(targets)) if len(targets) > 1 else max(targets) / 60
-    floor = np.zeros(losses.shape[3])
+    floor = np.zeros(losses[0].shape[2])
     made = []
     for d, target in enumerate(targets):
-        accepted: list[tuple[int, float, Floats]] = []
-        for trial in range(distortions.shape[1]):
-            inside = np.flatnonzero((distortions[d, trial] >= target - tolerance) & (distortions[d, trial] <= target))[
+        accepted: list[tuple[int, int, float, Floats]] = []
+        for trial in range(distortions[d].shape[0]):
+            inside = np.flatnonzero((distortions[d][trial] >= target - tolerance) & (distortions[d][trial] <= target))[
                 -kept_epochs:
             ]
             if inside.size == 0:
                 continue
-            worst = losses[d, trial, inside].min(axis=1)
+            worst = losses[d][trial, inside].min(axis=1)
             epoch = inside[np.argsort(worst, kind="stable")[inside.size // 2]]
-            if (losses[d, trial, epoch] >= floor).all():
-                accepted.append((trial, float(distortions[d, trial, epoch]), losses[d, trial, epoch]))
+            if (losses[d][trial, epoch] >= floor).all():
+                accepted.append((trial, int(epoch), float(distortions[d][trial, epoch]), losses[d][trial, epoch]))
             if len(accepted) == wanted:
                 break
         if not accepted:
-            made.append(ProtocolPoint(target=target, trial=None, distortion=None, adversary_losses=(), accepted=0))
+            made.append(
+                ProtocolPoint(target=target, trial=None, epoch=None, distortion=None, adversary_losses=(), accepted=0)
+            )
             continue
-        order = np.argsort([chosen.mean() for _, _, chosen in accepted], kind="stable")
-        trial, distortion, chosen = accepted[order[len(accepted) // 2]]
+        order = np.argsort([chosen.mean() for *_, chosen in accepted], kind="stable")
+        trial, at, distortion, chosen = accepted[order[len(accepted) // 2]]
         floor = chosen
         made.append(
             ProtocolPoint(
                 target=target,
                 trial=trial,
+                epoch=at,
                 distortion=distortion,
                 adversary_losses=tuple(float(loss) for loss in chosen),
                 accepted=len(accepted),

@@ -38,7 +38,8 @@ Floats = NDArray[np.float64]
 class Trained:
     """Everything a run leaves behind. Leading axes are (distortion, trial); losses are in units of X squared.
 
-    ``distortion_by_epoch[d, t, e]`` and ``losses_by_epoch[d, t, e, i]`` are on the held-out rows.
+    ``distortion_by_epoch[d, t, e]`` and ``losses_by_epoch[d, t, e, i]`` are on the held-out rows. ``layers_by_epoch``
+    holds the privatizers after each epoch if the settings keep them.
     """
 
     targets: tuple[float, ...]
@@ -52,6 +53,7 @@ class Trained:
     device: str
     compile_seconds: float
     train_seconds: float
+    layers_by_epoch: tuple[tuple[tuple[Floats, Floats], ...], ...] = ()
 
     @property
     def distortion(self) -> Floats:
@@ -66,6 +68,10 @@ class Trained:
     def weights(self, point: int, trial: int) -> list[tuple[Floats, Floats]]:
         """The privatizer of one trial, as numpy layers."""
         return [(w[point, trial], b[point, trial]) for w, b in self.layers]
+
+    def weights_at(self, point: int, trial: int, epoch: int) -> list[tuple[Floats, Floats]]:
+        """The same after an epoch, where epochs were kept."""
+        return [(w[point, trial], b[point, trial]) for w, b in self.layers_by_epoch[epoch]]
 
 
 def train(
@@ -101,10 +107,13 @@ def train(
     compiled = program.lower(run.data, state, aims, key, jnp.int32(0)).compile()
     compiled_at = time.perf_counter()
     history: list[tuple[Floats, Floats]] = []
+    kept: list[Any] = []
     watch = Watch(np.repeat(np.asarray(targets, dtype=float) / scale**2, trials), settings.patience)
     for number in range(settings.epochs):
         state, figures = compiled(run.data, state, aims, key, jnp.int32(number))
         history.append((np.asarray(figures[0], dtype=np.float64), np.asarray(figures[1], dtype=np.float64)))
+        if settings.keep_epochs:
+            kept.append([(np.asarray(w), np.asarray(b)) for w, b in state["privatizer"]["layers"]])
         if progress is not None:
             progress(number + 1, settings.epochs)
         if watch.tired(*history[-1]):
@@ -131,6 +140,7 @@ def train(
         device=str(jax.devices()[0].device_kind),
         compile_seconds=compiled_at - began,
         train_seconds=ended - compiled_at,
+        layers_by_epoch=tuple(tuple((shaped(w), shaped(b)) for w, b in layers) for layers in kept),
     )
 
 

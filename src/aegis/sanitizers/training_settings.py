@@ -48,6 +48,7 @@ class TrainingSettings:
     exposure_weight: float = 0.0
     standardize: bool = True
     patience: int | None = None
+    keep_epochs: bool = False
     starts: tuple[Start, ...] = STARTS
     loss: Loss = field(default=squared_error)
 
@@ -83,6 +84,7 @@ class TrainingSettings:
             erasure=False,
             standardize=False,
             starts=("random",),
+            keep_epochs=True,
         )
 
 

@@ -18,7 +18,9 @@ from aegis.sanitizers.starts import period_for, start_weights
 pytest.importorskip("jax")
 
 from aegis.sanitizers.finite_training import train_finite
+from aegis.sanitizers.gaussian_audit import AuditRows
 from aegis.sanitizers.gaussian_training import gaussian_sample, measured_library, train_gaussian
+from aegis.sanitizers.paper_gaussian import paper_curve
 from aegis.sanitizers.training import Trained, train
 from aegis.sanitizers.training_settings import Sample, TrainingSettings
 
@@ -109,6 +111,10 @@ def test_the_papers_settings_run_in_raw_units() -> None:
     assert result.scale == 1.0
     assert result.distortion_by_epoch.shape == (1, 2, 2)
     assert (result.erasure_share == 0).all()
+    # the privatizers of every epoch are kept: the protocol chooses an epoch, not the end
+    first, last = result.weights_at(0, 1, 0)[0][0], result.weights_at(0, 1, 1)[0][0]
+    assert (last == result.weights(0, 1)[0][0]).all()
+    assert (first != last).any()
 
 
 def test_a_cap_on_exposure_lowers_exposure() -> None:
@@ -178,6 +184,30 @@ def test_the_papers_protocol_takes_medians_and_never_falls() -> None:
     (empty,) = paper_points([1.0], np.full((1, 1, 2), 9.0), np.ones((1, 1, 2, 1)))
     assert empty.trial is None
     assert paper_targets(5.76, first=0.005)[-1] == pytest.approx(5.76)
+
+
+def test_the_papers_loop_adds_trials_and_audits_the_epoch_it_chose() -> None:
+    rounds: list[str] = []
+    curve = paper_curve(
+        paper_problem(),
+        points=2,
+        trials=1,
+        epochs=6,
+        most_rounds=2,
+        rows=AuditRows(fit=3000, compare=3000, measure=30_000),
+        attackers=("neighbours",),
+        progress=lambda stage, done, total: rounds.append(stage),
+    )
+    # D0 is out of reach in so few epochs, so a second round was asked for; the other end has its point
+    assert {"round 1", "round 2", "audit"} <= set(rounds)
+    (point,) = [p for p in curve.points if p.target == pytest.approx(5.76)]
+    assert point.method.startswith("paper, ")
+    assert point.mixture is not None
+    # after so few steps the adversary that was trained alongside is weak, and the audit says so
+    assert point.learned is not None
+    assert point.worst < 0.95 * point.learned
+    assert "adversary stronger than claimed" in point.method
+    assert point.exposure.reference_pinned_share is not None
 
 
 def test_bad_training_input_is_refused() -> None:
