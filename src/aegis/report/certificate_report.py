@@ -6,9 +6,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from aegis.report.figures import count, figure, percent
+from aegis.report.figures import MORE_THAN_ALL, count, figure, listed, percent
 from aegis.report.page import render_page
 from aegis.report.ranking_words import Entry, Fact
+
+_MOST_SHOWN = 24
+"""Longer lists of edges or of group sizes are cut."""
+_NEARLY_NOTHING = 1e-3
+"""Bits of the raw table below which a share of them means nothing."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,7 +39,7 @@ def render_certificate(content: Mapping[str, Any]) -> str:
         lead=_lead(content),
         facts=_facts(content),
         verdicts=[_row(verdict) for verdict in content["verdicts"]],
-        masks=_masks(content["configuration"]["masks"]),
+        masks=_masks(content),
         suppressed=_suppressed(suppressed),
         ledger=_ledger(content),
         check=f"aegis verify {release['name']} {release['name']}.certificate.json",
@@ -61,8 +66,33 @@ def _facts(content: Mapping[str, Any]) -> list[Fact]:
         Fact(term="suppressed", value=f"{content['suppressed']['records']:,}"),
     ]
     if utility is not None and utility["kept_share"] is not None:
-        facts.append(Fact(term=f"kept of what is said about {utility['label']}", value=percent(utility["kept_share"])))
+        term = f"kept of what is said about {utility['label']}"
+        facts.append(Fact(term=term, value=_share(utility["columns"], utility["kept_share"])))
     return facts
+
+
+def _share(bits: Mapping[str, float], share: float) -> str:
+    """A share in words where it would say nothing or more than all."""
+    if bits["raw"] < _NEARLY_NOTHING:
+        return "hardly anything was said"
+    return "all of it" if share > MORE_THAN_ALL else percent(share)
+
+
+def _told(what: str, bits: Mapping[str, float], utility: Mapping[str, Any]) -> str:
+    """What the release says about the label beside what the raw table said."""
+    unit, label = utility["unit"], utility["label"]
+    now, raw = f"{figure(bits['released'], 3)} {unit} about {label}", figure(bits["raw"], 3)
+    if bits["raw"] < _NEARLY_NOTHING:
+        return (
+            f"{what}: {now}; in the raw table hardly anything ({raw} {unit}), because its values are too rare to learn "
+            "from, so there is no share to state"
+        )
+    if bits["released"] > bits["raw"] * MORE_THAN_ALL:
+        return (
+            f"{what}: {now}, more than the {raw} of the raw table: merging rare values makes them clearer, and the "
+            "surplus is gained, not kept"
+        )
+    return f"{what}: {figure(bits['released'], 3)} of {raw} {unit} about {label}"
 
 
 def _row(verdict: Mapping[str, Any]) -> VerdictRow:
@@ -77,19 +107,41 @@ def _row(verdict: Mapping[str, Any]) -> VerdictRow:
     )
 
 
-def _masks(masks: Mapping[str, Any]) -> list[tuple[str, str]]:
-    return [(column, _mask(spec)) for column, spec in masks.items()]
+def _masks(content: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """What the configuration does, and then the identifying columns that it left to be hidden."""
+    masks = content["configuration"]["masks"]
+    hidden = [column for column in content["roles"].get("identifying", ()) if column not in masks]
+    return [
+        *((column, _mask(spec)) for column, spec in masks.items()),
+        *((column, "suppressed, * in every record, because it is identifying") for column in hidden),
+    ]
 
 
 def _mask(spec: Any) -> str:
-    """A mask by its name and parameters; lists of values are counted, not shown."""
+    """A mask by its name and parameters; edges are shown, values of the table are counted and not shown."""
     if isinstance(spec, str):
         return spec
     if isinstance(spec, list):
         return ", then ".join(_mask(link) for link in spec)
     ((name, given),) = spec.items()
-    shown = [f"{key} {len(v)} entries" if isinstance(v, list | dict) else f"{key} {v}" for key, v in given.items()]
-    return f"{name}: {', '.join(shown)}"
+    return f"{name}: {', '.join(_parameter(key, value) for key, value in given.items())}"
+
+
+def _parameter(key: str, value: Any) -> str:
+    if key == "edges" and isinstance(value, list | tuple):
+        return f"{count(len(value), 'edge')} at {listed([f'{edge:g}' for edge in value], _MOST_SHOWN)}"
+    if key == "groups" and isinstance(value, dict):
+        sizes = [len(values) for values in value.values()]
+        return (
+            f"{count(len(sizes), 'group')} of {listed([f'{size:,}' for size in sizes], _MOST_SHOWN)} {_values(sizes)}"
+        )
+    if isinstance(value, list | dict):
+        return f"{key} of {count(len(value), 'entry', 'entries')}"
+    return f"{key} {value}"
+
+
+def _values(sizes: list[int]) -> str:
+    return "value" if sizes == [1] else "values"
 
 
 def _suppressed(suppressed: Mapping[str, Any]) -> str:
@@ -127,8 +179,7 @@ def _ledger(content: Mapping[str, Any]) -> list[Entry]:
         entries.append(Entry(term="without a role", lines=(said,)))
     if utility is not None:
         told = tuple(
-            f"{what}: {figure(utility[part]['released'], 3)} of {figure(utility[part]['raw'], 3)} {utility['unit']} "
-            f"about {utility['label']}"
+            _told(what, utility[part], utility)
             for what, part in (("the quasi-identifiers one by one", "columns"), ("as a tuple", "tuple"))
         )
         how = f"{utility['measure']}, compared on {utility['compared_on_rows']:,} rows"
