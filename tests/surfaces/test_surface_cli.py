@@ -257,3 +257,12 @@ def test_an_interruption_is_130(aegis: Aegis, clinic: Path, tmp_path: Path, monk
     answer = aegis("summarize", clinic / "clinic.csv", "--generate", "2", "--out", tmp_path / "s")
     assert answer.status == 130
     assert list(tmp_path.iterdir()) == []
+
+
+def test_what_is_said_of_a_configuration_does_not_depend_on_the_others(aegis: Aegis, clinic: Path) -> None:
+    data, configs = clinic / "clinic.csv", clinic / "configurations"
+    alone = aegis("advise", data, "--configs", configs / "decades.yaml", "--json").json["ranking"][0]
+    among = aegis("advise", data, "--configs", configs, "--json").json["ranking"]
+    (same,) = [one for one in among if one["configuration"] == "decades"]
+    assert same["utility"] == alone["utility"]
+    assert same["interval"] == pytest.approx(alone["interval"])

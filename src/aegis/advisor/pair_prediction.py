@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import zlib
 from dataclasses import dataclass
 from itertools import combinations
 
@@ -28,7 +29,7 @@ class _PairValues:
 def pair_information(ground: PairGround, rng: np.random.Generator) -> tuple[Floats, Floats]:
     """Leave-one-out bits that two attributes tell about the label, averaged over all pairs; and resamples of it."""
     values = _pair_values(ground)
-    return _resampled(values.bits.mean(axis=1), values.bits_errors.mean(axis=1), rng)
+    return _resampled(ground, values.bits.mean(axis=1), values.bits_errors.mean(axis=1), rng)
 
 
 def pair_prediction(ground: PairGround, rng: np.random.Generator) -> tuple[Floats, Floats]:
@@ -49,12 +50,26 @@ def pair_prediction(ground: PairGround, rng: np.random.Generator) -> tuple[Float
     decided = (best - commonest) / varies
     known = INFORMATION_WEIGHT / np.where(entropy > 0, entropy, 1.0)
     errors = np.sqrt(best * (1.0 - best) / ground.pairs.sample_rows) / varies
-    return _resampled(decided + known * values.bits.mean(axis=1), errors + known * values.bits_errors.mean(axis=1), rng)
+    errors = errors + known * values.bits_errors.mean(axis=1)
+    return _resampled(ground, decided + known * values.bits.mean(axis=1), errors, rng)
 
 
-def _resampled(utilities: Floats, errors: Floats, rng: np.random.Generator) -> tuple[Floats, Floats]:
-    # Errors of pairs are taken to go the same way, those of configurations each its own: never too narrow.
-    return utilities, utilities[:, None] + errors[:, None] * rng.standard_normal((len(utilities), RESAMPLES))
+def _resampled(
+    ground: PairGround, utilities: Floats, errors: Floats, rng: np.random.Generator
+) -> tuple[Floats, Floats]:
+    """Utilities with resamples of exactly this standard error.
+
+    Errors of pairs are taken to go the same way, those of configurations each its own: never too narrow. The draws of
+    a configuration depend on its content only, not on which others are compared.
+    """
+    base = int(rng.integers(2**32))
+    drawn = np.empty((len(utilities), RESAMPLES))
+    for i, configuration in enumerate(ground.summary.configurations):
+        key = zlib.crc32(configuration.id.encode())
+        drawn[i] = np.random.default_rng((base, key)).standard_normal(RESAMPLES)
+    drawn -= drawn.mean(axis=1, keepdims=True)
+    drawn /= drawn.std(axis=1, ddof=1, keepdims=True)
+    return utilities, utilities[:, None] + errors[:, None] * drawn
 
 
 def _pair_values(ground: PairGround) -> _PairValues:
