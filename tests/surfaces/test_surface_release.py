@@ -234,12 +234,26 @@ def test_tampering_is_one_sentence_and_exit_status_1(aegis: Aegis, tmp_path: Pat
     answer = aegis("verify", out, certificate)
     assert answer.status == 1
     assert "was changed after it was written" in answer.out
-    certificate.write_text("{", encoding="utf-8")
+    unmarked = {key: value for key, value in json.loads(certificate.read_text()).items() if key != "aegis_certificate"}
+    certificate.write_text(json.dumps(unmarked), encoding="utf-8")
     assert aegis("verify", out, certificate).status == 1
     for missing in ((tmp_path / "no.csv", certificate), (out, tmp_path / "no.json")):
         answer = aegis("verify", *missing)
         assert answer.status == 2
         assert "there is no" in answer.err
+
+
+@pytest.mark.parametrize("what", ["{", "{}", "[]", "7", "the release", "a folder"])
+def test_what_is_no_certificate_is_bad_input(aegis: Aegis, tmp_path: Path, what: str) -> None:
+    data = _write(tmp_path, "data.csv", GOOD)
+    common = ("--policy", _write(tmp_path, "p.yaml", POLICY), "--config", _write(tmp_path, "c.yaml", HIDE))
+    out = tmp_path / "r.parquet"
+    assert aegis("release", data, *common, "--out", out).status == 0
+    given = {"the release": out, "a folder": tmp_path}.get(what) or _write(tmp_path, "no.json", what)
+    answer = aegis("verify", out, given)
+    assert answer.status == 2
+    assert answer.out == ""
+    assert "is not a certificate" in answer.err
 
 
 def test_protected_summaries_are_ranked_and_say_how_they_were_made(aegis: Aegis, clinic: Path, tmp_path: Path) -> None:

@@ -17,7 +17,10 @@ def verify(
     hierarchies: options.Hierarchies = None,
     json: options.Json = False,
 ) -> int:
-    """Check the certificate's hash, the release's hash, and every model on its rows. Exit status 1 otherwise."""
+    """Check the certificate's hash, the release's hash, and every model on its rows.
+
+    Exit status 1 if something does not hold, 2 if a file is missing or is no certificate.
+    """
     from aegis.workflows.verify import verify as examine
 
     found = examine(release, certificate, hierarchies=hierarchies)

@@ -45,18 +45,22 @@ def digest(content: dict[str, Any]) -> str:
 
 
 def read_certificate(path: Path) -> Certificate:
-    """Read a certificate and check that nobody changed it."""
+    """Read a certificate and check that nobody changed it.
+
+    A file that is no certificate at all is bad input (`DataError`); one that was changed is a failed verification.
+    """
     try:
         content = json.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
         raise DataError(f"there is no certificate {path}; give the .certificate.json beside the release") from None
     except (OSError, ValueError):
-        raise VerificationError(
+        raise DataError(
             f"{path.name} is not a certificate: it is not readable JSON; give the .certificate.json"
         ) from None
-    if not isinstance(content, dict) or "aegis_certificate" not in content:
-        raise VerificationError(f"{path.name} is not a certificate of Aegis; give the .certificate.json")
-    if content["aegis_certificate"] != FORMAT_VERSION:
+    # Either mark is enough to take it for a certificate, so that one without the other counts as changed.
+    if not isinstance(content, dict) or not {"aegis_certificate", "certificate_sha256"} & set(content):
+        raise DataError(f"{path.name} is not a certificate of Aegis; give the .certificate.json")
+    if content.get("aegis_certificate", FORMAT_VERSION) != FORMAT_VERSION:
         raise VerificationError(f"{path.name} has another certificate format; verify it with the Aegis that wrote it")
     stated = content.pop("certificate_sha256", None)
     if stated != digest(content) or not set(content) >= _PARTS:
