@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -38,7 +40,8 @@ def mask_for(domain: Domain, groups: NDArray[np.int64], counts: NDArray[np.int64
         starts = np.flatnonzero(np.diff(inner)) + 1
         numbers = values.astype(np.float64).tolist()
         edges = [_between(numbers[start - 1], numbers[start], domain.kind) for start in starts.tolist()]
-        return Bucketize(edges=tuple(edges) or (numbers[0],))
+        # One bucket for all numbers begins at a whole number: masks keep 15 digits of an edge, and must not round it up.
+        return Bucketize(edges=tuple(edges) or (float(math.floor(numbers[0])),))
     shown = [show(value) for value in values.tolist()]
     if domain.kind in (Kind.DATE, Kind.TIMESTAMP):
         names = _ranges(shown, inner)
