@@ -76,31 +76,38 @@ def _quoted(name: str) -> str:
     return '"' + name.replace('"', '""') + '"'
 
 
-def encode(column: pa.ChunkedArray, kind: Kind, *, discretised: bool = False) -> tuple[Domain, NDArray[np.int64]]:
-    """The domain of a column of grouped values, and the code of each."""
+def encode(
+    column: pa.ChunkedArray, kind: Kind, *, discretised: bool = False, out: NDArray[np.int64] | None = None
+) -> tuple[Domain, NDArray[np.int64]]:
+    """The domain of a column of grouped values, and the code of each, written to ``out`` if it is given."""
+    if out is None:
+        out = np.empty(len(column), dtype=np.int64)
     if kind is Kind.INTEGER and not column.null_count and len(column):
-        near = _encode_near(column.to_numpy())
+        near = _encode_near(column.to_numpy(), out)
         if near is not None:
-            return Domain(kind=kind, values=near[0], discretised=discretised), near[1]
+            return Domain(kind=kind, values=near, discretised=discretised), out
     packed = column.combine_chunks().dictionary_encode()  # hashing in Arrow: sorting texts in numpy is slow
     _, found = to_numpy(packed.dictionary, kind)
     distinct, rank = np.unique(found, return_inverse=True)
     missing = packed.indices.null_count > 0
     indices = packed.indices.fill_null(len(found)) if missing else packed.indices
-    codes = np.append(rank, len(distinct)).take(indices.to_numpy(zero_copy_only=False))
-    return Domain(kind=kind, values=distinct, missing=missing, discretised=discretised), codes
+    # All indices lie within; saying "clip" spares numpy a copy that it could fall back on.
+    np.append(rank, len(distinct)).take(indices.to_numpy(zero_copy_only=False), out=out, mode="clip")
+    return Domain(kind=kind, values=distinct, missing=missing, discretised=discretised), out
 
 
-def _encode_near(values: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]] | None:
-    """Distinct values and codes of whole numbers that lie close together: a table of all between needs no hashing."""
+def _encode_near(values: NDArray[np.int64], out: NDArray[np.int64]) -> NDArray[np.int64] | None:
+    """Distinct values of whole numbers that lie close together: a table of all between needs no hashing."""
     least, most = int(values.min()), int(values.max())
-    if most - least > max(1 << 12, len(values)):
+    if most - least > max(1 << 12, len(values)) or most >= 2**63:
         return None
-    shifted = values - least
+    np.subtract(values, least, out=out, dtype=np.int64, casting="unsafe")  # a narrow type may not hold the difference
     present = np.zeros(most - least + 1, dtype=bool)
-    present[shifted] = True
-    place = np.cumsum(present) - 1
-    return np.flatnonzero(present) + least, place.take(shifted)
+    present[out] = True
+    distinct = np.flatnonzero(present) + least
+    if len(distinct) < len(present):  # otherwise the distance from the least is the code already
+        out[:] = (np.cumsum(present) - 1).take(out)
+    return distinct
 
 
 def codes_in(column: pa.ChunkedArray, domain: Domain) -> NDArray[np.int64]:

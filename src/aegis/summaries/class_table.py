@@ -12,22 +12,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from aegis.data.domain import Domain
+from aegis.data.kind import Kind
 from aegis.errors import SummaryError
 from aegis.masking.partition import Partition
 from aegis.summaries.content import Content
-from aegis.summaries.grouping import (
-    Codes,
-    group_keys,
-    group_tuples,
-    needs_sorting,
-    overflows,
-    row_keys,
-    summed,
-    tuples_of,
-)
+from aegis.summaries.grouping import Codes, group_tuples, packed, summed, unpacked, width
 
 SUPPRESSED = -1
 """The code of every column in the class of suppressed records."""
+
+_ONE_VALUE = Domain.of(Kind.INTEGER, [0])
+
+Made = tuple[Codes, Codes, dict[str, Content]]
+"""The tuples, sizes and contents of the classes of a table."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
@@ -75,7 +72,7 @@ class ClassTable:
         ...                       contents={"ill": (ill, np.array([0, 1, 1]))})
         ClassTable(age: 2 classes, 7 records)
         """
-        contents = contents or {}
+        contents = {name: (d, np.asarray(values, np.int64)) for name, (d, values) in (contents or {}).items()}
         codes = np.asfortranarray(np.asarray(codes, dtype=np.int64).reshape(-1, len(columns)))
         counts = np.asarray(counts, dtype=np.int64)
         _check(columns, domains, codes, counts, contents, suppressed)
@@ -85,30 +82,14 @@ class ClassTable:
             contents = {name: (domain, values[keep]) for name, (domain, values) in contents.items()}
             suppressed = None if suppressed is None else suppressed[keep]
         star = suppressed is not None and bool(suppressed.any())
-        sizes = [domain.size for domain in domains]
-        keys, room = row_keys(codes, sizes)
-        if star:
-            tuples, group = _group_with_star(codes, domains, suppressed)
-        elif needs_sorting(len(keys), room) and not overflows(sizes):
-            # Sort once, here: contents whose rows are in the order of classes hardly need a sort of their own.
-            order = np.argsort(keys)
-            distinct, group = group_keys(keys[order], room)
-            tuples, counts = tuples_of(distinct, sizes), counts[order]
-            contents = {name: (domain, values[order]) for name, (domain, values) in contents.items()}
-        else:
-            tuples, group = group_tuples(codes, sizes)
-        classes = len(tuples)
+        made = None if star else _arranged(domains, codes, counts, contents)
+        tuples, sizes, held = made or _grouped(domains, codes, counts, contents, suppressed if star else None)
         return cls(
             columns=tuple(columns),
             domains=tuple(domains),
             codes=tuples,
-            sizes=summed(counts, group, classes),
-            contents={
-                name: Content.grouped(
-                    domain=domain, owners=group, values=np.asarray(values, np.int64), counts=counts, classes=classes
-                )
-                for name, (domain, values) in contents.items()
-            },
+            sizes=sizes,
+            contents=held,
             star=star,
             population=population,
         )
@@ -193,13 +174,12 @@ class ClassTable:
 
     def together(self) -> ClassTable:
         """All records as one class: what is left when every column is hidden."""
-        group = np.zeros(self.classes, dtype=np.int64)
         one = min(self.classes, 1)
         return replace(
             self,
             codes=np.full((one, len(self.columns)), SUPPRESSED, dtype=np.int64, order="F"),
-            sizes=summed(self.sizes, group, one),
-            contents={name: content.regrouped(group, one) for name, content in self.contents.items()},
+            sizes=self.sizes.sum(keepdims=True)[:one],
+            contents={name: content.together() for name, content in self.contents.items()},
             star=one > 0,
         )
 
@@ -212,16 +192,47 @@ class ClassTable:
         return replace(self, contents=contents)
 
 
-def _group_with_star(
-    codes: Codes, domains: Sequence[Domain], suppressed: NDArray[np.bool_] | None
-) -> tuple[Codes, Codes]:
-    """Tuples and groups of the rows that are not suppressed, and one more for all that are."""
-    assert suppressed is not None
-    kept = np.flatnonzero(~suppressed)
-    tuples, inner = group_tuples(codes[kept], [domain.size for domain in domains])
+def _arranged(
+    domains: Sequence[Domain], codes: Codes, counts: Codes, contents: Mapping[str, tuple[Domain, Codes]]
+) -> Made | None:
+    """Classes, sizes and contents by sorting numbers that hold a whole row each; None where a row does not fit."""
+    widths = [width(domain.size) for domain in domains]
+    keys = packed([(codes[:, position], bits) for position, bits in enumerate(widths)])
+    if keys is None:
+        return None
+    # Without contents one that holds a single value stands in: its counts are the sizes.
+    wanted = contents or {"": (_ONE_VALUE, np.zeros(len(keys), dtype=np.int64))}
+    held, sizes, distinct = {}, counts, keys
+    for name, (domain, values) in wanted.items():
+        made = Content.arranged(domain=domain, keys=keys, key_width=sum(widths), values=values, counts=counts)
+        if made is None:
+            return None
+        held[name], distinct = made
+        sizes = held[name].sizes
+    return unpacked(distinct, widths), sizes, held if contents else {}
+
+
+def _grouped(
+    domains: Sequence[Domain],
+    codes: Codes,
+    counts: Codes,
+    contents: Mapping[str, tuple[Domain, Codes]],
+    suppressed: NDArray[np.bool_] | None,
+) -> Made:
+    """The same for rows of any width, and for tables with suppressed records."""
+    sizes = [domain.size for domain in domains]
+    kept = slice(None) if suppressed is None else np.flatnonzero(~suppressed)
+    tuples, inner = group_tuples(codes[kept], sizes)
     group = np.full(len(codes), len(tuples), dtype=np.int64)
     group[kept] = inner
-    return np.asfortranarray(np.pad(tuples, ((0, 1), (0, 0)), constant_values=SUPPRESSED)), group
+    if suppressed is not None:
+        tuples = np.asfortranarray(np.pad(tuples, ((0, 1), (0, 0)), constant_values=SUPPRESSED))
+    classes = len(tuples)
+    held = {
+        name: Content.grouped(domain=domain, owners=group, values=values, counts=counts, classes=classes)
+        for name, (domain, values) in contents.items()
+    }
+    return tuples, summed(counts, group, classes), held
 
 
 def _check(

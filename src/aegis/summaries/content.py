@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from aegis.data.domain import Domain
 from aegis.errors import SummaryError
 from aegis.masking.partition import Partition
-from aegis.summaries.grouping import ROOM, Codes, group_keys, summed
+from aegis.summaries.grouping import ROOM, Codes, first_of_each, group_keys, packed, summed, width
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
@@ -62,9 +62,45 @@ class Content:
             totals = summed(together, kept_values, domain.size)
         return cls(domain=domain, starts=starts, values=kept_values, counts=together, totals=totals, levels=levels)
 
+    @classmethod
+    def arranged(
+        cls, *, domain: Domain, keys: Codes, key_width: int, values: Codes, counts: Codes
+    ) -> tuple[Content, Codes] | None:
+        """From entries in any order, repeated ones too, and the distinct keys in order: one class for each.
+
+        None where a key of so many bits, a value and a count do not fit into one number. Where they do, one sort of
+        that number gives everything; otherwise `grouped` is the way.
+        """
+        value_width, count_width = width(domain.size), width(int(counts.max(initial=0)) + 1)
+        entries = packed([(keys, key_width), (values, value_width), (counts, count_width)])
+        if entries is None:
+            return None
+        entries.sort()
+        counts = entries & ((1 << count_width) - 1)
+        entries >>= count_width
+        repeated = first_of_each(entries)
+        if len(repeated) < len(entries):
+            entries, counts = entries[repeated], np.add.reduceat(counts, repeated)
+        values = entries & ((1 << value_width) - 1)
+        entries >>= value_width
+        starts = np.append(first_of_each(entries), len(entries))
+        content = cls(
+            domain=domain, starts=starts, values=values, counts=counts, totals=summed(counts, values, domain.size)
+        )
+        return content, entries[starts[:-1]]
+
+    @property
+    def sizes(self) -> Codes:
+        """How many records each class holds."""
+        if len(self.starts) > len(self.values):
+            return self.counts
+        return np.add.reduceat(self.counts, self.starts[:-1])
+
     @property
     def owners(self) -> Codes:
         """The class of each entry."""
+        if len(self.starts) > len(self.values):
+            return np.arange(len(self.values))
         return np.repeat(np.arange(len(self.starts) - 1), np.diff(self.starts))
 
     @property
@@ -74,11 +110,15 @@ class Content:
 
     def per_class(self, entries: NDArray[np.float64]) -> NDArray[np.float64]:
         """The sum over each class of a number per entry."""
-        return np.add.reduceat(entries, self.starts[:-1]) if len(self.starts) > 1 else np.zeros(0)
+        if len(self.starts) > len(self.values):  # one entry a class
+            return entries.astype(np.float64)
+        return np.add.reduceat(entries, self.starts[:-1])
 
     def largest(self, entries: NDArray[np.float64]) -> NDArray[np.float64]:
         """The maximum over each class of a number per entry."""
-        return np.maximum.reduceat(entries, self.starts[:-1]) if len(self.starts) > 1 else np.zeros(0)
+        if len(self.starts) > len(self.values):
+            return entries.astype(np.float64)
+        return np.maximum.reduceat(entries, self.starts[:-1])
 
     def dense(self) -> Codes:
         """The whole matrix, classes × codes: for small tables."""
@@ -97,6 +137,13 @@ class Content:
             totals=self.totals,
             levels=self.levels,
         )
+
+    def together(self) -> Content:
+        """The content of all classes as one."""
+        counts = summed(self.counts, self.values, self.domain.size)
+        values = np.flatnonzero(counts)
+        starts = np.array([0, len(values)] if len(values) else [0])
+        return replace(self, starts=starts, values=values, counts=counts[values])
 
     def masked(self, partition: Partition) -> Content:
         """The content after the column itself was masked. A hierarchy of the raw values no longer applies."""

@@ -59,6 +59,47 @@ def needs_sorting(rows: int, room: int) -> bool:
     return room > max(ROOM, 16 * rows)
 
 
+def width(size: int) -> int:
+    """How many bits hold the numbers below ``size``."""
+    return max(size - 1, 0).bit_length()
+
+
+def packed(fields: Sequence[tuple[Codes, int]]) -> Codes | None:
+    """Several codes and their widths as one number per row, the first field highest; None if it has too few bits.
+
+    Such a number can be sorted itself, which costs less than finding the order of its rows and going to fetch them.
+
+    >>> packed([(np.array([1, 0]), 1), (np.array([2, 3]), 2)]).tolist()
+    [6, 3]
+    """
+    if sum(bits for _, bits in fields) > 63:
+        return None
+    key = np.zeros(len(fields[0][0]), dtype=np.int64)
+    for values, bits in fields:
+        key <<= bits
+        key |= values
+    return key
+
+
+def unpacked(keys: Codes, widths: Sequence[int]) -> Codes:
+    """The tuples that were packed, stored by columns."""
+    tuples = np.empty((len(keys), len(widths)), dtype=np.int64, order="F")
+    shift = sum(widths)
+    for position, bits in enumerate(widths):
+        shift -= bits
+        np.right_shift(keys, shift, out=tuples[:, position])
+        tuples[:, position] &= (1 << bits) - 1
+    return tuples
+
+
+def first_of_each(inorder: Codes) -> Codes:
+    """Where each distinct number begins, in numbers in order."""
+    new = np.empty(len(inorder), dtype=bool)
+    new[:1] = True
+    np.not_equal(inorder[1:], inorder[:-1], out=new[1:])
+    return np.flatnonzero(new)
+
+
 def group_rows(codes: NDArray[Any], sizes: Sequence[int]) -> tuple[Codes, Codes]:
     """A row of each distinct tuple, by position, and the group of every row; groups are in the order of their tuples.
 
