@@ -40,7 +40,7 @@ def mask_for(domain: Domain, groups: NDArray[np.int64], counts: NDArray[np.int64
         starts = np.flatnonzero(np.diff(inner)) + 1
         numbers = values.astype(np.float64).tolist()
         edges = [_between(numbers[start - 1], numbers[start], domain.kind) for start in starts.tolist()]
-        # One bucket for all numbers begins at a whole number: masks keep 15 digits of an edge, and must not round it up.
+        # One bucket for all begins at a whole number: masks keep 15 digits of an edge, and must not round it up.
         return Bucketize(edges=tuple(edges) or (float(math.floor(numbers[0])),))
     shown = [show(value) for value in values.tolist()]
     if domain.kind in (Kind.DATE, Kind.TIMESTAMP):
