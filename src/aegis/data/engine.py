@@ -2,26 +2,31 @@
 
 DuckDB is embedded and answers for files and data frames; databases answer for themselves, by URL. Three things are
 made the same for every source: numbers that are not finite are missing, whole and decimal numbers have one kind each,
-and types that masking knows nothing about are read as text.
+and types that masking knows nothing about are read as text. Whole numbers of more than 64 bits are text too, where a
+column holds any: a number that lost its last digits would make two keys one.
 """
 
 from __future__ import annotations
 
 import os
+import re
 import tempfile
 from collections.abc import Sequence
+from decimal import Decimal
+from importlib.metadata import entry_points
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import ibis
 import ibis.expr.datatypes as dt
 
-from aegis.data import delimited
+from aegis.data import delimited, frames
 from aegis.data.dataset import Dataset
+from aegis.data.interruption import is_interruption
 from aegis.data.kind import Kind
 from aegis.data.roles_file import roles_beside
 from aegis.data.schema import Column, Roles, Schema
-from aegis.errors import DataError, EngineError
+from aegis.errors import AegisError, DataError, EngineError, MissingExtraError
 
 if TYPE_CHECKING:
     import ibis.expr.types as ir
@@ -29,6 +34,11 @@ if TYPE_CHECKING:
 _PARQUET = (".parquet", ".pq")
 _ARROW = (".arrow", ".feather", ".ipc")
 _DUCKDB = (".duckdb", ".ddb")
+# Formats that would otherwise be taken for a delimited text, and be a puzzling one.
+_NOT_READ = (
+    *(".json", ".jsonl", ".ndjson", ".xml", ".html", ".htm", ".pdf", ".zip"),
+    *(".xlsx", ".xls", ".ods", ".sas7bdat", ".sav", ".dta", ".rds", ".pkl", ".avro", ".orc", ".sqlite"),
+)
 
 
 def open_dataset(
@@ -79,18 +89,17 @@ def _open(
     text = str(source)
     if "://" in text:
         return _from_url(text, table)
-    path = Path(text)
-    if not path.exists() and not any(mark in path.name for mark in "*?["):
-        raise DataError(f"there is no file {path}; check the path")
+    path, table = _file(text, table)
     connection = connect(engine)
     suffixes = [s.lower() for s in path.suffixes]
     last = suffixes[-1] if suffixes else ""
     try:
+        if path.is_dir():
+            return path.resolve().stem, connection.read_parquet(str(path / "**" / "*.parquet"))
         if last in _DUCKDB:
             return path.stem, _database_table(ibis.duckdb.connect(path, read_only=True), table, str(path))
-        if last in _PARQUET or path.is_dir():
-            target = str(path / "**" / "*.parquet") if path.is_dir() else str(path)
-            return path.stem, connection.read_parquet(target)
+        if last in _PARQUET:
+            return path.stem, connection.read_parquet(str(path))
         if last in _ARROW:
             import pyarrow.feather  # part of the core, imported late because few need it
 
@@ -98,12 +107,49 @@ def _open(
     except DataError:
         raise
     except Exception as error:  # engines raise their own trees, and quote data in them
+        _pass_on_interruption(error)
         raise DataError(
             f"{path.name} cannot be read as {last.lstrip('.') or 'parquet'} ({type(error).__name__})"
         ) from None
     return path.stem.removesuffix(".csv"), delimited.read(
         connection, path, delimiter=delimiter, encoding=encoding, missing=missing, as_text=as_text
     )
+
+
+def _file(text: str, table: str | None) -> tuple[Path, str | None]:
+    """The file or folder at a path that may end in ``#table``; an error where nothing readable is there."""
+    path = Path(text)
+    database, _, fragment = text.rpartition("#")
+    if Path(database).suffix.lower() in _DUCKDB and not _is_there(path):
+        path, table = Path(database), table or fragment
+    if not _is_there(path) and not any(mark in path.name for mark in "*?["):
+        raise DataError(f"there is no file {path}; check the path")
+    if path.is_dir():
+        if not any(path.rglob("*.parquet")):
+            raise DataError(f"{path} is a folder without Parquet files; give a file, or a folder that has some")
+        return path, table
+    endings = [suffix for suffix in path.suffixes if suffix.lower() != ".gz"]
+    if endings and endings[-1].lower() in _NOT_READ:
+        raise DataError(
+            f"{path.name} is a {endings[-1]} file, which cannot be read; "
+            "convert it to CSV (or other delimited text), Parquet, Arrow or DuckDB"
+        )
+    return path, table
+
+
+def _is_there(path: Path) -> bool:
+    try:
+        if not {"\n", "\0"} & set(str(path)):
+            return path.exists()
+    except OSError:  # too long for a path
+        pass
+    # A file's content, perhaps, and then not to be repeated.
+    raise DataError("this text is not the path of a file; give a path, a URL or a data frame")
+
+
+def _pass_on_interruption(error: Exception) -> None:
+    if is_interruption(error):
+        raise KeyboardInterrupt from None
 
 
 def connect(engine: str | None) -> Any:
@@ -113,9 +159,24 @@ def connect(engine: str | None) -> Any:
         embedded = ibis.duckdb.connect(temp_directory=str(Path(tempfile.gettempdir()) / f"aegis-{os.getpid()}"))
         embedded.raw_sql("SET enable_progress_bar = false")  # its bar would go to stdout, where the data goes
         return embedded
+    scheme = engine.partition("://")[0].lower().replace("postgresql", "postgres")
+    if scheme not in {backend.name for backend in entry_points(group="ibis.backends")}:
+        shown = f"{scheme}:// addresses" if re.fullmatch("[a-z][a-z0-9+.-]*", scheme) else "this address"
+        raise EngineError(
+            f"there is no engine for {shown}; use duckdb://, postgres://, pyspark://, sqlite:// or another engine "
+            "of Ibis, or give a file by its path"
+        )
     try:
         return ibis.connect(engine)
+    except ImportError as error:
+        if scheme == "postgres":
+            raise MissingExtraError(feature="PostgreSQL", extra="postgres") from None
+        driver = f" ({error.name})" if error.name else ""
+        raise EngineError(
+            f"the driver for {scheme}:// addresses is not installed{driver}: pip install 'ibis-framework[{scheme}]'"
+        ) from None
     except Exception as error:
+        _pass_on_interruption(error)
         raise EngineError(
             f"the engine cannot be reached ({type(error).__name__}); check the URL and the server"
         ) from None
@@ -124,19 +185,32 @@ def connect(engine: str | None) -> Any:
 def _from_frame(frame: Any) -> ir.Table:
     """Anything tabular that Arrow understands."""
     try:
-        return connect(None).create_table("frame", ibis.memtable(frame), temp=True)
+        named = frames.named(frame)
+        return connect(None).create_table("frame", ibis.memtable(named), temp=True)
+    except DataError:
+        raise
     except Exception as error:
-        raise DataError(
-            f"a {type(frame).__name__} is not a table Aegis can open ({type(error).__name__}); "
-            "give a path, a URL, or a pandas, Polars or Arrow table"
-        ) from None
+        _pass_on_interruption(error)
+        mixed = frames.mixed_column(frame)
+        if mixed is not None:
+            raise DataError(
+                f"column {mixed!r} holds values of several types, or of one that no table has; "
+                "make all of them texts or all of them numbers"
+            ) from None
+        raise frames.not_a_table(frame, f" ({type(error).__name__})") from None
 
 
 def _from_url(url: str, table: str | None) -> tuple[str, ir.Table]:
     address, _, fragment = url.partition("#")
     name = table or fragment
     connection = connect(address)
-    return name or "table", _database_table(connection, name, "the database")
+    try:
+        return name or "table", _database_table(connection, name, "the database")
+    except AegisError:
+        raise
+    except Exception as error:
+        _pass_on_interruption(error)
+        raise EngineError(f"the database could not show its tables ({type(error).__name__})") from None
 
 
 def _database_table(connection: Any, name: str | None, where: str) -> ir.Table:
@@ -155,12 +229,15 @@ def _database_table(connection: Any, name: str | None, where: str) -> ir.Table:
 def _tidied(table: ir.Table, missing: Sequence[str]) -> ir.Table:
     """One form for every kind of value, with missing values as nulls."""
     changed: dict[str, Any] = {}
+    too_wide = _too_wide(table)
     for name, kind in table.schema().items():
         column = table[name]
         if kind.is_floating():
             changed[name] = (column.isnan() | column.isinf()).ifelse(ibis.null(), column).cast("float64")
+        elif name in too_wide:
+            changed[name] = column.cast("string")
         elif kind.is_decimal():
-            changed[name] = column.cast("int64" if kind.scale == 0 and (kind.precision or 99) <= 18 else "float64")
+            changed[name] = column.cast("int64" if kind.scale == 0 else "float64")
         elif kind.is_integer() and not isinstance(kind, dt.Int64):
             changed[name] = column.cast("int64")
         elif kind.is_timestamp() and kind.timezone is not None:
@@ -171,6 +248,29 @@ def _tidied(table: ir.Table, missing: Sequence[str]) -> ir.Table:
         elif not (kind.is_integer() or kind.is_boolean() or kind.is_date() or kind.is_timestamp()):
             changed[name] = column.cast("string")
     return table.mutate(**changed) if changed else table
+
+
+def _too_wide(table: ir.Table) -> set[str]:
+    """The columns of whole numbers of which some do not fit into 64 bits; asked only where the type allows it."""
+    names = [
+        name
+        for name, kind in table.schema().items()
+        if isinstance(kind, dt.UInt64) or (kind.is_decimal() and kind.scale == 0 and (kind.precision or 99) > 18)
+    ]
+    if not names:
+        return set()
+    bounds = {f"low_{i}": table[name].min().cast("string") for i, name in enumerate(names)}
+    bounds |= {f"high_{i}": table[name].max().cast("string") for i, name in enumerate(names)}
+    try:
+        (answer,) = table.aggregate(**bounds).to_pyarrow().to_pylist()
+    except Exception as error:  # an engine's message may quote data
+        _pass_on_interruption(error)
+        raise EngineError(f"the engine could not say how large the numbers are ({type(error).__name__})") from None
+    return {
+        name
+        for i, name in enumerate(names)
+        if int(Decimal(answer[f"low_{i}"] or 0)) < -(2**63) or int(Decimal(answer[f"high_{i}"] or 0)) >= 2**63
+    }
 
 
 def _kind(kind: dt.DataType) -> Kind:

@@ -25,7 +25,9 @@ def roles_path(data: Path) -> Path:
     >>> roles_path(Path("folder/clinic.csv")).as_posix()
     'folder/clinic.roles.yaml'
     """
-    return data.with_name(f"{data.name.split('.')[0]}.roles.yaml")
+    if data.name in ("", ".."):  # "." and ".." are folders with names too
+        data = data.resolve()
+    return data.parent / f"{data.name.split('.')[0]}.roles.yaml"
 
 
 def roles_beside(source: Any) -> RolesFile:
@@ -33,7 +35,11 @@ def roles_beside(source: Any) -> RolesFile:
     if not isinstance(source, str | Path) or "://" in str(source):
         return RolesFile()
     path = roles_path(Path(source))
-    return read_roles(path) if path.exists() else RolesFile()
+    try:
+        beside = path.exists()
+    except (OSError, ValueError):  # not a path at all; opening it says so
+        beside = False
+    return read_roles(path) if beside else RolesFile()
 
 
 def read_roles(path: Path) -> RolesFile:
