@@ -238,6 +238,14 @@ def test_start_asks_and_listens(clinic: Path, tmp_path: Path) -> None:
     assert sorted(path.name for path in tmp_path.iterdir()) == ["mine.csv"], "nothing is saved without a yes"
 
 
+def test_one_configuration_is_singular(aegis: Aegis, tmp_path: Path) -> None:
+    data = _write(tmp_path, "one.csv", "a,y\n" + "1,u\n2,v\n" * 10)
+    answer = aegis("summarize", data, "--label", "y", "--generate", "1", "--out", tmp_path / "s")
+    assert answer.status == 0
+    assert "20 rows, 1 attribute, 1 configuration" in answer.err
+    assert "1 configurations" not in answer.err
+
+
 def test_an_unknown_failure_shows_no_traceback(aegis: Aegis, clinic: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def explode(*_: object, **__: object) -> None:
         raise RuntimeError("CANARY")

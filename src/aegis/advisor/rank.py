@@ -20,6 +20,7 @@ from aegis.advisor.ranking import AttributeLoss, RankedConfiguration, Ranking
 from aegis.advisor.reference import Reference, ReferenceValues, Rounding, parse_reference, reference_values
 from aegis.advisor.scores import AttributeScores, score_attribute
 from aegis.errors import MeasureError
+from aegis.masking.plural import count
 from aegis.summaries.summary import AttributeSummary, ConfigurationScores, Summary
 from aegis.utility.deviation import is_borrowed, losses, retained_share
 from aegis.utility.measure import MEASURES, Measure
@@ -232,7 +233,7 @@ def _notes(
     if together is not None:
         said.append(
             f"ranked by all attributes together, their pairs counted on {together.sample_rows:,} of "
-            f"{int(summary.rows):,} rows; single attributes are shown in {measure.name} ({measure.unit})"
+            f"{count(summary.rows, 'row')}; single attributes are shown in {measure.name} ({measure.unit})"
         )
     if summary.protection is not None:
         said.append(summary.protection.describe())

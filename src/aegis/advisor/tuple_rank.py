@@ -13,6 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from aegis.advisor.ranking import RankedConfiguration, Ranking
+from aegis.masking.plural import count
 from aegis.summaries.class_table import ClassTable
 from aegis.utility.leave_one_out import PRIOR_RECORDS
 
@@ -48,7 +49,7 @@ def rank_tuples(
         apart = _SURE * np.hypot(error, told[best][1])
         # Unmasked tuples are often too rare to tell anything: what is kept is a share of the most that is known.
         share = bits / most if most > 1e-12 else 1.0
-        suppressed = f", {candidate.table.suppressed:,} records suppressed" if candidate.table.suppressed else ""
+        suppressed = f", {count(candidate.table.suppressed, 'record')} suppressed" if candidate.table.suppressed else ""
         ranking.append(
             RankedConfiguration(
                 rank=int(places[i]),
@@ -61,7 +62,7 @@ def rank_tuples(
                 interval=(before - bits - _SURE * error, before - bits + _SURE * error),
                 like_best=bool(utilities[best] - bits <= apart + 1e-12),
                 attributes=(),
-                reasons=(f"{candidate.what} with {candidate.table.classes:,} classes{suppressed}",),
+                reasons=(f"{candidate.what} with {count(candidate.table.classes, 'class', 'classes')}{suppressed}",),
             )
         )
     return Ranking(

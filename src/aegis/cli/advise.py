@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from aegis.cli import options, terminal
+from aegis.masking.plural import count
 
 if TYPE_CHECKING:
     from aegis.advisor.ranking import Ranking
@@ -133,7 +134,8 @@ def show_ranking(advice: Ranking, *, top: int) -> None:
     console = terminal.out()
     console.print(
         terminal.table(
-            f"{advice.label} · {advice.measure} ({advice.unit}) · reference {advice.reference} · {advice.rows:,} rows",
+            f"{advice.label} · {advice.measure} ({advice.unit}) · reference {advice.reference} · "
+            f"{count(advice.rows, 'row')}",
             ["rank", "configuration", ("kept", "right"), ("deviation", "right"), "95 %", "why"],
             rows,
         )
@@ -147,7 +149,10 @@ def show_ranking(advice: Ranking, *, top: int) -> None:
     if advice.rejected:
         named = list(advice.rejected)
         more = f" and {len(named) - 8} more" if len(named) > 8 else ""
-        console.print(f"{len(named)} configurations do not satisfy the policy: {', '.join(named[:8])}{more}")
+        console.print(
+            f"{count(len(named), 'configuration')} {'does' if len(named) == 1 else 'do'} not satisfy the policy: "
+            f"{', '.join(named[:8])}{more}"
+        )
     for note in advice.notes:
         terminal.aside(f"note: {note}")
     for column, reason in advice.skipped.items():

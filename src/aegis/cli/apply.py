@@ -9,6 +9,7 @@ import typer
 
 from aegis.cli import options, terminal
 from aegis.cli.release import Config, Fitted, Mapping
+from aegis.masking.plural import count
 
 
 def apply(
@@ -45,7 +46,7 @@ def apply(
     if json:
         terminal.print_json(done.to_json())
         return
-    terminal.talk().print(f"{out}: {len(done.columns)} columns masked")
+    terminal.talk().print(f"{out}: {count(len(done.columns), 'column')} masked")
     if done.fitted_here:
         terminal.aside(f"fitted on these rows: {', '.join(done.fitted_here)}; --fitted keeps that for the next ones")
     if done.looks_identifying:

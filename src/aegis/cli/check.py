@@ -9,6 +9,7 @@ import typer
 from rich.text import Text
 
 from aegis.cli import options, terminal
+from aegis.masking.plural import count
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -104,7 +105,8 @@ def unlisted_columns(names: Sequence[str]) -> None:
 def _title(judgement: Judgement, roles: Any) -> str:
     starred = f", {judgement.suppressed:,} suppressed" if judgement.suppressed else ""
     return (
-        f"{', '.join(roles.quasi_identifying)} · {judgement.records:,} records in {judgement.classes:,} classes, "
+        f"{', '.join(roles.quasi_identifying)} · "
+        f"{count(judgement.records, 'record')} in {count(judgement.classes, 'class', 'classes')}, "
         f"the smallest of {judgement.smallest_class:,}{starred}"
     )
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from aegis.cli import options, terminal
+from aegis.masking.plural import count
 
 if TYPE_CHECKING:
     from aegis.workflows.compare import AnonymizerComparison
@@ -154,7 +155,9 @@ def _show(done: AnonymizerComparison) -> None:
     columns: list[str | tuple[str, str]] = ["table", ("loss", "right")]
     columns += [(model, "right") for model in found.models]
     of = f"F1 of {found.positive}" if found.positive is not None else "mean F1 of all labels"
-    title = f"{found.label} · {of} · {found.splits} splits · {found.training_rows:,} records to train on"
+    title = (
+        f"{found.label} · {of} · {count(found.splits, 'split')} · {count(found.training_rows, 'record')} to train on"
+    )
     terminal.out().print(terminal.table(title, columns, rows))
     terminal.aside("▼ ▲: apart from the original by Mann–Whitney U at 5 %, after Holm's correction")
     for note in done.notes:

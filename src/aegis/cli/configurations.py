@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from aegis.cli import options, terminal
+from aegis.masking.plural import count as counted
 
 
 def generate(
@@ -51,7 +52,7 @@ def generate(
     if json:
         terminal.print_json({"file": str(out), "configurations": [{"name": c.name, "id": c.id} for c in made]})
     else:
-        terminal.talk().print(f"{out}: {len(made)} configurations", soft_wrap=True)
+        terminal.talk().print(f"{out}: {counted(len(made), 'configuration')}", soft_wrap=True)
         terminal.next_step(f"aegis advise {data} --configs {out}")
 
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from aegis.cli import options, terminal
+from aegis.masking.plural import count
 
 if TYPE_CHECKING:
     from aegis.workflows.evaluate import Evaluation
@@ -94,7 +95,7 @@ def _show(done: Evaluation) -> None:
     ]
     accuracies = done.gold.accuracies
     title = (
-        f"{done.name}: {len(accuracies)} configurations, accuracy {100 * accuracies.min():.1f} to "
+        f"{done.name}: {count(len(accuracies), 'configuration')}, accuracy {100 * accuracies.min():.1f} to "
         f"{100 * accuracies.max():.1f} %, {done.gold.cpu_seconds:.1f} CPU seconds to train them all"
     )
     columns: list[str | tuple[str, str]] = [

@@ -5,6 +5,7 @@ from __future__ import annotations
 from rich.text import Text
 
 from aegis.cli import options, terminal
+from aegis.masking.plural import count
 
 
 def inspect(
@@ -56,7 +57,7 @@ def inspect(
     ]
     terminal.out().print(
         terminal.table(
-            f"{seen.name}: {seen.rows:,} rows",
+            f"{seen.name}: {count(seen.rows, 'row')}",
             ["column", "kind", ("distinct", "right"), ("missing", "right"), "role", "why"],
             rows,
         )

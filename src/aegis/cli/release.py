@@ -9,6 +9,7 @@ import typer
 
 from aegis.cli import options, terminal
 from aegis.cli.check import Policy, show_verdicts, unlisted_columns
+from aegis.masking.plural import count
 
 Config = Annotated[Path, typer.Option("--config", help="The configuration to mask by (YAML or JSON).")]
 Fitted = Annotated[
@@ -69,14 +70,14 @@ def release(
     starred = f", {done.suppressed:,} suppressed" if done.suppressed else ""
     show_verdicts(
         content["verdicts"],
-        title=f"{out} · {done.rows:,} rows in {content['classes']:,} classes, "
+        title=f"{out} · {count(done.rows, 'row')} in {count(content['classes'], 'class', 'classes')}, "
         f"the smallest of {content['smallest_class']:,}{starred}",
     )
     utility = content["utility"]
     if utility is not None and utility["kept_share"] is not None:
-        terminal.aside(
-            f"keeps {100 * utility['kept_share']:.1f} % of what the quasi-identifiers say about {utility['label']}"
-        )
+        share = utility["kept_share"]
+        kept = "all" if share > 1.0005 else f"{100 * share:.1f} %"  # what exceeds the whole was gained, not kept
+        terminal.aside(f"keeps {kept} of what the quasi-identifiers say about {utility['label']}")
     unlisted_columns(content["roles"]["unlisted_are_insensitive"])
     suspicious = tuple(content["roles"]["unlisted_that_look_identifying"])
     if suspicious:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from aegis.cli import options, terminal
+from aegis.masking.plural import count
 
 if TYPE_CHECKING:
     from aegis.workflows.sanitize import Sanitized
@@ -126,7 +127,8 @@ def _numbers(text: str) -> tuple[float, ...]:
 
 def _show(done: Sanitized) -> None:
     if not done.fitted:
-        text = f"{done.rows:,} rows: {', '.join(done.columns)} replaced by {', '.join(done.released)}; nothing audited"
+        what = f"{', '.join(done.columns)} replaced by {', '.join(done.released)}"
+        text = f"{count(done.rows, 'row')}: {what}; nothing audited"
         terminal.out().print(text, soft_wrap=True)
         return
     for one in done.fitted:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from aegis.cli import interruption, options, terminal
+from aegis.masking.plural import count
 
 if TYPE_CHECKING:
     from aegis.advisor.search.board import Progress
@@ -85,16 +86,19 @@ def _show(found: Found) -> None:
     result, chosen = found.search, found.chosen
     rows = [[column, mask.describe()] for column, mask in found.configuration.masks.items()]
     title = (
-        f"{result.measure} of the released tuple: {chosen.utility:.5f} {result.unit} · {chosen.classes:,} classes, "
-        f"smallest {chosen.smallest_class:,}, {chosen.suppressed:,} of {result.records:,} records suppressed"
+        f"{result.measure} of the released tuple: {chosen.utility:.5f} {result.unit} · "
+        f"{count(chosen.classes, 'class', 'classes')}, "
+        f"smallest {chosen.smallest_class:,}, {chosen.suppressed:,} of {count(result.records, 'record')} suppressed"
     )
     console = terminal.out()
     console.print(terminal.table(title, ["column", "mask"], rows))
     if result.proved:
-        console.print(f"Proved: no configuration of its space is better ({result.nodes:,} configurations weighed).")
+        console.print(
+            f"Proved: no configuration of its space is better ({count(result.nodes, 'configuration')} weighed)."
+        )
     else:
         limit = f"{result.bound:.5f} {result.unit}"
-        console.print(f"{result.nodes:,} configurations weighed; none of the space searched can exceed {limit}.")
+        console.print(f"{count(result.nodes, 'configuration')} weighed; none of the space searched can exceed {limit}.")
     for number, one in enumerate(found.verified, start=1):
         low, high = one.accuracy.interval
         mark = " ← taken" if one.candidate is chosen else ""

@@ -9,6 +9,7 @@ import typer
 
 from aegis.cli import options, terminal
 from aegis.cli.advise import show_ranking
+from aegis.masking.plural import count
 
 if TYPE_CHECKING:
     from aegis.advisor.ranking import Ranking
@@ -154,7 +155,7 @@ def _show_columns(seen: Profile) -> None:
         for c in seen.columns
     ]
     columns: list[Any] = ["column", "kind", ("distinct", "right"), ("missing", "right"), "looks like", "why"]
-    terminal.talk().print(terminal.table(f"{seen.name}: {seen.rows:,} rows", columns, rows))
+    terminal.talk().print(terminal.table(f"{seen.name}: {count(seen.rows, 'row')}", columns, rows))
 
 
 def _ask_roles(seen: Profile, ask: _Asking) -> Roles:

@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from aegis.cli import options, terminal
+from aegis.masking.plural import count as counted
 
 
 def summarize(
@@ -95,8 +96,9 @@ def summarize(
         )
         return
     terminal.talk().print(
-        f"{out}: level {summary.level.value}, {int(summary.rows):,} rows, {len(summary.attributes)} attributes, "
-        f"{len(summary.configurations)} configurations"
+        f"{out}: level {summary.level.value}, {counted(summary.rows, 'row')}, "
+        f"{counted(len(summary.attributes), 'attribute')}, "
+        f"{counted(len(summary.configurations), 'configuration')}"
     )
     if summary.protection is not None:
         terminal.aside(summary.protection.describe())

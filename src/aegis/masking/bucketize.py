@@ -19,6 +19,7 @@ from aegis.masking.choice import by_threshold
 from aegis.masking.grid import Grid
 from aegis.masking.mask import MASKS, ExpressionMask, as_objects
 from aegis.masking.parameter import check_number, check_whole, exactly_one, fifteen_digits
+from aegis.masking.plural import count
 
 if TYPE_CHECKING:
     import ibis.expr.types as ir
@@ -109,10 +110,11 @@ class Bucketize(ExpressionMask):
             start = f" from {show(self.origin)}" if self.origin else ""
             return f"buckets of width {show(self.width)}{start}"
         if self.edges is not None:
-            return f"{len(self.edges) + 1} buckets with given edges"
+            return f"{count(len(self.edges) + 1, 'bucket')} with given edges"
         if self.count is not None:
-            return f"{self.count} buckets of equal width"
-        return f"{self.quantiles} buckets of equal frequency"
+            return f"{count(self.count, 'bucket')} of equal width"
+        assert self.quantiles is not None
+        return f"{count(self.quantiles, 'bucket')} of equal frequency"
 
     def _grid(self) -> Grid:
         assert self.width is not None

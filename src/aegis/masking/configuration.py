@@ -14,6 +14,7 @@ from aegis.data.schema import Roles, Schema
 from aegis.errors import ConfigurationError
 from aegis.masking.identity import Identity
 from aegis.masking.mask import Mask
+from aegis.masking.plural import count
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -109,7 +110,7 @@ class Configuration:
         return _restored, (self.name, dict(self.masks), self.label, self.roles)
 
     def __repr__(self) -> str:
-        return f"Configuration({self.name!r}, {len(self.columns)} columns masked)"
+        return f"Configuration({self.name!r}, {count(len(self.columns), 'column')} masked)"
 
 
 _UNCHANGED = Identity()

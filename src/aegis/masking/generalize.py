@@ -12,6 +12,7 @@ from aegis.data.kind import Kind, Values
 from aegis.errors import HierarchyError, MaskError
 from aegis.masking.mask import MASKS, MappedMask, as_objects
 from aegis.masking.parameter import check_whole
+from aegis.masking.plural import count
 
 
 @MASKS.register("generalize")
@@ -67,7 +68,7 @@ class Generalize(MappedMask):
         absent = masked.count(None)
         if absent:
             raise HierarchyError(
-                f"a hierarchy misses {absent} of its column's {len(masked)} values; add a line for each"
+                f"a hierarchy misses {absent} of its column's {count(len(masked), 'value')}; add a line for each"
             )
         return as_objects(masked)
 

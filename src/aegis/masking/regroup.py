@@ -10,6 +10,7 @@ from aegis.data.domain import show
 from aegis.data.kind import Kind, Values
 from aegis.errors import MaskError
 from aegis.masking.mask import MASKS, ExpressionMask, as_objects
+from aegis.masking.plural import count
 
 if TYPE_CHECKING:
     import ibis.expr.types as ir
@@ -48,7 +49,10 @@ class Regroup(ExpressionMask):
         values = [value for _, group in self._pairs() for value in group]
         repeated = len(values) - len(set(values))
         if repeated:
-            raise MaskError(f"mask {self.name!r}: {repeated} values are in more than one group; keep each in one")
+            are = "is" if repeated == 1 else "are"
+            raise MaskError(
+                f"mask {self.name!r}: {count(repeated, 'value')} {are} in more than one group; keep each in one"
+            )
 
     def kind_after(self, kind: Kind) -> Kind:
         return Kind.TEXT
@@ -65,7 +69,7 @@ class Regroup(ExpressionMask):
         return column.cases(*self._cases(kind), else_=self.other)
 
     def describe(self) -> str:
-        return f"{len(self._pairs())} groups of values"
+        return f"{count(len(self._pairs()), 'group')} of values"
 
     def parameters(self) -> dict[str, Any]:
         given: dict[str, Any] = {"groups": {name: list(values) for name, values in self._pairs()}}

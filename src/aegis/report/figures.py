@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import math
 
+from aegis.masking.plural import count as count
+
 NO_BREAK = "\u00a0"
 MORE_THAN_ALL = 1.0005
 """Shares above this are shown as 100 %+."""
@@ -86,15 +88,6 @@ def measured_in(unit: str) -> str:
     (' in bits', ' (share of records)', '')
     """
     return "" if not unit else f" ({unit})" if " " in unit else f" in {unit}"
-
-
-def count(number: float, one: str, many: str | None = None) -> str:
-    """A number of things.
-
-    >>> count(1, "configuration"), count(12000, "row"), count(2, "entry", "entries")
-    ('1 configuration', '12,000 rows', '2 entries')
-    """
-    return f"{number:,.0f} {one if number == 1 else many or one + 's'}"
 
 
 def listed(names: list[str], most: int = 4) -> str:

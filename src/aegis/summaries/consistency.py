@@ -97,4 +97,7 @@ def _agree(one: Counts, other: Counts | float, where: str) -> None:
         raise SummaryError(f"{where} do not have the same number of values")
     apart = float(np.abs(one - other).max(initial=0.0))
     if apart > _TOLERANCE * max(1.0, float(np.abs(other).max(initial=0.0))):
-        raise SummaryError(f"{where} contradict each other by up to {apart:g} records; write the summary again")
+        raise SummaryError(
+            f"{where} contradict each other by up to {apart:g} record{'' if apart == 1 else 's'}; "
+            f"write the summary again"
+        )

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from aegis.errors import SummaryError
+from aegis.masking.plural import count
 from aegis.summaries.joint import Counts, Histogram
 
 Codes = NDArray[np.int64]
@@ -84,7 +85,7 @@ class ValueGroups:
         return self.size == len(self.codes)
 
     def __repr__(self) -> str:
-        return f"ValueGroups({len(self.codes)} values in {self.size} groups)"
+        return f"ValueGroups({count(len(self.codes), 'value')} in {count(self.size, 'group')})"
 
     @classmethod
     def bounded(cls, histogram: Histogram, most: int) -> ValueGroups:
@@ -137,7 +138,8 @@ class PairTables:
                 raise SummaryError(f"the pair table of {a} and {b} does not fit its groups or labels; write it again")
 
     def __repr__(self) -> str:
-        return f"PairTables({len(self.groups)} attributes, {len(self.tables)} pairs, {self.sample_rows} rows)"
+        of = f"{count(len(self.groups), 'attribute')}, {count(len(self.tables), 'pair')}"
+        return f"PairTables({of}, {count(self.sample_rows, 'row')})"
 
     @property
     def cells(self) -> int:
