@@ -59,11 +59,13 @@ class ClassTable:
         contents: Mapping[str, tuple[Domain, Codes]] | None = None,
         suppressed: NDArray[np.bool_] | None = None,
         population: ClassTable | None = None,
+        overwrite: bool = False,
     ) -> ClassTable:
         """From the answer of a GROUP BY over the columns and the contents together, in any order.
 
         Row i stands for ``counts[i]`` records with the tuple ``codes[i]`` and, for each content, its code i.
         ``suppressed`` marks the rows whose records were suppressed; their codes are not looked at.
+        ``overwrite`` says that the caller has no more use for ``codes``, so that their memory may serve the table.
 
         >>> from aegis.data.kind import Kind
         >>> age, ill = Domain.of(Kind.INTEGER, [30, 40]), Domain.of(Kind.TEXT, ["flu", "none"])
@@ -82,7 +84,7 @@ class ClassTable:
             contents = {name: (domain, values[keep]) for name, (domain, values) in contents.items()}
             suppressed = None if suppressed is None else suppressed[keep]
         star = suppressed is not None and bool(suppressed.any())
-        made = None if star else _arranged(domains, codes, counts, contents)
+        made = None if star else _arranged(domains, codes, counts, contents, overwrite=overwrite)
         tuples, sizes, held = made or _grouped(domains, codes, counts, contents, suppressed if star else None)
         return cls(
             columns=tuple(columns),
@@ -193,7 +195,12 @@ class ClassTable:
 
 
 def _arranged(
-    domains: Sequence[Domain], codes: Codes, counts: Codes, contents: Mapping[str, tuple[Domain, Codes]]
+    domains: Sequence[Domain],
+    codes: Codes,
+    counts: Codes,
+    contents: Mapping[str, tuple[Domain, Codes]],
+    *,
+    overwrite: bool = False,
 ) -> Made | None:
     """Classes, sizes and contents by sorting numbers that hold a whole row each; None where a row does not fit."""
     widths = [width(domain.size) for domain in domains]
@@ -209,7 +216,9 @@ def _arranged(
             return None
         held[name], distinct = made
         sizes = held[name].sizes
-    return unpacked(distinct, widths), sizes, held if contents else {}
+    # Fresh memory for a million tuples costs more than writing them; a few would hold on to too much of the old.
+    place = codes[: len(distinct)] if overwrite and 2 * len(distinct) > len(codes) else None
+    return unpacked(distinct, widths, out=place), sizes, held if contents else {}
 
 
 def _grouped(

@@ -51,6 +51,7 @@ def count_classes(
         counts=answer[_COUNT].to_numpy(),
         contents={name: encoded[name] for name in contents},
         suppressed=suppressed,
+        overwrite=not set(columns) & set(contents),  # a column that is both is still to be read
     )
 
 

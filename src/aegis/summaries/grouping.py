@@ -81,9 +81,9 @@ def packed(fields: Sequence[tuple[Codes, int]]) -> Codes | None:
     return key
 
 
-def unpacked(keys: Codes, widths: Sequence[int]) -> Codes:
-    """The tuples that were packed, stored by columns."""
-    tuples = np.empty((len(keys), len(widths)), dtype=np.int64, order="F")
+def unpacked(keys: Codes, widths: Sequence[int], *, out: Codes | None = None) -> Codes:
+    """The tuples that were packed, stored by columns: in ``out`` if it is given."""
+    tuples = np.empty((len(keys), len(widths)), dtype=np.int64, order="F") if out is None else out
     shift = sum(widths)
     for position, bits in enumerate(widths):
         shift -= bits

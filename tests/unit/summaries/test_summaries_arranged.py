@@ -40,6 +40,18 @@ def test_arranged_classes_are_grouped_ones(sizes: list[int], content_sizes: list
         same(made[2][name], wanted_content)
 
 
+@pytest.mark.parametrize("rows", [3, 200])  # nearly all distinct, and nearly none
+def test_overwriting_the_codes_changes_nothing_else(rows: int) -> None:
+    rng = np.random.default_rng(rows)
+    codes, counts = np.asfortranarray(rng.integers(0, 3, (rows, 2))), rng.integers(1, 5, rows)
+    domains = [numbers(3), numbers(3)]
+    fresh = ClassTable.from_codes(columns=["a", "b"], domains=domains, codes=codes.copy(), counts=counts)
+    reused = ClassTable.from_codes(columns=["a", "b"], domains=domains, codes=codes, counts=counts, overwrite=True)
+    assert np.shares_memory(reused.codes, codes) is (rows == 3)
+    assert reused.codes.tolist() == fresh.codes.tolist()
+    assert reused.sizes.tolist() == fresh.sizes.tolist()
+
+
 def same(found: Content, wanted: Content) -> None:
     for part in ("starts", "values", "counts", "totals", "owners", "distinct"):
         assert getattr(found, part).tolist() == getattr(wanted, part).tolist(), part
