@@ -103,6 +103,23 @@ def hierarchical_distance(content: Content) -> Scores:
 DISTANCES = {"equal": equal_distance, "ordered": ordered_distance, "hierarchical": hierarchical_distance}
 
 
+def distances(content: Content, distance: str) -> Scores:
+    """How far each class is from the whole table.
+
+    A class with a single value is as far as that value, however many records hold it: where most classes are such, one
+    look at each value of the domain answers for all of them.
+    """
+    measure = DISTANCES[distance]
+    several = np.flatnonzero(content.distinct > 1)
+    classes = len(content.starts) - 1
+    if 2 * len(several) > classes or content.domain.size > classes:
+        return measure(content)
+    scores = measure(content.one_value_each())[content.values[content.starts[:-1]]]
+    if len(several):
+        scores[several] = measure(content.selected(several))
+    return scores
+
+
 def _sizes(content: Content) -> NDArray[np.int64]:
     return np.add.reduceat(content.counts, content.starts[:-1]) if len(content.starts) > 1 else np.zeros(0, np.int64)
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from aegis.errors import PolicyError
-from aegis.privacy.distance import DISTANCES
+from aegis.privacy.distance import DISTANCES, distances
 from aegis.privacy.model import MODELS, ClassModel, Scores, check_attribute, check_number, content_of
 from aegis.privacy.verdict import Bound
 from aegis.summaries.class_table import ClassTable
@@ -39,4 +39,4 @@ class TCloseness(ClassModel):
         return {"distance": self.distance}
 
     def scores(self, table: ClassTable) -> Scores:
-        return DISTANCES[self.distance](content_of(table, self.attribute, model=self.name))
+        return distances(content_of(table, self.attribute, model=self.name), self.distance)

@@ -13,6 +13,7 @@ from ibis.expr.operations import Field, InMemoryTable, Node
 from numpy.typing import NDArray
 
 from aegis.data.domain import Domain
+from aegis.data.interruption import is_interruption
 from aegis.data.kind import Kind, Values
 from aegis.errors import EngineError
 
@@ -32,9 +33,9 @@ def ask(expression: ir.Table) -> pa.Table:
 def _told(question: Callable[[], pa.Table]) -> pa.Table:
     try:
         return question()
-    except KeyboardInterrupt:
-        raise
     except Exception as error:
+        if is_interruption(error):  # engines have their own way of saying Ctrl-C
+            raise KeyboardInterrupt from None
         raise EngineError(
             f"the engine could not answer ({type(error).__name__}); check that the table is still there and readable"
         ) from None

@@ -138,6 +138,19 @@ class Content:
             levels=self.levels,
         )
 
+    def selected(self, classes: Codes) -> Content:
+        """Some of the classes, by position; the reference stays that of all."""
+        lengths = self.distinct[classes]
+        starts = np.zeros(len(classes) + 1, dtype=np.int64)
+        np.cumsum(lengths, out=starts[1:])
+        entries = np.arange(starts[-1]) + np.repeat(self.starts[classes] - starts[:-1], lengths)
+        return replace(self, starts=starts, values=self.values[entries], counts=self.counts[entries])
+
+    def one_value_each(self) -> Content:
+        """A class for every code of the domain that holds nothing else, beside the same reference."""
+        codes = np.arange(self.domain.size)
+        return replace(self, starts=np.arange(self.domain.size + 1), values=codes, counts=np.ones_like(codes))
+
     def together(self) -> Content:
         """The content of all classes as one."""
         counts = summed(self.counts, self.values, self.domain.size)
