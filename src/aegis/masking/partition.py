@@ -34,7 +34,7 @@ class Partition:
             masked = np.concatenate([masked, covers_missing])
         present = np.array([value is not None for value in masked], dtype=bool) if masked.dtype == object else None
         known = masked if present is None else masked[present]
-        values, inverse = np.unique(np.asarray(known, dtype=kind.dtype), return_inverse=True)
+        values, inverse = _distinct(np.asarray(known, dtype=kind.dtype))
         codes = np.full(len(masked), len(values), dtype=np.int64)
         codes[slice(None) if present is None else present] = inverse
         if missing_code and covers_missing is None:
@@ -74,3 +74,16 @@ class Partition:
         first = np.zeros(self.target.size, dtype=np.int64)
         first[self.codes] = other.codes
         return bool((first[self.codes] == other.codes).all())
+
+
+def _distinct(values: Values) -> tuple[Values, NDArray[np.int64]]:
+    """Sorted distinct values and the place of each; texts by a dictionary, many of them being the same few."""
+    if values.dtype != object:
+        distinct, inverse = np.unique(values, return_inverse=True)
+        return distinct, inverse.astype(np.int64)
+    listed = values.tolist()
+    ordered = sorted(set(listed))
+    place = {value: i for i, value in enumerate(ordered)}
+    found = np.empty(len(ordered), dtype=object)
+    found[:] = ordered
+    return found, np.fromiter((place[value] for value in listed), dtype=np.int64, count=len(listed))

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.optimize import linprog
 from scipy.sparse import csr_array, kron, vstack
 
 from aegis.errors import SummaryError
@@ -49,6 +48,8 @@ def controlled(counts: Real, *, rng: np.random.Generator) -> Whole:
 
     The feasible roundings are the corners of a polytope with whole corners; a random direction picks one of them.
     """
+    from scipy.optimize import linprog  # takes long to import, and few roundings need it
+
     floor, fraction = _parts(counts)
     if counts.size > CELLS_FOR_CONTROLLED_ROUNDING:
         raise SummaryError(

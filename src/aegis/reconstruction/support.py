@@ -10,7 +10,6 @@ from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.optimize import linprog
 from scipy.sparse import block_array, csr_array, eye_array, hstack, vstack
 
 from aegis.errors import SummaryError
@@ -41,6 +40,8 @@ def possible_cells(constraints: Sequence[Constraint], allowed: NDArray[np.bool_]
     None where the table is too large to ask. Raises where no joint satisfies them all, with the smallest number of
     records that would have to be ignored.
     """
+    from scipy.optimize import linprog  # takes long to import, and few fits need it
+
     if allowed.size > CELLS_FOR_A_LINEAR_PROGRAM:
         return None
     A, b = equations(constraints, allowed.shape[1])
@@ -72,6 +73,8 @@ def _infeasible(
     constraints: Sequence[Constraint], A: csr_array, b: NDArray[np.float64], open_cells: NDArray[np.float64]
 ) -> str:
     """Say how many records have to be ignored at least, and in which constraint most of them lie."""
+    from scipy.optimize import linprog  # as above
+
     eye = eye_array(len(b))
     cost = np.concatenate([np.zeros(A.shape[1]), np.ones(2 * len(b))])
     upper = np.concatenate([np.where(open_cells > 0, np.inf, 0.0), np.full(2 * len(b), np.inf)])

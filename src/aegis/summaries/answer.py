@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import ibis
 import numpy as np
@@ -84,7 +84,7 @@ def encode(
     if out is None:
         out = np.empty(len(column), dtype=np.int64)
     if kind is Kind.INTEGER and not column.null_count and len(column):
-        near = _encode_near(column.to_numpy(), out)
+        near = _encode_near(plain(column), out)
         if near is not None:
             return Domain(kind=kind, values=near, discretised=discretised), out
     packed = column.combine_chunks().dictionary_encode()  # hashing in Arrow: sorting texts in numpy is slow
@@ -93,7 +93,7 @@ def encode(
     missing = packed.indices.null_count > 0
     indices = packed.indices.fill_null(len(found)) if missing else packed.indices
     # All indices lie within; saying "clip" spares numpy a copy that it could fall back on.
-    np.append(rank, len(distinct)).take(indices.to_numpy(zero_copy_only=False), out=out, mode="clip")
+    np.append(rank, len(distinct)).take(plain(indices), out=out, mode="clip")
     return Domain(kind=kind, values=distinct, missing=missing, discretised=discretised), out
 
 
@@ -122,10 +122,28 @@ def codes_in(column: pa.ChunkedArray, domain: Domain) -> NDArray[np.int64]:
 def to_numpy(column: pa.ChunkedArray, kind: Kind) -> tuple[NDArray[np.bool_], Values]:
     """Which entries are present, and their values in the kind's own type."""
     column = column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
-    present = np.asarray(column.is_valid())
+    present = plain(column.is_valid()).astype(bool)
     known = column.drop_null()
     if kind is Kind.TEXT:
         values = np.asarray(known.cast(pa.string()).to_pylist(), dtype=object)
     else:
-        values = known.to_numpy(zero_copy_only=False).astype(kind.dtype)
+        values = plain(known).astype(kind.dtype)
     return present, values
+
+
+def plain(column: pa.Array | pa.ChunkedArray) -> NDArray[Any]:
+    """Numbers, truth values, dates and times without nulls as numpy has them.
+
+    Arrow's own conversion imports pandas, which costs more than most questions here.
+    """
+    array = column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
+    kind = array.type
+    if pa.types.is_boolean(kind):
+        return np.from_dlpack(array.cast(pa.uint8()))
+    if pa.types.is_date32(kind):
+        return np.from_dlpack(array.cast(pa.int32())).astype("datetime64[D]")
+    if pa.types.is_timestamp(kind):
+        return np.from_dlpack(array.cast(pa.timestamp("us")).cast(pa.int64())).view("datetime64[us]")
+    if pa.types.is_integer(kind) or pa.types.is_floating(kind):
+        return np.from_dlpack(array)
+    return np.asarray(array.to_numpy(zero_copy_only=False))

@@ -16,7 +16,7 @@ from aegis.data.domain import Domain
 from aegis.data.kind import Kind
 from aegis.data.schema import Role
 from aegis.errors import DataError, LabelError
-from aegis.summaries.answer import distinct_in_first, grouped
+from aegis.summaries.answer import distinct_in_first, grouped, plain
 from aegis.summaries.binned import Binned, binned, binned_counts
 from aegis.summaries.joint import Histogram, Joint
 
@@ -151,7 +151,7 @@ def _histogram(dataset: Dataset, counted: Binned, limit: int) -> Histogram | Non
         return None
     domain, codes = counted.encoded(answer["a"])
     counts = np.zeros(domain.size, dtype=np.int64)
-    np.add.at(counts, codes, answer["n"].to_numpy())
+    np.add.at(counts, codes, plain(answer["n"]))
     return Histogram(domain=domain, counts=counts)
 
 
@@ -202,5 +202,5 @@ def _counted_joint(dataset: Dataset, counted: Binned, label: Binned, label_domai
         return None
     columns = label.codes_in(answer["y"], label_domain)
     counts = np.zeros((domain.size, label_domain.size), dtype=np.int64)
-    counts[rows, columns] = answer["n"].to_numpy()
+    counts[rows, columns] = plain(answer["n"])
     return Joint(attribute=domain, label=label_domain, counts=counts)

@@ -11,7 +11,7 @@ from aegis.data.dataset import Dataset
 from aegis.data.kind import Kind, Values
 from aegis.errors import DataError, RoleError
 from aegis.masking.suppress import STAR
-from aegis.summaries.answer import ask, encode
+from aegis.summaries.answer import ask, encode, plain
 from aegis.summaries.class_table import ClassTable
 
 _COUNT = "_aegis_count"
@@ -48,7 +48,7 @@ def count_classes(
         columns=tuple(columns),
         domains=[encoded[name][0] for name in columns],
         codes=codes,
-        counts=answer[_COUNT].to_numpy(),
+        counts=plain(answer[_COUNT]),
         contents={name: encoded[name] for name in contents},
         suppressed=suppressed,
         overwrite=not set(columns) & set(contents),  # a column that is both is still to be read

@@ -20,7 +20,7 @@ from aegis.data.dataset import Dataset
 from aegis.data.domain import Domain
 from aegis.data.kind import Kind
 from aegis.errors import SummaryError
-from aegis.summaries.answer import ask, codes_in, to_numpy
+from aegis.summaries.answer import ask, codes_in, plain, to_numpy
 from aegis.summaries.binned import stepped
 from aegis.summaries.collect import Counted, Progress
 from aegis.summaries.joint import Histogram
@@ -28,6 +28,9 @@ from aegis.summaries.pair_counts import PairCounts, PairTables, ValueGroups
 
 if TYPE_CHECKING:
     import ibis.expr.types as ir
+
+
+_BLOCKS = 6  # times as many rows as are needed lie in the blocks that are read
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -134,7 +137,7 @@ def _ask_pairs(coded: ir.Table, attributes: int, width: int, labels: int) -> pa.
 
 def _decoded(answer: pa.Table, attributes: int, width: int, labels: int) -> dict[tuple[int, int], PairCounts]:
     """The counted keys as one table per pair of attributes."""
-    keys, counts = answer["k"].to_numpy(), answer["n"].to_numpy()
+    keys, counts = plain(answer["k"]), plain(answer["n"])
     cell, other = np.divmod(keys // labels, attributes * width)
     first, second = cell // width, other // width
     pair = first * attributes + second
@@ -162,7 +165,10 @@ def _sample(dataset: Dataset, counted: Counted, limits: PairLimits, seed: int) -
         return table
     # A little more than is needed, then cut: a Bernoulli sample has no fixed size.
     fraction = min(1.0, 1.05 * limits.rows / counted.rows)
-    return table.sample(fraction, method="row", seed=seed).limit(limits.rows)
+    # Some blocks of rows first, so that the others need not be read, then single rows of those.
+    blocks = min(1.0, _BLOCKS * fraction)
+    chosen = table.sample(blocks, method="block", seed=seed) if blocks < 1 else table
+    return chosen.sample(fraction / blocks, method="row", seed=seed).limit(limits.rows)
 
 
 def _code(column: ir.Column, histogram: Histogram, groups: ValueGroups) -> ir.Column:
