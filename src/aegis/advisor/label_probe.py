@@ -10,7 +10,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.linalg import LinAlgError, cho_factor, cho_solve, eigh
 
 from aegis.advisor.pair_ground import RESAMPLES, Floats, Key, PairGround
 from aegis.summaries.summary import ConfigurationSummary, MaskedJoint
@@ -109,7 +108,8 @@ def _r_squared(ground: PairGround, seen: Mapping[str, _Column], label: Floats) -
 def _ridge(S: Floats, B: Floats) -> Floats:
     """(S + ridge)⁻¹ B. Moments from a sample beside moments from all rows may miss being positive by a little."""
     try:
-        return cho_solve(cho_factor(S + RIDGE * np.eye(len(S))), B)
-    except LinAlgError:
-        spectrum, basis = eigh(S)
+        L = np.linalg.cholesky(S + RIDGE * np.eye(len(S)))
+    except np.linalg.LinAlgError:
+        spectrum, basis = np.linalg.eigh(S)
         return basis @ ((basis.T @ B) / (np.maximum(spectrum, 0.0) + RIDGE)[:, None])
+    return np.linalg.solve(L.T, np.linalg.solve(L, B))

@@ -81,7 +81,7 @@ def _pair_values(ground: PairGround) -> _PairValues:
         name: np.array([places[name][c.masks[name], c.label_mask] for c in ground.summary.configurations])
         for name in ground.names
     }
-    shares: dict[tuple[str, Key], Floats] = {}
+    shares: dict[tuple[str, Key], Floats | None] = {}
     found = np.empty((3, len(ground.summary.configurations), len(pairs)))
     for number, (first, second) in enumerate(pairs):
         # Labels first, so that masking both sides is two plain matrix products.
@@ -101,7 +101,7 @@ def _merged(
     counts: Floats | None,
     first: tuple[str, Key],
     second: tuple[str, Key],
-    shares: dict[tuple[str, Key], Floats],
+    shares: dict[tuple[str, Key], Floats | None],
 ) -> Floats:
     """The pair table after masking, a line per pair of masked values."""
     masked = ground.summary.attributes[first[0]].masked[first[1]]
@@ -112,17 +112,20 @@ def _merged(
     for name, key in (first, second):
         if (name, key) not in shares:
             shares[name, key] = _on_groups(ground, name, key)
-    return (shares[first].T @ labelled @ shares[second]).reshape(len(labelled), -1).T
+    left, right = shares[first], shares[second]
+    merged = labelled if left is None else left.T @ labelled
+    return (merged if right is None else merged @ right).reshape(len(labelled), -1).T
 
 
-def _on_groups(ground: PairGround, name: str, key: Key) -> Floats:
-    """Which share of each group of values becomes each masked value."""
+def _on_groups(ground: PairGround, name: str, key: Key) -> Floats | None:
+    """Which share of each group of values becomes each masked value; None where the groups stay as they are."""
     masked, groups = ground.summary.attributes[name].masked[key], ground.pairs.groups[name]
     size = masked.joint.attribute.size
     # A mask finer than the groups tells no more than they do.
     if isinstance(masked.change, Partition) and size >= groups.size and not groups.exact:
-        return np.eye(groups.size)
-    return ground.on_groups(name, masked, np.eye(size))
+        return None
+    shares = ground.on_groups(name, masked, np.eye(size))
+    return None if shares.shape == (size, size) and np.array_equal(shares, np.eye(size)) else shares
 
 
 def _told(tables: list[Floats]) -> Floats:

@@ -30,7 +30,8 @@ if TYPE_CHECKING:
     import ibis.expr.types as ir
 
 
-_BLOCKS = 6  # times as many rows as are needed lie in the blocks that are read
+_MANY_ROWS = 1_000_000  # enough blocks of them that a few are a fair sample
+_BLOCKS = 3  # times as many rows as are needed lie in the blocks that are read
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -165,10 +166,11 @@ def _sample(dataset: Dataset, counted: Counted, limits: PairLimits, seed: int) -
         return table
     # A little more than is needed, then cut: a Bernoulli sample has no fixed size.
     fraction = min(1.0, 1.05 * limits.rows / counted.rows)
-    # Some blocks of rows first, so that the others need not be read, then single rows of those.
-    blocks = min(1.0, _BLOCKS * fraction)
-    chosen = table.sample(blocks, method="block", seed=seed) if blocks < 1 else table
-    return chosen.sample(fraction / blocks, method="row", seed=seed).limit(limits.rows)
+    if counted.rows >= _MANY_ROWS:
+        # Some blocks of rows first, so that the others need not be read, then single rows of those.
+        table = table.sample(_BLOCKS * fraction, method="block", seed=seed)
+        fraction = 1 / _BLOCKS
+    return table.sample(fraction, method="row", seed=seed).limit(limits.rows)
 
 
 def _code(column: ir.Column, histogram: Histogram, groups: ValueGroups) -> ir.Column:

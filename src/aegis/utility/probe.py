@@ -15,7 +15,6 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import cho_factor, cho_solve
 from scipy.sparse import csr_array
 
 from aegis.errors import MeasureError
@@ -124,7 +123,7 @@ def linear_probe(
     S = np.block([[_moments(a, b, encodings, moments) for b in used] for a in used])
     B = np.vstack([encodings[name].with_label for name in used])
     B_left_out = np.vstack([encodings[name].with_label_left_out for name in used])
-    W = cho_solve(cho_factor(S + ridge * np.eye(len(S))), B)
+    W = np.linalg.solve(S + ridge * np.eye(len(S)), B)
     spent = float((W * (S @ W)).sum())
     labels = len(shares)
     parts = (B_left_out * W).reshape(len(used), -1).sum(axis=1) / variance
