@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 
 
 _MANY_ROWS = 1_000_000  # enough blocks of them that a few are a fair sample
+_MANY_ATTRIBUTES = 16  # 120 pairs
 _BLOCKS = 3  # times as many rows as are needed lie in the blocks that are read
 
 
@@ -46,6 +47,13 @@ class PairLimits:
         if self.rows < 1 or self.parts < 2 or not 3 <= self.groups <= 1_000:
             raise SummaryError("pairs need at least 1 row, 2 parts and 3 to 1,000 groups; change the limits")
 
+    @classmethod
+    def for_table(cls, counted: Counted) -> PairLimits:
+        """Coarser pairs where a table is long and wide: counting its rows must stay the larger part of the work."""
+        if counted.rows >= _MANY_ROWS and len(counted.joints) > _MANY_ATTRIBUTES:
+            return cls(rows=20_000, groups=24)
+        return cls()
+
 
 def count_pairs(
     dataset: Dataset,
@@ -56,7 +64,7 @@ def count_pairs(
     progress: Progress | None = None,
 ) -> PairTables:
     """Count every two attributes of ``counted`` with the label, over at most ``limits.rows`` rows."""
-    limits = limits or PairLimits()
+    limits = limits or PairLimits.for_table(counted)
     items = list(counted.joints.items())
     groups = {name: ValueGroups.bounded(joint.histogram(), limits.groups) for name, joint in counted.joints.items()}
     label = counted.label_histogram
