@@ -52,7 +52,8 @@ def anonymize(
         def show(now: Progress) -> None:
             check()
             bound = f", bound {now.lower_bound:.5f}" if now.lower_bound else ""
-            bar(round(100 * min(now.fraction, 1)), 100, f"{now.stage}: loss {now.information_loss:.5f}{bound}")
+            told = f"{now.stage}: loss {now.information_loss:.5f}{bound}, entropy {now.entropy_bits:.3f}"
+            bar(round(100 * min(now.fraction, 1)), 100, told)
 
         done = cluster(
             data,
