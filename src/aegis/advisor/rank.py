@@ -235,8 +235,8 @@ def _notes(
             f"ranked by all attributes together, their pairs counted on {together.sample_rows:,} of "
             f"{count(summary.rows, 'row')}; single attributes are shown in {measure.name} ({measure.unit})"
         )
-    if summary.protection is not None:
-        said.append(summary.protection.describe())
     elif not measure.monotone:
         said.append(f"{measure.name} can gain from merging values: a negative deviation is a gain")
+    if summary.protection is not None:
+        said.append(summary.protection.describe())
     return tuple(said)
