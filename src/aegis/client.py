@@ -1,0 +1,1 @@
+"""A thin client of the catalog's API."""
