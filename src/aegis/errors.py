@@ -21,6 +21,13 @@
     │   ├── PolicyNotSatisfiedError             the table does not satisfy the policy
     │   ├── VerificationError                   a certificate, a file or an audit contradicts what was claimed
     │   └── NotConvergedError                   an iteration stopped before its tolerance
+    ├── ServiceError                  2   400   the catalog will not do what was asked
+    │   ├── NotSignedInError              401   nobody is signed in, or the token is not valid
+    │   ├── NotPermittedError             403   the role does not allow it
+    │   ├── NotFoundError                 404   there is no such thing, or not for this person
+    │   ├── ConflictError                 409   the state of things does not allow it, or somebody was faster
+    │   ├── TooLargeError                 413   more was sent than is accepted
+    │   └── TooManyAttemptsError          429   too many failed sign-ins
     └── EngineError                   2   502   the database refused or broke off
 
 Each message is one sentence that says what is wrong and what to do. No message holds a cell value: messages name
@@ -126,3 +133,49 @@ class EngineError(AegisError):
     """The database refused or broke off."""
 
     http_status: ClassVar[int] = 502
+
+
+class ServiceError(AegisError):
+    """The catalog will not do what was asked."""
+
+    http_status: ClassVar[int] = 400
+
+
+class NotSignedInError(ServiceError):
+    """Nobody is signed in, or the token is not valid."""
+
+    http_status: ClassVar[int] = 401
+
+
+class NotPermittedError(ServiceError):
+    """The role does not allow it."""
+
+    http_status: ClassVar[int] = 403
+
+
+class NotFoundError(ServiceError):
+    """There is no such thing, or not for this person."""
+
+    http_status: ClassVar[int] = 404
+
+
+class ConflictError(ServiceError):
+    """The state of things does not allow it, or somebody was faster."""
+
+    http_status: ClassVar[int] = 409
+
+
+class TooLargeError(ServiceError):
+    """More was sent than is accepted."""
+
+    http_status: ClassVar[int] = 413
+
+
+class TooManyAttemptsError(ServiceError):
+    """Too many failed sign-ins."""
+
+    http_status: ClassVar[int] = 429
+
+    def __init__(self, message: str, *, retry_after_seconds: int) -> None:
+        super().__init__(message)
+        self.retry_after_seconds = retry_after_seconds
