@@ -24,6 +24,7 @@ from aegis.cli import (
     interruption,
     reference,
     release,
+    reproduce,
     sanitize,
     search,
     start,
@@ -76,6 +77,7 @@ app.command("compare")(compare.compare)
 app.command("sanitize")(sanitize.sanitize)
 app.add_typer(curve.app, name="curve", no_args_is_help=True)
 app.command("evaluate")(evaluate.evaluate)
+app.command("reproduce")(reproduce.reproduce)
 app.command("masks")(reference.masks)
 app.command("measures")(reference.measures)
 app.command("demo")(demo.demo)

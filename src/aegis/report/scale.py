@@ -66,6 +66,10 @@ class Linear:
         share = 0.5 if span <= 0 else (value - self.low) / span
         return self.start + (self.end - self.start) * share
 
+    def marks(self, most: int = 6) -> list[float]:
+        """Round numbers to write beside it."""
+        return ticks(self.low, self.high, most)
+
     @classmethod
     def covering(
         cls, values: list[float], *, start: float, end: float, pad: float = 0.04, zero: bool = False
@@ -78,3 +82,52 @@ class Linear:
         span = high - low or abs(high) or 1.0
         below = 0.0 if zero and low == 0 else pad * span
         return cls(low=low - below, high=high + pad * span, start=start, end=end)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Logarithmic:
+    """A scale of equal ratios; what is not positive has no place on it.
+
+    >>> scale = Logarithmic(low=1, high=100, start=0, end=200)
+    >>> scale(10), scale(0), scale.marks(3)
+    (100.0, nan, [1.0, 10.0, 100.0])
+    """
+
+    low: float
+    high: float
+    start: float
+    end: float
+
+    def __call__(self, value: float) -> float:
+        if not value > 0:
+            return math.nan
+        span = math.log10(self.high / self.low)
+        share = 0.5 if span <= 0 else math.log10(value / self.low) / span
+        return self.start + (self.end - self.start) * share
+
+    def marks(self, most: int = 6) -> list[float]:
+        """Powers of ten, some of them where they are many, and 1, 2, 5 where they are few."""
+        first, last = math.ceil(math.log10(self.low) - 1e-9), math.floor(math.log10(self.high) + 1e-9)
+        step = max(-(-(last - first + 1) // most), 1)
+        found = [float(f"1e{exponent}") for exponent in range(first, last + 1, step)]
+        if len(found) < 3:
+            fine = [float(f"{digit}e{exponent}") for exponent in range(first - 1, last + 1) for digit in (1, 2, 5)]
+            found = [value for value in fine if self.low * (1 - 1e-9) <= value <= self.high * (1 + 1e-9)]
+        return found
+
+    @classmethod
+    def covering(cls, values: list[float], *, start: float, end: float, pad: float = 0.04) -> Logarithmic:
+        """A scale for all positive ``values``, with some air at both ends."""
+        known = [value for value in values if math.isfinite(value) and value > 0] or [1.0]
+        air = max(max(known) / min(known), 2.0) ** pad
+        return cls(low=min(known) / air, high=max(known) * air, start=start, end=end)
+
+
+Scale = Linear | Logarithmic
+
+
+def covering(values: list[float], *, start: float, end: float, zero: bool, log: bool) -> Scale:
+    """A scale for ``values``: of equal ratios, or straight, then with ``zero`` on it where asked."""
+    if log:
+        return Logarithmic.covering(values, start=start, end=end)
+    return Linear.covering(values, start=start, end=end, zero=zero)

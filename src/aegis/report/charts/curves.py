@@ -5,10 +5,10 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from aegis.errors import InputError
-from aegis.report.scale import Linear, tick_text, ticks
+from aegis.report.scale import Scale, covering, tick_text
 from aegis.report.svg import Svg, num, text_width
 
 _TOP, _FOOT = 16.0, 46.0
@@ -38,18 +38,24 @@ def curves(
     x_axis: str,
     y_axis: str,
     zero: bool = True,
+    log_x: bool = False,
+    log_y: bool = False,
     width: float = 860,
     height: float = 420,
 ) -> str:
-    """Curves in the order given; the first ones have the strongest colours. ``zero`` keeps zero on both axes."""
+    """Curves in the order given; the first ones have the strongest colours.
+
+    ``zero`` keeps zero on both axes; a logarithmic one has none, and leaves gaps at what is not positive.
+    """
+    series = [_positive(one, log_x=log_x, log_y=log_y) for one in series] if log_x or log_y else series
     every_x = [x for one in series for x in one.x]
     every_y = [y for one in series for y in one.y] + [y for one in series for pair in one.band or () for y in pair]
-    y_texts = Linear.covering(every_y, start=0, end=1, zero=zero)
-    left = 34 + max((text_width(tick_text(t)) for t in ticks(y_texts.low, y_texts.high)), default=20)
+    y_texts = covering(every_y, start=0, end=1, zero=zero, log=log_y)
+    left = 34 + max((text_width(tick_text(t)) for t in y_texts.marks()), default=20)
     legend = _legend_rows(series, width - left)
     top = _TOP + 20 * (len(legend) if len(series) > 1 else 0)
-    x_scale = Linear.covering(every_x, start=left, end=width - 14, zero=zero)
-    y_scale = Linear.covering(every_y, start=height - _FOOT, end=top, zero=zero)
+    x_scale = covering(every_x, start=left, end=width - 14, zero=zero, log=log_x)
+    y_scale = covering(every_y, start=height - _FOOT, end=top, zero=zero, log=log_y)
     picture = Svg(width, height, title=title, description=_describe(series, x_axis, y_axis))
     axes(picture, x_scale, y_scale, x_axis=x_axis, y_axis=y_axis)
     for i, one in enumerate(series):
@@ -72,13 +78,13 @@ def curves(
     return picture.markup()
 
 
-def axes(picture: Svg, x_scale: Linear, y_scale: Linear, *, x_axis: str, y_axis: str) -> None:
-    """Grid, ticks and names of two straight axes."""
+def axes(picture: Svg, x_scale: Scale, y_scale: Scale, *, x_axis: str, y_axis: str) -> None:
+    """Grid, ticks and names of two axes."""
     floor, top = y_scale.start, y_scale.end
-    for tick in ticks(y_scale.low, y_scale.high):
+    for tick in y_scale.marks():
         picture.line(x_scale.start, y_scale(tick), x_scale.end, y_scale(tick), "grid")
         picture.text(x_scale.start - 7, y_scale(tick) + 4, tick_text(tick), "tick", anchor="end")
-    for tick in ticks(x_scale.low, x_scale.high, 8):
+    for tick in x_scale.marks(8):
         picture.line(x_scale(tick), floor, x_scale(tick), floor + 4, "axis")
         picture.text(x_scale(tick), floor + 18, tick_text(tick), "tick", anchor="middle")
     picture.line(x_scale.start, floor, x_scale.end, floor, "axis")
@@ -121,6 +127,15 @@ def _key(picture: Svg, x: float, y: float, one: Curve, i: int) -> None:
     if one.dots:
         picture.path(marker(x + 13, y, i), f"mark s{i % SERIES}")
     picture.text(x + 32, y + 4, one.name, "", room=240)
+
+
+def _positive(one: Curve, *, log_x: bool, log_y: bool) -> Curve:
+    """The curve with a gap wherever a logarithm has no answer."""
+    gone = [(log_x and not x > 0) or (log_y and not y > 0) for x, y in zip(one.x, one.y, strict=True)]
+    band = one.band
+    if band is not None and log_y:
+        band = tuple((low if low > 0 else math.nan, high) for low, high in band)
+    return replace(one, y=tuple(math.nan if out else y for out, y in zip(gone, one.y, strict=True)), band=band)
 
 
 def _runs(points: list[tuple[float, ...]]) -> list[list[tuple[float, ...]]]:

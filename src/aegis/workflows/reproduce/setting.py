@@ -1,0 +1,84 @@
+"""What a chapter works with: the public data, the size and the seed asked for, and a place for finished parts."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from aegis._version import __version__
+from aegis.data.output import PRIVATE, draft_of
+from aegis.errors import DataError, OutputError
+
+Progress = Callable[[int, int | None, str], None]
+
+
+def _silent(_done: int, _total: int | None, _what: str) -> None:
+    pass
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Setting:
+    """How one run is made. ``quick`` asks for a few seconds on data that needs no download.
+
+    ``work`` keeps each finished part, so that a run that was stopped goes on behind its last part.
+    """
+
+    chapter: str
+    datasets: Path | None = None
+    quick: bool = False
+    seed: int = 0
+    work: Path | None = None
+    progress: Progress = _silent
+
+    def file(self, relative: str) -> Path:
+        """A file of the public data, or an error that says how to name the folder that holds it."""
+        if self.datasets is None:
+            raise DataError(
+                f"the public data set {relative} is needed; name the folder that holds it with --datasets or "
+                "AEGIS_DATASETS, or use --quick"
+            )
+        path = self.datasets / relative
+        if not path.is_file():
+            raise DataError(
+                f"{relative} is not in the folder of data sets; download it there or name another folder with "
+                "--datasets or AEGIS_DATASETS, or use --quick"
+            )
+        return path
+
+    def part(self, name: str, work: Callable[[], Any], **parameters: Any) -> Any:
+        """What ``work`` gives, a JSON value, computed once and kept under the name and parameters.
+
+        The answer went through JSON also where nothing is kept, so that a run that goes on equals one that did not
+        stop: tuples come back as lists, keys as texts.
+        """
+        path = self._path(name, parameters)
+        if path is not None and path.exists():
+            try:
+                return json.loads(path.read_text(encoding="utf-8"))
+            except (OSError, ValueError):
+                pass  # not one of ours, or cut off: compute it again
+        text = json.dumps(work(), allow_nan=True)
+        if path is not None:
+            with draft_of(path, overwrite=True, mode=PRIVATE) as draft:
+                draft.write_text(text, encoding="utf-8")
+        return json.loads(text)
+
+    def _path(self, name: str, parameters: dict[str, Any]) -> Path | None:
+        if self.work is None:
+            return None
+        if self.work.exists() and not self.work.is_dir():
+            raise OutputError(f"{self.work} is a file; name a folder for the finished parts")
+        data = None if self.datasets is None else str(self.datasets.resolve())
+        known = [__version__, self.chapter, name, parameters, self.seed, self.quick, data]
+        key = hashlib.sha256(json.dumps(known, sort_keys=True, default=str).encode()).hexdigest()[:16]
+        return self.work / f"{self.chapter}-{name.replace('/', '-').replace(' ', '-')}-{key}.json"
+
+    def forget(self) -> None:
+        """Remove the parts of this chapter."""
+        if self.work is not None and self.work.is_dir():
+            for path in self.work.glob(f"{self.chapter}-*.json"):
+                path.unlink(missing_ok=True)
