@@ -19,15 +19,9 @@ from enum import StrEnum
 import numpy as np
 from numpy.typing import NDArray
 
-from aegis.errors import AegisError, MeasureError, SummaryError
+from aegis.errors import MeasureError
 from aegis.masking.partition import Partition
-from aegis.reconstruction.constraint import Constraint
-from aegis.reconstruction.per_configuration import closed_form
-from aegis.reconstruction.pooled import pooled
-from aegis.reconstruction.rounding import randomised, systematic
-from aegis.reconstruction.sampling import sample
-from aegis.summaries.joint import Counts
-from aegis.summaries.summary import AttributeSummary, MaskedJoint, Summary
+from aegis.summaries.summary import AttributeSummary, Summary
 from aegis.utility.measure import Measure
 
 Floats = NDArray[np.float64]
@@ -93,13 +87,18 @@ def reference_values(
         raise MeasureError("the summary names its masks by opaque ids only: no reconstruction is available, use auto")
     if reference is Reference.EXACT:
         return ReferenceValues(reference=reference, values=tuple(_exact(a, measure) for a in attributes))
+    from aegis.advisor.reconstructed import (  # fits need scipy, slow to import; few rankings do
+        by_all_masks,
+        by_each_mask,
+    )
+
     if reference is Reference.POOLED:
-        return ReferenceValues(
-            reference=reference,
-            values=tuple(_pooled(a, summary, measure) for a in attributes),
-            notes=_left_out(attributes),
+        values = tuple(by_all_masks(a, summary, measure) for a in attributes)
+    else:
+        sampled = reference is Reference.SAMPLING
+        values = tuple(
+            by_each_mask(a, summary, measure, rng, sampled=sampled, rounding=rounding.value) for a in attributes
         )
-    values = tuple(_one_by_one(a, summary, measure, reference, rounding, rng) for a in attributes)
     return ReferenceValues(reference=reference, values=values, notes=_left_out(attributes))
 
 
@@ -118,76 +117,6 @@ def _exact(attribute: AttributeSummary, measure: Measure) -> Floats:
             "does not tell; use pooled"
         )
     return np.full(len(attribute.masked), float(measure(np.asarray(attribute.joint.counts, dtype=np.float64))))
-
-
-def pooled_joint(attribute: AttributeSummary, summary: Summary) -> Floats:
-    """The joint fitted to everything that is told of an attribute."""
-    if attribute.joint is not None:
-        return np.asarray(attribute.joint.counts, dtype=np.float64)
-    if attribute.domain is None:
-        raise MeasureError(f"nothing is told of the values of {attribute.name!r}: no reconstruction is available")
-    masked = {
-        f"masked joint {number} of {attribute.name}": (each.change, each.joint.counts)
-        for number, each in enumerate(attribute.masked.values(), start=1)
-        if isinstance(each.change, Partition) and each.label_mask is None
-    }
-    label = Constraint.label(summary.label_histogram.counts, values=attribute.domain.size)
-    further = [label]
-    if attribute.histogram is not None:
-        told = attribute.histogram
-        further.append(Constraint(name=f"histogram of {attribute.name}", codes=told.codes, targets=told.counts))
-    return pooled(masked, further=further).counts
-
-
-def _pooled(attribute: AttributeSummary, summary: Summary, measure: Measure) -> Floats:
-    return np.full(len(attribute.masked), float(measure(pooled_joint(attribute, summary))))
-
-
-def _one_by_one(
-    attribute: AttributeSummary,
-    summary: Summary,
-    measure: Measure,
-    reference: Reference,
-    rounding: Rounding,
-    rng: np.random.Generator,
-) -> Floats:
-    """The paper's way: every mask reconstructs the attribute for itself."""
-    histogram = _value_counts(attribute)
-    values = []
-    for each in attribute.masked.values():
-        if not isinstance(each.change, Partition) or each.label_mask is not None:
-            values.append(float(measure(pooled_joint(attribute, summary))))
-            continue
-        values.append(float(measure(_reconstructed(each, histogram, attribute, reference, rounding, rng))))
-    return np.array(values)
-
-
-def _reconstructed(
-    each: MaskedJoint,
-    histogram: Counts | None,
-    attribute: AttributeSummary,
-    reference: Reference,
-    rounding: Rounding,
-    rng: np.random.Generator,
-) -> Floats:
-    assert isinstance(each.change, Partition)
-    try:
-        if reference is Reference.SAMPLING:
-            return sample(each.change, each.joint.counts, rng=rng, histogram=histogram).counts
-        fitted = closed_form(each.change, each.joint.counts, histogram=histogram).counts
-    except AegisError as error:
-        raise SummaryError(f"{attribute.name}: {error}") from None
-    if rounding is Rounding.NONE:
-        return fitted
-    return (randomised if rounding is Rounding.RANDOMISED else systematic)(fitted, rng=rng).astype(np.float64)
-
-
-def _value_counts(attribute: AttributeSummary) -> Counts | None:
-    """The 1D histogram by value, where it is told."""
-    histogram = attribute.histogram
-    if histogram is None or attribute.domain is None or len(histogram.counts) != attribute.domain.size:
-        return None
-    return histogram.counts[histogram.codes]
 
 
 def _left_out(attributes: list[AttributeSummary]) -> tuple[str, ...]:

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import ndtr
 
 from aegis.masking.mask import MASKS, Draw
 from aegis.masking.noise import NoiseMask
@@ -36,6 +35,8 @@ class AddGaussianNoise(NoiseMask):
     example_parameters: ClassVar[Mapping[str, Any]] = {"scale": 5}
 
     def below(self, distance: NDArray[np.float64]) -> NDArray[np.float64]:
+        from scipy.special import ndtr  # slow to import, and most configurations draw no noise
+
         return np.asarray(ndtr(distance))
 
     def noise(self, draw: Draw) -> ir.Column:

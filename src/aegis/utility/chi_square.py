@@ -6,7 +6,6 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import chdtrc
 
 from aegis.utility.measure import Counts, Scaling, at_least_one, measure
 
@@ -69,6 +68,8 @@ def chi_square_test(counts: Counts) -> ChiSquareTest:
     >>> test.statistic, test.degrees_of_freedom, round(test.p_value, 9)
     (20.0, 1, 7.744e-06)
     """
+    from scipy.special import chdtrc  # slow to import, and rankings need no p-value
+
     rows = int((counts.sum(axis=1) > 0).sum())
     columns = int((counts.sum(axis=0) > 0).sum())
     freedom = max(rows - 1, 0) * max(columns - 1, 0)

@@ -12,15 +12,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import csr_array
 
 from aegis.errors import MeasureError
 from aegis.summaries.pair_counts import PairCounts
 from aegis.utility.leave_one_out import leave_one_out_gain
 from aegis.utility.measure import Counts
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_array
 
 Matrix = NDArray[np.float64]
 
@@ -90,6 +93,8 @@ def encode(counts: Counts, *, prior_records: float = 2.0) -> Encoding:
 
 def pair_table(pair: PairCounts, *, first_values: int, second_values: int) -> csr_array:
     """The shares of a pair's values as a sparse table: built once, used by every configuration."""
+    from scipy.sparse import csr_array  # slow to import, and rankings by the default measure need none
+
     sizes = np.asarray(pair.sizes, dtype=np.float64)
     shares = sizes / sizes.sum()
     return csr_array((shares, (pair.first, pair.second)), shape=(first_values, second_values))
