@@ -62,7 +62,7 @@ class MDAV(Anonymizer):
         order = np.argsort(tuples.tuple_of, kind="stable").astype(np.int64)
         start = np.concatenate([[0], np.cumsum(tuples.weight)]).astype(np.int64)
         levels = np.array([int(column.max()) + 1 for column in codes.T], dtype=np.int64)
-        labels = _mdav(np.ascontiguousarray(numbers), np.ascontiguousarray(codes), levels, order, start, self.k)
+        labels = _mdav(numbers.T.copy(), codes.T.copy(), levels, order, start, self.k)
         loss = information_loss(records, centers_of(records, labels).rows(labels), scale=self.scale)
         return publish(
             records,
@@ -81,126 +81,115 @@ class MDAV(Anonymizer):
 
 
 @compiled
-def _away(numbers: Floats, codes: Ints, t: int, point: Floats, mode: Ints) -> float:
-    total = 0.0
-    for d in range(numbers.shape[1]):
-        gap = numbers[t, d] - point[d]
-        total += gap * gap
-    for j in range(codes.shape[1]):
-        if codes[t, j] != mode[j]:
-            total += 1.0
-    return total
+def _distances(points: Floats, codes: Ints, lives: int, point: Floats, mode: Ints, away: Floats) -> None:
+    """How far each live tuple is from a point; attribute by attribute, so that the machine can do several at once."""
+    away[:lives] = 0.0
+    for d in range(len(points)):
+        for e in range(lives):
+            gap = points[d, e] - point[d]
+            away[e] += gap * gap
+    for j in range(len(codes)):
+        for e in range(lives):
+            if codes[j, e] != mode[j]:
+                away[e] += 1.0
+
+
+@compiled
+def _farthest(order: Ints, next_record: Ints, left: Ints, lives: int, away: Floats) -> int:
+    """The place of the live tuple farthest away; among equals the one with the earliest unlabelled record."""
+    best, chosen, earliest = -1.0, -1, -1
+    for e in range(lives):
+        if away[e] >= best and left[e] > 0:
+            record = order[next_record[e]]
+            if away[e] > best or record < earliest:
+                best, chosen, earliest = away[e], e, record
+    return chosen
 
 
 @compiled
 def _take(
-    numbers: Floats,
-    codes: Ints,
-    order: Ints,
-    start: Ints,
-    used: Ints,
-    live: Ints,
-    lives: int,
-    centre: int,
-    k: int,
-    away: Floats,
-    labels: Ints,
-    label: int,
+    order: Ints, next_record: Ints, left: Ints, lives: int, away: Floats, k: int, labels: Ints, label: int
 ) -> None:
-    """Give ``label`` to the k unlabelled records nearest to tuple ``centre``; ties go to the earlier record."""
+    """Give ``label`` to the k nearest unlabelled records; ties go to the earlier record.
+
+    One pass: the k nearest so far stand in a short sorted list, and hardly any tuple gets into it.
+    """
+    nearest = np.empty(k)
+    record = np.empty(k, dtype=np.int64)
+    home = np.empty(k, dtype=np.int64)
+    held = 0
     for e in range(lives):
-        away[e] = _away(numbers, codes, live[e], numbers[centre], codes[centre])
-    left = k
-    while left > 0:
-        nearest = np.inf
-        for e in range(lives):
-            if used[live[e]] < start[live[e] + 1] - start[live[e]] and away[e] < nearest:
-                nearest = away[e]
-        # all tuples at this distance share what is left, earliest record first
-        while left > 0:
-            first, chosen = -1, -1
-            for e in range(lives):
-                t = live[e]
-                if away[e] == nearest and used[t] < start[t + 1] - start[t]:
-                    record = order[start[t] + used[t]]
-                    if first < 0 or record < first:
-                        first, chosen = record, t
-            if chosen < 0:
+        if held == k and away[e] > nearest[k - 1]:
+            continue
+        for r in range(next_record[e], next_record[e] + left[e]):  # a tuple's records come in the table's order
+            if held == k and (away[e] > nearest[k - 1] or (away[e] == nearest[k - 1] and order[r] > record[k - 1])):
                 break
-            labels[first] = label
-            used[chosen] += 1
-            left -= 1
+            at = held if held < k else k - 1
+            while at > 0 and (away[e] < nearest[at - 1] or (away[e] == nearest[at - 1] and order[r] < record[at - 1])):
+                nearest[at], record[at], home[at] = nearest[at - 1], record[at - 1], home[at - 1]
+                at -= 1
+            nearest[at], record[at], home[at] = away[e], order[r], e
+            held = min(held + 1, k)
+    for at in range(held):
+        labels[record[at]] = label
+        next_record[home[at]] += 1
+        left[home[at]] -= 1
 
 
 @compiled
-def _mdav(numbers: Floats, codes: Ints, levels: Ints, order: Ints, start: Ints, k: int) -> Ints:
-    count = len(start) - 1
+def _mdav(points: Floats, codes: Ints, levels: Ints, order: Ints, start: Ints, k: int) -> Ints:
+    """Labels per record. ``points`` and ``codes`` have a row per attribute and a column per tuple; both are used up."""
+    lives = len(start) - 1
     labels = np.full(len(order), -1)
-    used = np.zeros(count, dtype=np.int64)
-    live = np.arange(count)
-    lives = count
-    away = np.empty(count)
+    next_record = start[:-1].copy()
+    left = start[1:] - start[:-1]
+    away = np.empty(lives)
     remaining = len(order)
     widest = 1
     for j in range(len(levels)):
         widest = max(widest, levels[j])
     label = 0
-    mean = np.zeros(numbers.shape[1])
-    mode = np.zeros(codes.shape[1], dtype=np.int64)
+    mean = np.zeros(len(points))
+    mode = np.zeros(len(codes), dtype=np.int64)
     while remaining >= 2 * k:
         mean[:] = 0.0
-        counts = np.zeros((codes.shape[1], widest), dtype=np.int64)
+        counts = np.zeros((len(codes), widest), dtype=np.int64)
         for e in range(lives):
-            t = live[e]
-            w = start[t + 1] - start[t] - used[t]
-            for d in range(numbers.shape[1]):
-                mean[d] += w * numbers[t, d]
-            for j in range(codes.shape[1]):
-                counts[j, codes[t, j]] += w
+            for d in range(len(points)):
+                mean[d] += left[e] * points[d, e]
+            for j in range(len(codes)):
+                counts[j, codes[j, e]] += left[e]
         mean /= remaining
-        for j in range(codes.shape[1]):
+        for j in range(len(codes)):
             mode[j] = counts[j].argmax()
-        for turn in range(2 if remaining >= 3 * k else 1):
-            if turn == 0:
-                far = _farthest(numbers, codes, order, start, used, live, lives, mean, mode)
-                seed = far
-            else:
-                far = _farthest(numbers, codes, order, start, used, live, lives, numbers[seed], codes[seed])
-            _take(numbers, codes, order, start, used, live, lives, far, k, away, labels, label)
+        _distances(points, codes, lives, mean, mode, away)
+        for turn in range(2 if remaining >= 3 * k else 1):  # noqa: B007 - numba needs a name
+            far = _farthest(order, next_record, left, lives, away)
+            _distances(points, codes, lives, points[:, far].copy(), codes[:, far].copy(), away)
+            _take(order, next_record, left, lives, away, k, labels, label)
             label += 1
             remaining -= k
-            kept = 0
-            for e in range(lives):
-                t = live[e]
-                if used[t] < start[t + 1] - start[t]:
-                    live[kept] = t
-                    kept += 1
-            lives = kept
+        empty = 0
+        for e in range(lives):
+            empty += left[e] == 0
+        if empty * 16 > lives:  # close the gaps now and then, not after every class
+            lives = _close_gaps(points, codes, next_record, left, lives)
     if remaining > 0:
-        for e in range(len(labels)):
-            if labels[e] < 0:
-                labels[e] = label
+        for r in range(len(labels)):
+            if labels[r] < 0:
+                labels[r] = label
     return labels
 
 
 @compiled
-def _farthest(
-    numbers: Floats,
-    codes: Ints,
-    order: Ints,
-    start: Ints,
-    used: Ints,
-    live: Ints,
-    lives: int,
-    point: Floats,
-    mode: Ints,
-) -> int:
-    """The tuple farthest from a point; among equals the one with the earliest unlabelled record."""
-    best, chosen, earliest = -1.0, -1, -1
+def _close_gaps(points: Floats, codes: Ints, next_record: Ints, left: Ints, lives: int) -> int:
+    """Move the tuples that still have records together, in their order; gives how many they are."""
+    kept = 0
     for e in range(lives):
-        t = live[e]
-        away = _away(numbers, codes, t, point, mode)
-        record = order[start[t] + used[t]]
-        if away > best or (away == best and record < earliest):
-            best, chosen, earliest = away, t, record
-    return chosen
+        if left[e] > 0:
+            points[:, kept] = points[:, e]
+            codes[:, kept] = codes[:, e]
+            next_record[kept] = next_record[e]
+            left[kept] = left[e]
+            kept += 1
+    return kept
