@@ -62,12 +62,12 @@ def read(
     as_text: bool = False,
 ) -> ir.Table:
     """Load a delimited file into a temporary table of an embedded DuckDB; ``as_text`` leaves values as written."""
-    encoding = _encoding(encoding)
+    encoding = checked_encoding(encoding)
     if delimiter is not None and (len(delimiter) != 1 or delimiter in '"\r\n'):
         raise DataError("the delimiter must be one character, such as a comma, a semicolon, a tab or a bar")
     header = _header_line(path, encoding)
-    delimiter = delimiter or _delimiter(header)
-    names = _names(header, delimiter, path)
+    delimiter = delimiter or delimiter_of(header)
+    names = names_of(header, delimiter, path)
     database = connection.con
     columns = "{" + ", ".join(f"{_literal(name)}: 'VARCHAR'" for name in names) + "}"
     nulls = "[" + ", ".join(_literal(text) for text in ("", *missing)) + "]"
@@ -102,7 +102,7 @@ def _record_fields(database: Any, names: list[str]) -> int:
     A number, date or e-mail address does when its column holds the same. A text does when its column holds it too,
     beside others, and half of the columns do so: a column may have a value of its name (a choice in a survey has).
     """
-    forms = [next((f for f, pattern in _RECORD_FORMS.items() if re.fullmatch(pattern, n)), None) for n in names]
+    forms = [_form(name) for name in names]
     tests = ["count(*)"]
     for name, form in zip(names, forms, strict=True):
         text = f"trim({_quoted(name)})"
@@ -121,6 +121,21 @@ def _record_fields(database: Any, names: list[str]) -> int:
     }
     recurring = {name for name, recurs in zip(names, answers[1::2], strict=True) if recurs}
     return len(typical | recurring) if typical or 2 * len(recurring) >= len(names) else 0
+
+
+def looks_like_values(names: list[str]) -> bool:
+    """Whether a first line holds numbers, dates or addresses where nobody can look at what its columns hold.
+
+    >>> looks_like_values(["39", "State-gov", "77516"]), looks_like_values(["age", "2019", "2020"])
+    (True, False)
+    """
+    forms = {name: form for name in names if (form := _form(name)) is not None}
+    numbers = [name for name, form in forms.items() if form in ("year", "number")]
+    return len(forms) > len(numbers) or bool(numbers and not _is_counted(numbers))
+
+
+def _form(name: str) -> str | None:
+    return next((form for form, pattern in _RECORD_FORMS.items() if re.fullmatch(pattern, name)), None)
 
 
 def _is_counted(numbers: list[str]) -> bool:
@@ -173,7 +188,8 @@ def _literal(text: str) -> str:
     return "'" + text.replace("'", "''") + "'"
 
 
-def _encoding(name: str) -> str:
+def checked_encoding(name: str) -> str:
+    """What engines call an encoding, or an error where they cannot read it."""
     try:
         known = codecs.lookup(name).name
         "".encode(known)  # some codecs are no encodings of text
@@ -198,13 +214,14 @@ def _header_line(path: Path, encoding: str) -> str:
     return header.rstrip("\r\n")
 
 
-def _delimiter(header: str) -> str:
+def delimiter_of(header: str) -> str:
     """The candidate that splits the header into most columns."""
     split = {candidate: len(next(csv.reader([header], delimiter=candidate))) for candidate in DELIMITERS}
     return max(DELIMITERS, key=lambda candidate: split[candidate])
 
 
-def _names(header: str, delimiter: str, path: Path) -> list[str]:
+def names_of(header: str, delimiter: str, path: Path) -> list[str]:
+    """The names of the columns, none of them empty or used twice."""
     names = [name.strip() for name in next(csv.reader([header], delimiter=delimiter))]
     if any(not name for name in names):
         raise DataError(f"{path.name}: a column has no name; every field of the first line must be one")

@@ -1,9 +1,6 @@
 """Open a file, a database table or a data frame as a Dataset, without reading its rows yet.
 
-DuckDB is embedded and answers for files and data frames; databases answer for themselves, by URL. Three things are
-made the same for every source: numbers that are not finite are missing, whole and decimal numbers have one kind each,
-and types that masking knows nothing about are read as text. Whole numbers of more than 64 bits are text too, where a
-column holds any: a number that lost its last digits would make two keys one.
+DuckDB is embedded and answers for files and data frames; databases and Spark answer for themselves, by URL.
 """
 
 from __future__ import annotations
@@ -12,20 +9,18 @@ import os
 import re
 import tempfile
 from collections.abc import Sequence
-from decimal import Decimal
 from importlib.metadata import entry_points
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import ibis
-import ibis.expr.datatypes as dt
 
-from aegis.data import delimited, frames
+from aegis.data import delimited, frames, spark, spark_files
 from aegis.data.dataset import Dataset
 from aegis.data.interruption import is_interruption
-from aegis.data.kind import Kind
 from aegis.data.roles_file import roles_beside
 from aegis.data.schema import Column, Roles, Schema
+from aegis.data.tidy import kind_of, tidied
 from aegis.errors import AegisError, DataError, EngineError, MissingExtraError
 
 if TYPE_CHECKING:
@@ -54,10 +49,10 @@ def open_dataset(
 ) -> Dataset:
     """Open ``source``: a path, a database URL, a pandas, Polars or Arrow table, or an Ibis table.
 
-    ``engine`` is the URL of the engine that should read the file (embedded DuckDB otherwise); ``table`` names a table
-    of a database; ``missing`` lists texts that mean a missing value; ``as_text`` leaves the values of a delimited file
-    as they are written, so that 1 and 1.0 stay apart. Roles given here override those in the
-    ``<stem>.roles.yaml`` beside the file.
+    With an ``engine``, the URL of one, ``source`` is the name of a table inside it, or of a file that it reads itself;
+    otherwise embedded DuckDB reads files. ``table`` names a table of a database; ``missing`` lists texts that mean a
+    missing value; ``as_text`` leaves the values of a delimited file as they are written, so that 1 and 1.0 stay apart.
+    Roles given here override those in the ``<stem>.roles.yaml`` beside the file.
     """
     beside = roles_beside(source)
     missing = tuple(missing) or beside.missing
@@ -66,8 +61,8 @@ def open_dataset(
     )
     if not opened.columns:
         raise DataError(f"{name} has no columns; give a table with a header")
-    tidy = _tidied(opened, missing)
-    schema = Schema(columns=tuple(Column(name=c, kind=_kind(t)) for c, t in tidy.schema().items()))
+    tidy = tidied(opened, missing)
+    schema = Schema(columns=tuple(Column(name=c, kind=kind_of(t)) for c, t in tidy.schema().items()))
     merged = beside.roles.overridden_by(roles) if roles is not None else beside.roles
     return Dataset(name=name, table=tidy, schema=schema, roles=merged.checked_against(schema))
 
@@ -87,10 +82,35 @@ def _open(
     if not isinstance(source, str | Path):
         return "table", _from_frame(source)
     text = str(source)
+    reading: dict[str, Any] = {"delimiter": delimiter, "encoding": encoding, "missing": missing, "as_text": as_text}
+    if engine is not None:
+        return _inside(text, engine, table, reading)
     if "://" in text:
-        return _from_url(text, table)
-    path, table = _file(text, table)
+        return _from_url(text, table, reading)
+    return _from_file(text, table, connect(None), reading)
+
+
+def _inside(name: str, engine: str, table: str | None, reading: dict[str, Any]) -> tuple[str, ir.Table]:
+    """A table by its name inside an engine; DuckDB and Spark read files as well."""
+    if table is not None or "#" in engine:
+        raise DataError(
+            "with an engine the data is the name of a table inside it; name no other with --table or #table"
+        )
     connection = connect(engine)
+    if spark.is_spark(engine):
+        return Path(name).stem, spark_files.open_in_spark(connection, name, **reading)
+    try:
+        tables = set(connection.list_tables())
+    except Exception as error:
+        _pass_on_interruption(error)
+        raise EngineError(f"the database could not show its tables ({type(error).__name__})") from None
+    if engine.lower().startswith("duckdb") and name not in tables and "." in name:
+        return _from_file(name, None, connection, reading)
+    return name, _database_table(connection, name, "the database")
+
+
+def _from_file(text: str, table: str | None, connection: Any, reading: dict[str, Any]) -> tuple[str, ir.Table]:
+    path, table = _file(text, table)
     suffixes = [s.lower() for s in path.suffixes]
     last = suffixes[-1] if suffixes else ""
     try:
@@ -111,9 +131,7 @@ def _open(
         raise DataError(
             f"{path.name} cannot be read as {last.lstrip('.') or 'parquet'} ({type(error).__name__})"
         ) from None
-    return path.stem.removesuffix(".csv"), delimited.read(
-        connection, path, delimiter=delimiter, encoding=encoding, missing=missing, as_text=as_text
-    )
+    return path.stem.removesuffix(".csv"), delimited.read(connection, path, **reading)
 
 
 def _file(text: str, table: str | None) -> tuple[Path, str | None]:
@@ -159,11 +177,13 @@ def connect(engine: str | None) -> Any:
         embedded = ibis.duckdb.connect(temp_directory=str(Path(tempfile.gettempdir()) / f"aegis-{os.getpid()}"))
         embedded.raw_sql("SET enable_progress_bar = false")  # its bar would go to stdout, where the data goes
         return embedded
+    if spark.is_spark(engine):
+        return spark.connect_spark(engine)
     scheme = engine.partition("://")[0].lower().replace("postgresql", "postgres")
     if scheme not in {backend.name for backend in entry_points(group="ibis.backends")}:
         shown = f"{scheme}:// addresses" if re.fullmatch("[a-z][a-z0-9+.-]*", scheme) else "this address"
         raise EngineError(
-            f"there is no engine for {shown}; use duckdb://, postgres://, pyspark://, sqlite:// or another engine "
+            f"there is no engine for {shown}; use duckdb://, postgres://, spark://, sqlite:// or another engine "
             "of Ibis, or give a file by its path"
         )
     try:
@@ -200,10 +220,12 @@ def _from_frame(frame: Any) -> ir.Table:
         raise frames.not_a_table(frame, f" ({type(error).__name__})") from None
 
 
-def _from_url(url: str, table: str | None) -> tuple[str, ir.Table]:
+def _from_url(url: str, table: str | None, reading: dict[str, Any]) -> tuple[str, ir.Table]:
     address, _, fragment = url.partition("#")
     name = table or fragment
     connection = connect(address)
+    if spark.is_spark(address) and name:
+        return Path(name).stem, spark_files.open_in_spark(connection, name, **reading)
     try:
         return name or "table", _database_table(connection, name, "the database")
     except AegisError:
@@ -214,7 +236,12 @@ def _from_url(url: str, table: str | None) -> tuple[str, ir.Table]:
 
 
 def _database_table(connection: Any, name: str | None, where: str) -> ir.Table:
+    schema, _, short = (name or "").rpartition(".")
     tables = sorted(connection.list_tables())
+    if schema and name not in tables and schema in connection.list_databases():
+        tables, where = sorted(connection.list_tables(database=schema)), f"{where}'s schema {schema!r}"
+        if short in tables:
+            return connection.table(short, database=schema)
     if not name:
         if len(tables) == 1:
             return connection.table(tables[0])
@@ -224,64 +251,3 @@ def _database_table(connection: Any, name: str | None, where: str) -> ir.Table:
     if name not in tables:
         raise DataError(f"{where} has no table {name!r}; it has {', '.join(tables[:20]) or 'none'}")
     return connection.table(name)
-
-
-def _tidied(table: ir.Table, missing: Sequence[str]) -> ir.Table:
-    """One form for every kind of value, with missing values as nulls."""
-    changed: dict[str, Any] = {}
-    too_wide = _too_wide(table)
-    for name, kind in table.schema().items():
-        column = table[name]
-        if kind.is_floating():
-            changed[name] = (column.isnan() | column.isinf()).ifelse(ibis.null(), column).cast("float64")
-        elif name in too_wide:
-            changed[name] = column.cast("string")
-        elif kind.is_decimal():
-            changed[name] = column.cast("int64" if kind.scale == 0 else "float64")
-        elif kind.is_integer() and not isinstance(kind, dt.Int64):
-            changed[name] = column.cast("int64")
-        elif kind.is_timestamp() and kind.timezone is not None:
-            changed[name] = column.cast("timestamp")
-        elif kind.is_string():
-            if missing:
-                changed[name] = column.isin(list(missing)).ifelse(ibis.null("string"), column)
-        elif not (kind.is_integer() or kind.is_boolean() or kind.is_date() or kind.is_timestamp()):
-            changed[name] = column.cast("string")
-    return table.mutate(**changed) if changed else table
-
-
-def _too_wide(table: ir.Table) -> set[str]:
-    """The columns of whole numbers of which some do not fit into 64 bits; asked only where the type allows it."""
-    names = [
-        name
-        for name, kind in table.schema().items()
-        if isinstance(kind, dt.UInt64) or (kind.is_decimal() and kind.scale == 0 and (kind.precision or 99) > 18)
-    ]
-    if not names:
-        return set()
-    bounds = {f"low_{i}": table[name].min().cast("string") for i, name in enumerate(names)}
-    bounds |= {f"high_{i}": table[name].max().cast("string") for i, name in enumerate(names)}
-    try:
-        (answer,) = table.aggregate(**bounds).to_pyarrow().to_pylist()
-    except Exception as error:  # an engine's message may quote data
-        _pass_on_interruption(error)
-        raise EngineError(f"the engine could not say how large the numbers are ({type(error).__name__})") from None
-    return {
-        name
-        for i, name in enumerate(names)
-        if int(Decimal(answer[f"low_{i}"] or 0)) < -(2**63) or int(Decimal(answer[f"high_{i}"] or 0)) >= 2**63
-    }
-
-
-def _kind(kind: dt.DataType) -> Kind:
-    if kind.is_boolean():
-        return Kind.BOOLEAN
-    if kind.is_integer():
-        return Kind.INTEGER
-    if kind.is_floating():
-        return Kind.REAL
-    if kind.is_date():
-        return Kind.DATE
-    if kind.is_timestamp():
-        return Kind.TIMESTAMP
-    return Kind.TEXT

@@ -19,6 +19,7 @@ import pyarrow as pa
 
 from aegis.data.domain import Domain, show
 from aegis.data.kind import Kind, Values
+from aegis.data.lookup_table import lookup_table
 from aegis.data.schema import Schema
 from aegis.errors import HierarchyError, MaskError
 from aegis.masking.generalize import Generalize
@@ -213,7 +214,7 @@ def _joined(
     kind = now.kind
     step = ValueMapping(column=name, values=domain.values, masked=now.trail, kind=column.kind, masked_kind=kind)
     value, masked = f"{_PREFIX}_value_{number}", f"{_PREFIX}_masked_{number}"
-    pairs = ibis.memtable(step.to_arrow().rename_columns([value, masked]))
+    pairs = lookup_table(table.get_backend(), step.to_arrow().rename_columns([value, masked]))
     left = table.left_join(pairs, table[name] == pairs[value])
     replaced = left[masked]
     if kind is Kind.TEXT:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import ibis
 import ibis.expr.types as ir
 import numpy as np
 import pyarrow as pa
 
+from aegis.data.lookup_table import lookup_table
 from aegis.masking.suppress import STAR
 from aegis.summaries.class_table import ClassTable
 from aegis.summaries.grouping import Codes, group_rows
@@ -36,7 +36,7 @@ def with_suppression(table: ir.Table, before: ClassTable, after: ClassTable, *, 
         kind = table.schema()[before.columns[position]].to_pyarrow()
         columns[f"_aegis_q{position}"] = pa.array([values[code] for code in codes[:, position].tolist()], kind)
     columns["_aegis_starred"] = pa.array([True] * len(codes))
-    failing = ibis.memtable(pa.table(columns))
+    failing = lookup_table(table.get_backend(), pa.table(columns))
     matches = [table[name].identical_to(failing[f"_aegis_q{position}"]) for position, name in enumerate(before.columns)]
     joined = table.left_join(failing, matches)
     starred = joined["_aegis_starred"].notnull()

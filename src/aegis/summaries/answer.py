@@ -12,6 +12,7 @@ import pyarrow as pa
 from ibis.expr.operations import Field, InMemoryTable, Node
 from numpy.typing import NDArray
 
+from aegis.data import spark
 from aegis.data.domain import Domain
 from aegis.data.interruption import is_interruption
 from aegis.data.kind import Kind, Values
@@ -27,6 +28,8 @@ def ask(expression: ir.Table) -> pa.Table:
     if backend.name == "duckdb" and not expression.op().find(InMemoryTable):
         # The short way: Ibis would import pandas to convert what needs no converting.
         return _told(lambda: backend.raw_sql(backend.compile(expression)).to_arrow_table())
+    if backend.name == "pyspark":
+        return _told(lambda: spark.fetched(expression))
     return _told(expression.to_pyarrow)
 
 

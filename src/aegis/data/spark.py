@@ -1,0 +1,121 @@
+"""A Spark session at a URL: a cluster's, this machine's, or the one that Spark itself is configured for.
+
+==========================  ======================================================================
+URL                         what answers
+==========================  ======================================================================
+``spark://host:7077``       a standalone cluster, by the address of its master
+``spark-local://2``         Spark on this machine with two threads; all cores without a number
+``pyspark://``              whatever Spark is configured for: YARN, Kubernetes, a running session
+==========================  ======================================================================
+
+One process has one Spark: its first address stands until it ends.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+from pathlib import Path
+from typing import Any
+
+from aegis.errors import EngineError, MissingExtraError
+
+SCHEMES = ("spark", "spark-local", "pyspark")
+# Spark would draw bars over ours and tell its whole life on stderr.
+_QUIET = {
+    "spark.ui.showConsoleProgress": "false",
+    "spark.log.level": "ERROR",
+    "spark.sql.execution.arrow.pyspark.enabled": "true",
+    "spark.sql.session.timeZone": "UTC",
+}
+_ON_THIS_MACHINE = {"spark.ui.enabled": "false"}
+
+
+def is_spark(url: str) -> bool:
+    """Whether an address is one of Spark's.
+
+    >>> is_spark("spark://host:7077"), is_spark("spark-local://2"), is_spark("postgres://host/db")
+    (True, True, False)
+    """
+    return url.partition("://")[0].lower() in SCHEMES
+
+
+def master_of(url: str) -> str | None:
+    """What Spark calls the address; None where its own configuration decides.
+
+    >>> master_of("spark-local://2"), master_of("spark-local://"), master_of("spark://host:7077")
+    ('local[2]', 'local[*]', 'spark://host:7077')
+    """
+    scheme, _, rest = url.partition("://")
+    scheme, rest = scheme.lower(), rest.rstrip("/")
+    if scheme == "pyspark":
+        if rest:
+            raise EngineError("a pyspark:// address takes nothing more; use spark://host:port for a cluster")
+        return None
+    if scheme == "spark-local":
+        if not re.fullmatch("([1-9][0-9]{0,3})?", rest):
+            raise EngineError("a spark-local:// address takes a number of threads; write spark-local://2 for example")
+        return f"local[{rest or '*'}]"
+    if not rest:
+        raise EngineError("a spark:// address needs host and port; write spark://host:7077, or spark-local://2")
+    return f"spark://{rest}"
+
+
+def connect_spark(url: str) -> Any:
+    """The Ibis connection to the Spark session at ``url``, started if this process has none."""
+    master = master_of(url)
+    try:
+        import ibis.backends.pyspark
+        from pyspark.sql import SparkSession
+    except ImportError:
+        raise MissingExtraError(feature="Spark", extra="spark") from None
+    import ibis
+
+    session = SparkSession.getActiveSession()
+    if session is None:
+        session = _started(SparkSession, master)
+    elif master is not None and session.sparkContext.master != master:
+        raise EngineError("this process has a Spark session at another address already; use that one, or a new process")
+    return ibis.pyspark.connect(session)
+
+
+def _started(sessions: Any, master: str | None) -> Any:
+    if not _java():
+        raise EngineError(
+            "Spark needs Java 17 or newer, and there is none; install it, or set JAVA_HOME to where it is"
+        )
+    builder = sessions.builder.appName("aegis")
+    settings = dict(_QUIET)
+    if master is not None:
+        builder = builder.master(master)
+        if master.startswith("local"):
+            settings |= _ON_THIS_MACHINE
+    for name, value in settings.items():
+        builder = builder.config(name, value)
+    try:
+        return builder.getOrCreate()
+    except Exception as error:  # its messages are pages long
+        raise EngineError(
+            f"Spark cannot be started or reached ({type(error).__name__}); check the address, the cluster and Java"
+        ) from None
+
+
+def _java() -> str | None:
+    home = os.environ.get("JAVA_HOME")
+    if home and (Path(home) / "bin" / "java").exists():
+        return home
+    return shutil.which("java")
+
+
+def fetched(expression: Any) -> Any:
+    """What Spark answers, as an Arrow table; Ibis would go through pandas, which has no missing whole numbers."""
+    backend = expression.get_backend()
+    backend._run_pre_execute_hooks(expression)
+    return backend.raw_sql(backend.compile(expression)).toArrow()
+
+
+def placed(backend: Any, table: Any, name: str) -> Any:
+    """A small Arrow table as a view of the session, for the same reason."""
+    backend._session.createDataFrame(table).createOrReplaceTempView(name)
+    return backend.table(name)
