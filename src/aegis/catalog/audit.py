@@ -1,0 +1,130 @@
+"""The record of every act: rows that are only ever added, each with the hash of the one before.
+
+Whoever changes, removes, inserts or reorders a row breaks the chain from there on, and whoever cuts its end leaves the
+head pointing at nothing. Rewriting everything after an edit, head included, is found by comparing the head with one
+that was noted elsewhere: a backup's manifest, or a sheet of paper. Details hold names, ids, states and counts, never a
+value of a record, a password or a token.
+"""
+
+from __future__ import annotations
+
+import datetime
+import hashlib
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from sqlalchemy import select
+from sqlalchemy.orm import Session
+
+from aegis.catalog.tables import Audit, ChainHead
+
+START = "0" * 64
+"""What the first row says came before it."""
+HEAD_ID = 1
+_TOGETHER = 5_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Entry:
+    """An act that is about to be recorded."""
+
+    at: datetime.datetime
+    actor: str
+    actor_id: str | None
+    action: str
+    subject: str
+    subject_id: str
+    product_id: str | None = None
+    details: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChainVerdict:
+    """What was found: ``first_broken`` is the sequence number where the chain first fails, ``head`` its last hash."""
+
+    rows: int
+    intact: bool
+    first_broken: int | None
+    head: str
+    reason: str | None = None
+
+
+def append(session: Session, entries: Iterable[Entry]) -> None:
+    """Add rows to the end of the chain; call it last, for it makes every other writer wait until the commit."""
+    listed = list(entries)
+    if not listed:
+        return
+    head = session.get(ChainHead, HEAD_ID, with_for_update=True, populate_existing=True)
+    assert head is not None, "the migration puts the head there"
+    sequence, previous = head.sequence, head.hash
+    for entry in listed:
+        sequence += 1
+        row = Audit(
+            sequence=sequence,
+            at=entry.at,
+            actor=entry.actor,
+            actor_id=entry.actor_id,
+            action=entry.action,
+            subject=entry.subject,
+            subject_id=entry.subject_id,
+            product_id=entry.product_id,
+            details=dict(entry.details),
+            previous=previous,
+        )
+        previous = row.hash = row_hash(row)
+        session.add(row)
+    head.sequence, head.hash = sequence, previous
+    session.flush()
+
+
+def row_hash(row: Audit) -> str:
+    """The hash of a row: over the hash before it and everything the row says."""
+    content = {
+        "sequence": row.sequence,
+        "at": row.at.astimezone(datetime.UTC).isoformat(timespec="microseconds"),
+        "actor": row.actor,
+        "actor_id": row.actor_id,
+        "action": row.action,
+        "subject": row.subject,
+        "subject_id": row.subject_id,
+        "product_id": row.product_id,
+        "details": row.details,
+    }
+    text = json.dumps(content, sort_keys=True, ensure_ascii=True, separators=(",", ":"))
+    return hashlib.sha256((row.previous + text).encode()).hexdigest()
+
+
+def verify_chain(session: Session, *, expected_head: str | None = None) -> ChainVerdict:
+    """Walk the whole chain. ``expected_head`` is a hash noted earlier, which must still be in it."""
+    previous, rows, seen = START, 0, expected_head is None or expected_head == START
+    while True:
+        page = session.scalars(
+            select(Audit).where(Audit.sequence > rows).order_by(Audit.sequence).limit(_TOGETHER)
+        ).all()
+        if not page:
+            break
+        for row in page:
+            if row.sequence != rows + 1:
+                return _broken(rows, rows + 1, previous, "a row is missing")
+            if row.previous != previous:
+                return _broken(rows, row.sequence, previous, "a row does not follow the one before it")
+            if row.hash != row_hash(row):
+                return _broken(rows, row.sequence, previous, "a row was changed")
+            rows, previous = row.sequence, row.hash
+            seen = seen or previous == expected_head
+        session.expunge_all()
+    below = session.scalars(select(Audit.sequence).where(Audit.sequence < 1)).first()
+    if below is not None:
+        return _broken(rows, below, previous, "a row stands before the first")
+    head = session.get(ChainHead, HEAD_ID, populate_existing=True)
+    if head is None or (head.sequence, head.hash) != (rows, previous):
+        return _broken(rows, rows + 1, previous, "rows at the end are missing or were added past the chain")
+    if not seen:
+        return _broken(rows, rows, previous, "the head that was noted earlier is not in the chain: it was rewritten")
+    return ChainVerdict(rows=rows, intact=True, first_broken=None, head=previous)
+
+
+def _broken(rows: int, at: int, head: str, reason: str) -> ChainVerdict:
+    return ChainVerdict(rows=rows, intact=False, first_broken=at, head=head, reason=reason)

@@ -1,0 +1,201 @@
+"""Where summaries and releases lie: under the hash of their bytes, never changed, never half there.
+
+Bytes are written to a draft, flushed to the disk and then renamed to their place, and only then does a row of the
+database speak of them; so a row never names bytes that a crash could take away. A file that no row names is harmless
+and is swept up later.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import hashlib
+import os
+import re
+import tempfile
+from collections.abc import Iterable, Iterator
+from contextlib import AbstractContextManager, contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import BinaryIO, Protocol
+
+from aegis.errors import NotFoundError, TooLargeError
+
+CHUNK_BYTES = 1 << 20
+_DIGEST = re.compile(r"[0-9a-f]{64}")
+
+Stream = BinaryIO | Iterable[bytes]
+"""Bytes to store: something to read from, or chunks."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Stored:
+    """Bytes in the store: their hash and how many they are."""
+
+    digest: str
+    bytes: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Draft:
+    """Bytes that arrived and are not kept yet."""
+
+    path: Path
+    digest: str
+    bytes: int
+
+
+class Store(Protocol):
+    """What the catalog needs of a place for files; object stores can follow."""
+
+    def draft(self, stream: Stream, *, limit_bytes: int) -> Draft:
+        """Write the bytes down, outside of any transaction; `TooLargeError` beyond the limit, and nothing stays."""
+        ...
+
+    def keep(self, draft: Draft) -> Stored:
+        """Give the draft its place for good."""
+        ...
+
+    def discard(self, draft: Draft) -> None:
+        """Remove a draft; nothing happens if it was kept."""
+        ...
+
+    def put(self, stream: Stream, *, limit_bytes: int) -> Stored:
+        """Draft and keep in one go."""
+        ...
+
+    def open(self, digest: str) -> BinaryIO:
+        """The bytes, to be read."""
+        ...
+
+    def path(self, digest: str) -> Path:
+        """A file of the local disk that holds the bytes."""
+        ...
+
+    def exists(self, digest: str) -> bool: ...
+
+    def remove(self, digest: str) -> None: ...
+
+    def digests(self) -> Iterator[str]:
+        """Everything that is kept."""
+        ...
+
+    def referring(self, *, removing: bool = False) -> AbstractContextManager[None]:
+        """Held from `keep` until the row that names the bytes is committed; alone by whoever removes bytes."""
+        ...
+
+
+class FolderStore:
+    """A folder on the local disk: ``ab/cd/<sha256>``, readable by its owner only."""
+
+    def __init__(self, root: Path) -> None:
+        self.root = root
+        self._drafts = root / "drafts"
+        self._drafts.mkdir(parents=True, exist_ok=True, mode=0o700)
+        self._lock = root / "lock"
+        self._lock.touch(mode=0o600, exist_ok=True)
+
+    def draft(self, stream: Stream, *, limit_bytes: int) -> Draft:
+        handle, name = tempfile.mkstemp(dir=self._drafts)  # 0600 from the start
+        path = Path(name)
+        hashed, size = hashlib.sha256(), 0
+        try:
+            with os.fdopen(handle, "wb") as file:
+                for chunk in limited(stream, limit_bytes=limit_bytes):
+                    size += len(chunk)
+                    hashed.update(chunk)
+                    file.write(chunk)
+                file.flush()
+                os.fsync(file.fileno())
+        except BaseException:
+            path.unlink(missing_ok=True)
+            raise
+        return Draft(path=path, digest=hashed.hexdigest(), bytes=size)
+
+    def keep(self, draft: Draft) -> Stored:
+        place = self._place(draft.digest)
+        for folder in (place.parent.parent, place.parent):
+            if not folder.exists():
+                folder.mkdir(mode=0o700, exist_ok=True)
+                _flush_folder(folder.parent)
+        draft.path.replace(place)
+        _flush_folder(place.parent)
+        return Stored(digest=draft.digest, bytes=draft.bytes)
+
+    def discard(self, draft: Draft) -> None:
+        draft.path.unlink(missing_ok=True)
+
+    def put(self, stream: Stream, *, limit_bytes: int) -> Stored:
+        return self.keep(self.draft(stream, limit_bytes=limit_bytes))
+
+    def open(self, digest: str) -> BinaryIO:
+        return self.path(digest).open("rb")
+
+    def path(self, digest: str) -> Path:
+        place = self._place(digest)
+        if not place.is_file():
+            raise NotFoundError("the stored file is not there any more; ask the provider to push it again")
+        return place
+
+    def exists(self, digest: str) -> bool:
+        return self._place(digest).is_file()
+
+    def remove(self, digest: str) -> None:
+        self._place(digest).unlink(missing_ok=True)
+
+    def digests(self) -> Iterator[str]:
+        for path in sorted(self.root.glob("??/??/*")):
+            if _DIGEST.fullmatch(path.name):
+                yield path.name
+
+    @contextmanager
+    def referring(self, *, removing: bool = False) -> Iterator[None]:
+        # A lock of the operating system: it ends with its process, however that ends.
+        with self._lock.open("rb") as file:
+            fcntl.flock(file, fcntl.LOCK_EX if removing else fcntl.LOCK_SH)
+            yield
+
+    def sweep_drafts(self, *, older_than_seconds: float, now_seconds: float) -> int:
+        """Remove drafts that a crash left behind; gives how many."""
+        removed = 0
+        for path in self._drafts.iterdir():
+            with suppress(FileNotFoundError):
+                if now_seconds - path.stat().st_mtime > older_than_seconds:
+                    path.unlink()
+                    removed += 1
+        return removed
+
+    def _place(self, digest: str) -> Path:
+        if not _DIGEST.fullmatch(digest):
+            raise ValueError("a digest has 64 hexadecimal digits")
+        return self.root / digest[:2] / digest[2:4] / digest
+
+
+def chunks_of(stream: Stream) -> Iterator[bytes]:
+    """The bytes in pieces that fit into memory."""
+    read = getattr(stream, "read", None)
+    if read is None:
+        yield from stream
+        return
+    while chunk := read(CHUNK_BYTES):
+        yield chunk
+
+
+def limited(stream: Stream, *, limit_bytes: int) -> Iterator[bytes]:
+    """The bytes in pieces, and an error as soon as there are more than ``limit_bytes``."""
+    size = 0
+    for chunk in chunks_of(stream):
+        size += len(chunk)
+        if size > limit_bytes:
+            raise TooLargeError(
+                f"more than the {limit_bytes} bytes that are accepted were sent; send less or ask the administrator "
+                "to raise the limit"
+            )
+        yield chunk
+
+
+def _flush_folder(folder: Path) -> None:
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)

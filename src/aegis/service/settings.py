@@ -1,0 +1,40 @@
+"""What an administrator may set: limits, times, and how much a password check costs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+
+from aegis.errors import InputError
+
+MEBIBYTE = 1 << 20
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settings:
+    """Limits in bytes, times in the unit of their name, and the cost of argon2."""
+
+    summary_bytes: int = 256 * MEBIBYTE
+    summary_unpacked_bytes: int = 1024 * MEBIBYTE
+    summary_files: int = 5_000
+    release_bytes: int = 4096 * MEBIBYTE
+    certificate_bytes: int = 8 * MEBIBYTE
+    document_bytes: int = 4 * MEBIBYTE
+    session_hours: int = 12
+    link_hours: int = 72
+    token_days: int = 365
+    request_days: int = 730
+    sign_in_failures: int = 5
+    sign_in_window_minutes: int = 15
+    idempotency_hours: int = 48
+    heartbeat_seconds: float = 30.0
+    job_attempts: int = 3
+    jobs_queued_per_product: int = 20
+    password_characters: int = 12
+    argon2_time_cost: int = 3
+    argon2_memory_kib: int = 65_536
+    argon2_lanes: int = 1
+
+    def __post_init__(self) -> None:
+        for field in fields(self):
+            if not getattr(self, field.name) > 0:
+                raise InputError(f"the setting {field.name} must be above 0")
