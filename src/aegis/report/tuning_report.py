@@ -46,9 +46,9 @@ class TrialRow:
 
 
 def render_tuning(
-    tuning: GridTuning, *, source: str, quasi: Sequence[str], sensitive: Sequence[str], version: str
+    tuning: GridTuning, *, source: str, data: str, quasi: Sequence[str], sensitive: Sequence[str], version: str
 ) -> str:
-    """The page for a tuning, as one self-contained HTML document."""
+    """The page for a tuning, as one self-contained HTML document; ``data`` is what its command names."""
     best = tuning.recommended
     secrets = bool(sensitive)
     return render_page(
@@ -70,7 +70,7 @@ def render_tuning(
         search_rows=[_row(trial, tuning) for trial in tuning.search if trial.result is not None],
         refused=_refused(tuning),
         threshold=f"{LINKAGE_THRESHOLD:g}",
-        command=_command(source, best, quasi, sensitive, diversity=tuning.l),
+        command=_command(data, best, quasi, sensitive, diversity=tuning.l),
         ledger=_ledger(tuning, quasi, sensitive),
     )
 
@@ -124,7 +124,7 @@ def _map(tuning: GridTuning, k: int, title: str, legend: str, of: Callable[[Anon
         rows=[f"λ = {off:g}" for off in offs],
         columns=[f"{c:,}" for c in tuning.classes],
         title=f"{title} by number of classes and λ, k = {k}",
-        legend=f"{legend}; columns: number of classes",
+        legend=legend,  # short: the picture is narrow where few numbers of classes were tried
         tips=tips,
     )
 
@@ -205,12 +205,12 @@ def _refused(tuning: GridTuning) -> str:
     return " ".join(parts)
 
 
-def _command(source: str, best: Trial, quasi: Sequence[str], sensitive: Sequence[str], *, diversity: int) -> str:
+def _command(data: str, best: Trial, quasi: Sequence[str], sensitive: Sequence[str], *, diversity: int) -> str:
     setting = best.setting
     secrets = f" --sensitive {','.join(sensitive)} --lambda {setting.trade_off:g}" if sensitive else ""
     diverse = f" --l {diversity}" if diversity > 1 else ""
     return (
-        f"aegis anonymize {source} --quasi {','.join(quasi)}{secrets} --k {setting.k} "
+        f"aegis anonymize {data} --quasi {','.join(quasi)}{secrets} --k {setting.k} "
         f"--classes {setting.classes}{diverse} --out OUT.csv"
     )
 

@@ -87,6 +87,7 @@ def tune(
         page = render_tuning(
             found,
             source=dataset.name,
+            data=Path(data).name if isinstance(data, (str, Path)) and Path(data).exists() else "DATA",
             quasi=records.quasi_identifiers,
             sensitive=records.sensitive_names,
             version=__version__,
