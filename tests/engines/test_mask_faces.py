@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-import os
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import date, datetime
@@ -20,6 +20,7 @@ from scipy.stats import chi2
 from aegis.data.domain import Domain
 from aegis.data.hierarchy import Hierarchy
 from aegis.data.kind import Kind
+from aegis.errors import MaskError
 from aegis.masking.bottom_code import BottomCode
 from aegis.masking.bucketize import Bucketize
 from aegis.masking.chain import Chain
@@ -46,6 +47,7 @@ from aegis.masking.token import Token
 from aegis.masking.top_code import TopCode
 from aegis.masking.transition import transition
 from aegis.releases.apply import masked_table
+from aegis.summaries.answer import ask
 
 ARROW = {
     Kind.INTEGER: pa.int64(),
@@ -57,7 +59,6 @@ ARROW = {
 }
 
 
-POSTGRES = os.environ.get("AEGIS_TEST_POSTGRES")
 QUICK = (Phase.explicit, Phase.reuse, Phase.generate)  # a query per example: shrinking takes minutes
 
 
@@ -67,14 +68,13 @@ class Counted:
     counts: Any
 
 
-@pytest.fixture(scope="module", params=["duckdb", "postgres"])
+@pytest.fixture(scope="module", params=["duckdb", "postgres", "spark"])
 def engine(request: pytest.FixtureRequest) -> Iterator[Any]:
-    if request.param == "duckdb":
-        connection = ibis.duckdb.connect()
-    elif POSTGRES:
-        connection = ibis.connect(POSTGRES)
-    else:
-        pytest.skip("set AEGIS_TEST_POSTGRES to the URL of an empty database to ask PostgreSQL as well")
+    if request.param == "spark":
+        yield request.getfixturevalue("spark")
+        return
+    postgres = request.param == "postgres"
+    connection = ibis.connect(request.getfixturevalue("postgres_url")) if postgres else ibis.duckdb.connect()
     yield connection
     connection.disconnect()
 
@@ -92,17 +92,34 @@ def counted(kind: Kind, rows: list[Any]) -> Counted:
     return Counted(domain=domain, counts=counts)
 
 
+_ASKED: Counter[str] = Counter()
+
+
+def asked_enough(engine: Any, test: str, examples: int) -> bool:
+    """Spark takes a second or two per question: it sees the first examples of a test, the other engines see all."""
+    _ASKED[test] += engine.name == "pyspark"
+    return engine.name == "pyspark" and _ASKED[test] > examples
+
+
+def uploaded(engine: Any, name: str, data: pa.Table) -> Any:
+    """The rows in the engine; in Spark in two partitions."""
+    if engine.name != "pyspark":
+        return engine.create_table(name, data, overwrite=True)
+    engine._session.createDataFrame(data).repartition(2).createOrReplaceTempView(name)
+    return engine.table(name)
+
+
 def run(engine: Any, kind: Kind, rows: list[Any], masks: list[Mask]) -> list[list[Any]]:
     """Each of ``masks`` on the same column, in one query; rows in their order."""
     names = [f"c{i}" for i in range(len(masks))]
     column = pa.array(rows, type=ARROW[kind])
     data = pa.table({"row": pa.array(range(len(rows))), **dict.fromkeys(names, column)})
-    table = engine.create_table("rows", data, overwrite=True)
+    table = uploaded(engine, "rows", data)
     histogram = counted(kind, rows)
     masked = masked_table(
         table, dict(zip(names, masks, strict=True)), histograms=dict.fromkeys(names, histogram)
     ).table.order_by("row")
-    out = masked.to_pyarrow()
+    out = ask(masked)
     assert out.column_names == ["row", *names]
     return [out[name].to_pylist() for name in names]
 
@@ -174,7 +191,17 @@ def number_masks(draw: st.DrawFn, kind: Kind) -> list[Mask]:
 @settings(max_examples=15, deadline=None, phases=QUICK)
 @given(rows=columns(st.integers(-200, 200) | st.integers(-(10**9), 10**9)), masks=number_masks(Kind.INTEGER))
 def test_whole_numbers(engine: Any, rows: list[Any], masks: list[Mask]) -> None:
-    assert_faces_agree(engine, Kind.INTEGER, rows, masks)
+    if not asked_enough(engine, "whole numbers", 3):
+        assert_faces_agree(engine, Kind.INTEGER, rows, [mask for mask in masks if not refuses(mask, rows)])
+
+
+def refuses(mask: Mask, rows: list[Any]) -> bool:
+    """Whether a step is too fine for numbers this large, which both faces say before anything is masked."""
+    try:
+        by_domain(Kind.INTEGER, rows, mask)
+    except MaskError:
+        return True
+    return False
 
 
 REALS = st.one_of(
@@ -188,6 +215,8 @@ REALS = st.one_of(
 @settings(max_examples=25, deadline=None, phases=QUICK)
 @given(rows=columns(REALS), masks=number_masks(Kind.REAL))
 def test_real_numbers(engine: Any, rows: list[Any], masks: list[Mask]) -> None:
+    if asked_enough(engine, "real numbers", 3):
+        return
     rows = [None if v is None else v + 0.0 for v in rows]
     present = {f"{v:.15g}": v for v in rows if v is not None}
     at_the_values = Bucketize(edges=tuple(sorted(present.values())))  # each value lies on an edge
@@ -214,6 +243,8 @@ TEXTS = st.one_of(
 @settings(max_examples=15, deadline=None, phases=QUICK)
 @given(rows=columns(TEXTS), characters=st.integers(1, 6))
 def test_text(engine: Any, rows: list[Any], characters: int) -> None:
+    if asked_enough(engine, "texts", 4):
+        return
     masks: list[Mask] = [
         Identity(),
         Suppress(),
@@ -238,6 +269,8 @@ def test_text(engine: Any, rows: list[Any], characters: int) -> None:
     times=columns(st.datetimes(datetime(1800, 1, 1), datetime(2200, 1, 1))),
 )
 def test_dates_and_times(engine: Any, rows: list[Any], times: list[Any]) -> None:
+    if asked_enough(engine, "dates", 3):
+        return
     masks: list[Mask] = [DateTruncate(unit=unit) for unit in ("year", "quarter", "month", "week", "day")]
     masks += [Identity(), Suppress(), Nullify(), Chain(links=(DateTruncate(unit="month"), DateTruncate(unit="year")))]
     assert_faces_agree(engine, Kind.DATE, rows, masks)
@@ -276,9 +309,9 @@ def test_a_pseudonym_is_the_same_tomorrow(engine: Any) -> None:
 
 
 def test_a_value_nobody_counted_is_hidden_by_joined_masks(engine: Any) -> None:
-    table = engine.create_table("late", pa.table({"c": ["a", "new", None]}), overwrite=True)
+    table = uploaded(engine, "late", pa.table({"c": ["a", "new", None]}))
     masked = masked_table(table, {"c": Token()}, histograms={"c": counted(Kind.TEXT, ["a", None])})
-    found = masked.table.to_pyarrow()["c"].to_pylist()
+    found = ask(masked.table)["c"].to_pylist()
     assert found.count("*") == 1
     assert found.count(None) == 1
     assert masked.mappings[0].to_arrow()["value"].to_pylist() == ["a"]

@@ -110,9 +110,14 @@ def _java() -> str | None:
 
 def fetched(expression: Any) -> Any:
     """What Spark answers, as an Arrow table; Ibis would go through pandas, which has no missing whole numbers."""
+    import pyarrow as pa  # part of the core, imported late because only Spark needs it here
+
     backend = expression.get_backend()
     backend._run_pre_execute_hooks(expression)
-    return backend.raw_sql(backend.compile(expression)).toArrow()
+    answer = backend.raw_sql(backend.compile(expression)).toArrow()
+    # The session is in UTC, so a time with its zone and one without are the same.
+    naive = [pa.timestamp("us") if pa.types.is_timestamp(field.type) else field.type for field in answer.schema]
+    return answer.cast(pa.schema(zip(answer.column_names, naive, strict=True)))
 
 
 def placed(backend: Any, table: Any, name: str) -> Any:

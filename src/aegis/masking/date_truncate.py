@@ -53,7 +53,8 @@ class DateTruncate(ExpressionMask):
         return days.astype(f"M8[{_UNITS[self.unit]}]").astype("M8[D]")
 
     def expression(self, column: ir.Column, kind: Kind) -> ir.Column:
-        return column.cast("date").truncate(_UNITS[self.unit]).cast("date")
+        # By way of a time: some engines make a time of a truncated date, and the last cast must not be left out then.
+        return column.cast("timestamp").truncate(_UNITS[self.unit]).cast("date")
 
     def describe(self) -> str:
         return f"truncated to the {self.unit}"

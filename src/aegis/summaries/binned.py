@@ -53,7 +53,7 @@ class Binned:
 def binned(dataset: Dataset, column: ir.Column, kind: Kind, bins: int) -> Binned:
     """The column by bins that hold about equally many records; dates and times by month."""
     if kind is Kind.DATE or kind is Kind.TIMESTAMP:
-        month = column.truncate("M").cast("date" if kind is Kind.DATE else "timestamp")
+        month = column.cast("timestamp").truncate("M").cast("date" if kind is Kind.DATE else "timestamp")
         return Binned(column=month, kind=kind, discretised=True)
     shares = [i / bins for i in range(bins)]
     summary = dataset.table.aggregate(
