@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     from jinja2 import Environment
 
 _TEMPLATES = Path(__file__).parent / "templates"
+STYLE_SHEET = _TEMPLATES / "style.css"
+"""The look that reports and the console share."""
 
 
 def render_page(template: str, **context: Any) -> str:
@@ -58,4 +60,4 @@ def _environment() -> Environment:
 
 @cache
 def _style() -> Any:
-    return picture((_TEMPLATES / "style.css").read_text(encoding="utf-8"))
+    return picture(STYLE_SHEET.read_text(encoding="utf-8"))

@@ -58,12 +58,12 @@ def render_ranking(ranking: Ranking, summary: Summary, *, version: str) -> str:
         source=summary.name,
         best=ranking.best.configuration,
         headline=headline(ranking),
-        ranking_text=_ranking_text(ranking),
-        ranking_chart=picture(_intervals(ranking)),
+        ranking_text=ranking_text(ranking),
+        ranking_chart=picture(intervals_chart(ranking)),
         ranking_caption=_ranking_caption(summary),
         value_name="deviation" if known else ranking.measure,
-        rows=_rows(ranking),
-        heat=_heat(ranking),
+        rows=table_rows(ranking),
+        heat=heat_of(ranking),
         left_name=("left" if ranking.higher_is_better else "now")
         + (f", {attribute_unit(ranking)}" if is_of_whole_configurations(ranking) else ""),
         attributes_text=_attributes_text(ranking, summary),
@@ -77,7 +77,8 @@ def _value(one: RankedConfiguration) -> float:
     return one.utility if one.deviation is None else one.deviation
 
 
-def _ranking_text(ranking: Ranking) -> str:
+def ranking_text(ranking: Ranking) -> str:
+    """How the numbers of the ranking are read."""
     if ranking.best.deviation is None:
         better = "higher" if ranking.higher_is_better else "lower"
         said = f"Mean {ranking.measure} of the masked attributes{measured_in(ranking.unit)}: {better} is better."
@@ -106,7 +107,8 @@ def _ranking_caption(summary: Summary) -> str:
     return said
 
 
-def _intervals(ranking: Ranking) -> str:
+def intervals_chart(ranking: Ranking) -> str:
+    """The first configurations with their intervals."""
     drawn = ranking.ranking[:ROWS_DRAWN]
     known = ranking.best.deviation is not None
     rows = [
@@ -129,7 +131,8 @@ def _intervals(ranking: Ranking) -> str:
     )
 
 
-def _rows(ranking: Ranking) -> list[TableRow]:
+def table_rows(ranking: Ranking) -> list[TableRow]:
+    """Every configuration, as the table of all of them shows it."""
     places = [one.rank for one in ranking.ranking]
     return [
         TableRow(
@@ -148,7 +151,8 @@ def _rows(ranking: Ranking) -> list[TableRow]:
     ]
 
 
-def _heat(ranking: Ranking) -> Heat:
+def heat_of(ranking: Ranking) -> Heat:
+    """The heat map of configurations and attributes."""
     drawn = ranking.ranking[:ROWS_DRAWN]
     known = ranking.best.deviation is not None
     tables = [{loss.name: loss for loss in one.attributes} for one in drawn]
