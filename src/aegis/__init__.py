@@ -12,6 +12,7 @@ from aegis._version import __version__
 
 _HOMES: dict[str, str] = {
     "AegisError": "aegis.errors",
+    "Client": "aegis.client.client",
     "Configuration": "aegis.masking.configuration",
     "Hierarchy": "aegis.data.hierarchy",
     "Ranking": "aegis.advisor.ranking",

@@ -11,6 +11,7 @@ import aegis
 
 PUBLIC = {
     "AegisError",
+    "Client",
     "Configuration",
     "Hierarchy",
     "Ranking",

@@ -1,1 +1,0 @@
-"""A thin client of the catalog's API."""
