@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from aegis.data.schema import Roles, Schema
 
 if TYPE_CHECKING:
     import ibis.expr.types as ir
+
+    from aegis.data.parquet_blocks import Blocks
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
@@ -19,6 +21,7 @@ class Dataset:
     table: ir.Table
     schema: Schema
     roles: Roles
+    blocks: Blocks | None = None
 
     def __repr__(self) -> str:
         return f"Dataset({self.name}: {len(self.schema.columns)} columns)"
@@ -30,4 +33,10 @@ class Dataset:
 
     def with_roles(self, roles: Roles) -> Dataset:
         """The same table with other roles, all of them checked."""
-        return Dataset(name=self.name, table=self.table, schema=self.schema, roles=roles.checked_against(self.schema))
+        return replace(self, roles=roles.checked_against(self.schema))
+
+    def some_blocks(self, *, one_in: int, seed: int) -> ir.Table:
+        """About one in so many blocks of rows; the others are not read where the engine can skip them."""
+        if self.blocks is not None and self.blocks.whole is self.table:
+            return self.blocks.some(one_in, seed)
+        return self.table.sample(1 / one_in, method="block", seed=seed)

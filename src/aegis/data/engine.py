@@ -18,6 +18,7 @@ import ibis
 from aegis.data import delimited, frames, spark, spark_files
 from aegis.data.dataset import Dataset
 from aegis.data.interruption import is_interruption
+from aegis.data.parquet_blocks import blocks_of
 from aegis.data.roles_file import roles_beside
 from aegis.data.schema import Column, Roles, Schema
 from aegis.data.tidy import kind_of, tidied
@@ -64,7 +65,13 @@ def open_dataset(
     tidy = tidied(opened, missing)
     schema = Schema(columns=tuple(Column(name=c, kind=kind_of(t)) for c, t in tidy.schema().items()))
     merged = beside.roles.overridden_by(roles) if roles is not None else beside.roles
-    return Dataset(name=name, table=tidy, schema=schema, roles=merged.checked_against(schema))
+    blocks = blocks_of(tidy, opened, Path(source), missing=missing) if engine is None and _is_parquet(source) else None
+    return Dataset(name=name, table=tidy, schema=schema, roles=merged.checked_against(schema), blocks=blocks)
+
+
+def _is_parquet(source: Any) -> bool:
+    """Whether this is one Parquet file."""
+    return isinstance(source, str | Path) and Path(source).suffix.lower() in _PARQUET and Path(source).is_file()
 
 
 def _open(

@@ -169,16 +169,17 @@ def _decoded(answer: pa.Table, attributes: int, width: int, labels: int) -> dict
 
 
 def _sample(dataset: Dataset, counted: Counted, limits: PairLimits, seed: int) -> ir.Table:
-    table = dataset.table.select(*counted.joints, counted.label)
+    names = (*counted.joints, counted.label)
     if counted.rows <= limits.rows:
-        return table
+        return dataset.table.select(*names)
     # A little more than is needed, then cut: a Bernoulli sample has no fixed size.
     fraction = min(1.0, 1.05 * limits.rows / counted.rows)
+    table = dataset.table
     if counted.rows >= _MANY_ROWS:
         # Some blocks of rows first, so that the others need not be read, then single rows of those.
-        table = table.sample(_BLOCKS * fraction, method="block", seed=seed)
+        table = dataset.some_blocks(one_in=max(1, int(1 / (_BLOCKS * fraction))), seed=seed)
         fraction = 1 / _BLOCKS
-    return table.sample(fraction, method="row", seed=seed).limit(limits.rows)
+    return table.select(*names).sample(fraction, method="row", seed=seed).limit(limits.rows)
 
 
 def _code(column: ir.Column, histogram: Histogram, groups: ValueGroups) -> ir.Column:
