@@ -30,20 +30,27 @@ class VerdictRow:
 
 def render_certificate(content: Mapping[str, Any]) -> str:
     """The page for what a certificate holds, as one self-contained HTML document."""
-    release, suppressed = content["release"], content["suppressed"]
     return render_page(
         "certificate.html",
-        title=f"Certificate of {release['name']} · Aegis",
+        title=f"Certificate of {content['release']['name']} · Aegis",
         version=content["software"]["aegis"],
-        name=release["name"],
-        lead=_lead(content),
-        facts=_facts(content),
-        verdicts=[_row(verdict) for verdict in content["verdicts"]],
-        masks=_masks(content),
-        suppressed=_suppressed(suppressed),
-        ledger=_ledger(content),
-        check=f"aegis verify {release['name']} {release['name']}.certificate.json",
+        **certificate_parts(content),
     )
+
+
+def certificate_parts(content: Mapping[str, Any]) -> dict[str, Any]:
+    """What a page says of a certificate: the lead, facts, verdicts, masks and the ledger."""
+    name = content["release"]["name"]
+    return {
+        "name": name,
+        "lead": _lead(content),
+        "facts": _facts(content),
+        "verdicts": [_row(verdict) for verdict in content["verdicts"]],
+        "masks": _masks(content),
+        "suppressed": _suppressed(content["suppressed"]),
+        "ledger": _ledger(content),
+        "check": f"aegis verify {name} {name}.certificate.json",
+    }
 
 
 def _lead(content: Mapping[str, Any]) -> str:

@@ -1,0 +1,120 @@
+"""How the console writes times, sizes and states."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+_TONES = {
+    "draft": "wait", "published": "good", "retired": "calm",
+    "pending": "wait", "approved": "go", "provisioned": "good", "rejected": "bad", "revoked": "bad", "expired": "calm",
+    "received": "wait", "verified": "good", "refused": "bad", "withdrawn": "calm",
+    "queued": "wait", "running": "go", "done": "good", "failed": "bad", "cancelled": "calm",
+    "active": "good", "inactive": "calm", "invited": "wait", "current": "good",
+}  # fmt: skip
+_WORDS = {
+    "pending": "waits for a decision",
+    "approved": "approved, waits for the release",
+    "provisioned": "ready to download",
+    "received": "being checked",
+    "refused": "refused by the check",
+}
+_UNITS = ("bytes", "kB", "MB", "GB", "TB")
+
+
+def when(moment: datetime) -> str:
+    """A moment, to the minute.
+
+    >>> when(datetime(2026, 3, 4, 5, 6, tzinfo=UTC))
+    '4 Mar 2026, 05:06 UTC'
+    """
+    there = moment.astimezone(UTC)
+    return f"{there.day} {there:%b %Y, %H:%M} UTC"
+
+
+def day(moment: datetime) -> str:
+    """The day of a moment.
+
+    >>> day(datetime(2026, 3, 4, 5, 6, tzinfo=UTC))
+    '4 Mar 2026'
+    """
+    there = moment.astimezone(UTC)
+    return f"{there.day} {there:%b %Y}"
+
+
+def iso(moment: datetime) -> str:
+    """A moment for machines."""
+    return moment.astimezone(UTC).isoformat(timespec="seconds")
+
+
+def size(number: int) -> str:
+    """A size in bytes.
+
+    >>> size(1), size(900), size(1_500_000)
+    ('1 byte', '900 bytes', '1.5 MB')
+    """
+    if number == 1:
+        return "1 byte"
+    value, unit = float(number), 0
+    while value >= 1000 and unit < len(_UNITS) - 1:
+        value, unit = value / 1000, unit + 1
+    return f"{value:.0f} {_UNITS[unit]}" if unit == 0 or value >= 100 else f"{value:.1f} {_UNITS[unit]}"
+
+
+def tone(state: str) -> str:
+    """The class of a state's colour."""
+    return _TONES.get(state.lower(), "calm")
+
+
+def state_words(state: str) -> str:
+    """A state as people say it.
+
+    >>> state_words("PROVISIONED"), state_words("draft")
+    ('ready to download', 'draft')
+    """
+    return _WORDS.get(state.lower(), state.lower().replace("_", " "))
+
+
+KINDS = (
+    ("text", "text"),
+    ("integer", "whole numbers"),
+    ("real", "numbers"),
+    ("boolean", "yes or no"),
+    ("date", "dates"),
+    ("timestamp", "dates with times"),
+)
+ROLES = (
+    ("insensitive", "insensitive"),
+    ("quasi_identifying", "quasi-identifying"),
+    ("identifying", "identifying"),
+    ("sensitive", "sensitive"),
+    ("label", "label"),
+)
+ROLE_MEANINGS = (
+    ("identifying", "Names a person by itself, like a patient number. Always hidden."),
+    ("quasi-identifying", "Identifies together with others, like age and place. Masked until groups are large enough."),
+    ("sensitive", "What must not be learned about a person, like a diagnosis."),
+    ("label", "What a model is to predict; the ranking asks how much is kept of what the table says about it."),
+    ("insensitive", "Everything else."),
+)
+
+
+def kind_words(kind: str) -> str:
+    """A kind of column as people say it."""
+    return dict(KINDS).get(kind, kind)
+
+
+def role_words(role: str) -> str:
+    """A role as people say it."""
+    return dict(ROLES).get(role, role.replace("_", "-"))
+
+
+def first_words(text: str, most: int) -> str:
+    """The beginning of a text, cut between words.
+
+    >>> first_words("one two three", 9)
+    'one two …'
+    """
+    plain = " ".join(text.split())
+    if len(plain) <= most:
+        return plain
+    return plain[: most - 1].rsplit(" ", 1)[0] + " …"
