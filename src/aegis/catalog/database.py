@@ -81,7 +81,7 @@ def parse_url(url: str) -> URL:
     >>> parse_url("postgres://me@host/catalog").drivername
     'postgresql+psycopg'
     >>> parse_url("folder/catalog.sqlite").render_as_string()
-    'sqlite:///folder/catalog.sqlite'
+    'sqlite+pysqlite:///folder/catalog.sqlite'
     """
     if "://" not in url:
         url = f"sqlite:///{url}"

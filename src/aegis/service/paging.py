@@ -43,7 +43,7 @@ FIRST = PageRequest()
 
 def page_of(
     session: Session,
-    query: Select[Any],
+    query: Select[*tuple[Any, ...]],
     *,
     keys: tuple[InstrumentedAttribute[Any], ...],
     page: PageRequest,

@@ -6,92 +6,318 @@ slow on purpose and no lock of the database is held meanwhile.
 
 from __future__ import annotations
 
-from aegis.service.actor import Actor
+import datetime
+from collections import defaultdict
+from typing import Any
+
+from sqlalchemy import delete, func, select
+
+from aegis.catalog.tables import Assignment, Link, Product, SignIn, User, new_id
+from aegis.errors import ConflictError, InputError, NotFoundError, NotSignedInError
+from aegis.service import identity
+from aegis.service.actor import ANONYMOUS, SYSTEM, Actor, UserRole
+from aegis.service.attempts import attempt_failed, attempt_succeeded, begin_attempt
 from aegis.service.catalog import Catalog, Work
-from aegis.service.paging import FIRST, Page, PageRequest
-from aegis.service.views import LinkView, NewLink, SessionActor, SignedIn, UserView
+from aegis.service.paging import FIRST, Page, PageRequest, page_of
+from aegis.service.passwords import hash_of, hash_password, is_password, new_secret
+from aegis.service.permissions import Permission, require
+from aegis.service.views import LinkView, NewLink, RoleView, SessionActor, SignedIn, UserView
+from aegis.service.visible import by_id, visible_product
+from aegis.service.words import checked_slug, checked_text, printable
+
+_WRONG = "the name or the password is wrong"
+SETUP, INVITE, RESET = "setup", "invite", "reset"
 
 
 def sign_in(catalog: Catalog, *, name: str, password: str, address: str) -> SignedIn:
     """Check a password and open a session; `NotSignedInError` when it is wrong, and equally slow for unknown names.
 
-    After 5 failures in 15 minutes, of a name or from an address, `TooManyAttemptsError` says when to try again.
+    After 5 failures of a name in 15 minutes (20 from an address) `TooManyAttemptsError` says when to try again.
     """
-    raise NotImplementedError
+    if not isinstance(name, str) or len(name) > 64 or not printable(name):
+        raise NotSignedInError(_WRONG)
+    with catalog.write(ANONYMOUS) as work:
+        attempt = begin_attempt(work, name=name, address=address)
+        person = work.session.scalar(select(User).where(User.name == name))
+    known = person.password_hash if person is not None and person.active else None
+    if not is_password(catalog.settings, known, password):
+        with catalog.write(ANONYMOUS) as work:
+            attempt_failed(work, attempt, address=address)
+            if person is not None:
+                work.record("sign-in failed", subject="user", subject_id=person.id)
+        raise NotSignedInError(_WRONG)
+    assert person is not None
+    secret, csrf = new_secret(), new_secret()
+    with catalog.write(ANONYMOUS) as work:
+        attempt_succeeded(work, name=name)
+        rows = work.session.execute(
+            select(User, Assignment).outerjoin(Assignment, Assignment.user_id == User.id).where(User.id == person.id)
+        ).all()
+        if not rows[0][0].active:
+            raise NotSignedInError(_WRONG)
+        work.actor = actor = identity.actor_of_rows(rows)
+        expires = work.now + datetime.timedelta(hours=work.settings.session_hours)
+        work.session.execute(delete(SignIn).where(SignIn.expires_at < work.now))
+        work.session.add(
+            SignIn(
+                hash=hash_of(secret),
+                user_id=person.id,
+                csrf=csrf,
+                created_at=work.now,
+                expires_at=expires,
+                last_seen_at=work.now,
+            )
+        )
+        work.record("signed in", subject="user", subject_id=person.id)
+    return SignedIn(secret=secret, csrf=csrf, actor=actor, expires_at=expires)
 
 
 def sign_out(work: Work, *, secret: str) -> None:
     """End the session; nothing happens where there is none."""
-    raise NotImplementedError
+    session = work.session.get(SignIn, hash_of(secret))
+    if session is not None:
+        work.session.delete(session)
+        work.record("signed out", subject="user", subject_id=session.user_id)
 
 
 def actor_of_session(catalog: Catalog, *, secret: str) -> SessionActor:
     """Whose session it is; `NotSignedInError` where it is unknown, over, or its owner was switched off."""
-    raise NotImplementedError
+    return identity.actor_of_session(catalog, secret=secret)
 
 
 def actor_of_token(catalog: Catalog, *, text: str) -> Actor:
     """Whose token it is; `NotSignedInError` where it is unknown, expired, revoked, or its owner was switched off."""
-    raise NotImplementedError
+    return identity.actor_of_token(catalog, text=text)
 
 
 def setup_link(catalog: Catalog) -> NewLink | None:
     """On a catalog without any person: the link with which the first administrator chooses a name and password."""
-    raise NotImplementedError
+    with catalog.write(SYSTEM) as work:
+        if work.session.scalar(select(func.count()).select_from(User)):
+            return None
+        work.session.execute(delete(Link).where(Link.purpose == SETUP))
+        return _new_link(work, purpose=SETUP, person=None)
 
 
 def link(catalog: Catalog, *, secret: str) -> LinkView:
     """What a link is for; `NotFoundError` where it is unknown, used or too old."""
-    raise NotImplementedError
+    with catalog.read(ANONYMOUS) as work:
+        known = _usable(work, secret)
+        person = None if known.user_id is None else work.session.get(User, known.user_id)
+        return LinkView(
+            purpose=known.purpose, user_name=None if person is None else person.name, expires_at=known.expires_at
+        )
 
 
 def accept_link(
     catalog: Catalog, *, secret: str, password: str, name: str | None = None, display_name: str | None = None
 ) -> UserView:
     """Use a link once: choose the password. The setup link also needs the first administrator's name."""
-    raise NotImplementedError
+    link(catalog, secret=secret)  # a wrong link should not cost a slow hash
+    hashed = hash_password(catalog.settings, password)
+    with catalog.write(ANONYMOUS) as work:
+        known = _usable(work, secret, lock=True)
+        known.used_at = work.now
+        if known.user_id is None:
+            if work.session.scalar(select(func.count()).select_from(User)):
+                raise ConflictError("there is an administrator already; ask them for an invitation")
+            person = _new_user(work, name=name, display_name=display_name or name)
+            work.session.add(Assignment(id=new_id(), user_id=person.id, role=UserRole.ADMIN.value, product_id=None))
+        else:
+            person = _found(work, known.user_id, lock=True)
+            work.session.execute(delete(SignIn).where(SignIn.user_id == person.id))
+        person.password_hash = hashed
+        work.session.flush()
+        work.actor = Actor(user_id=person.id, name=person.name, display_name=person.display_name)
+        work.record("password chosen", subject="user", subject_id=person.id, link=known.purpose)
+        return _views(work, [person])[0]
 
 
 def change_password(catalog: Catalog, actor: Actor, *, old: str, new: str) -> None:
-    """Choose another password; every other session of this person ends."""
-    raise NotImplementedError
+    """Choose another password; every session of this person ends. Not with a token."""
+    require(actor, Permission.MANAGE_OWN_TOKENS)
+    with catalog.write(actor) as work:
+        attempt = begin_attempt(work, name=actor.name, address=f"user:{actor.user_id}")
+        known = _found(work, actor.user_id).password_hash
+    if not is_password(catalog.settings, known, old):
+        with catalog.write(actor) as work:
+            attempt_failed(work, attempt, address=f"user:{actor.user_id}")
+        raise InputError("the old password is wrong; nothing was changed")
+    hashed = hash_password(catalog.settings, new)
+    with catalog.write(actor) as work:
+        attempt_succeeded(work, name=actor.name)
+        person = _found(work, actor.user_id, lock=True)
+        if person.password_hash != known:
+            raise ConflictError("the password was changed at the same moment; try again")
+        person.password_hash = hashed
+        work.session.execute(delete(SignIn).where(SignIn.user_id == person.id))
+        work.record("password changed", subject="user", subject_id=person.id)
 
 
 def create_user(work: Work, *, name: str, display_name: str) -> NewLink:
     """A new person, and the invitation link with which they choose a password."""
-    raise NotImplementedError
+    require(work.actor, Permission.MANAGE_PEOPLE)
+    person = _new_user(work, name=name, display_name=display_name)
+    return _new_link(work, purpose=INVITE, person=person)
 
 
 def reset_link(work: Work, *, user_id: str) -> NewLink:
     """A link with which somebody who forgot their password chooses another one."""
-    raise NotImplementedError
+    require(work.actor, Permission.MANAGE_PEOPLE)
+    return _new_link(work, purpose=RESET, person=_found(work, user_id))
 
 
 def me(work: Work) -> UserView:
     """The person who acts."""
-    raise NotImplementedError
+    require(work.actor, Permission.SEE_CATALOG)
+    return _views(work, [_found(work, work.actor.user_id)])[0]
 
 
 def user(work: Work, *, user_id: str) -> UserView:
     """One person."""
-    raise NotImplementedError
+    require(work.actor, Permission.MANAGE_PEOPLE)
+    return _views(work, [_found(work, user_id)])[0]
 
 
 def list_users(work: Work, *, page: PageRequest = FIRST) -> Page[UserView]:
     """Everybody, by name."""
-    raise NotImplementedError
+    require(work.actor, Permission.MANAGE_PEOPLE)
+    rows, cursor = page_of(work.session, select(User), keys=(User.name,), page=page)
+    return Page(items=tuple(_views(work, [row[0] for row in rows])), next=cursor)
 
 
 def set_active(work: Work, *, user_id: str, active: bool) -> UserView:
     """Switch somebody off (their sessions and tokens stop working at once) or on again."""
-    raise NotImplementedError
+    require(work.actor, Permission.MANAGE_PEOPLE)
+    person = _found(work, user_id, lock=True)
+    if not active:
+        _keep_an_administrator(work, without=person.id)
+        work.session.execute(delete(SignIn).where(SignIn.user_id == person.id))
+    if person.active != active:
+        person.active = active
+        work.record("switched on" if active else "switched off", subject="user", subject_id=person.id)
+    return _views(work, [person])[0]
 
 
 def assign(work: Work, *, user_id: str, role: str, product: str | None = None) -> UserView:
     """Give a role, for one product (name or id) or for all."""
-    raise NotImplementedError
+    require(work.actor, Permission.MANAGE_PEOPLE)
+    person, chosen, product_id = _role_of(work, user_id, role, product)
+    if _assignment(work, person.id, chosen, product_id) is None:
+        work.session.add(Assignment(id=new_id(), user_id=person.id, role=chosen.value, product_id=product_id))
+        work.session.flush()
+        work.record("role given", subject="user", subject_id=person.id, product_id=product_id, role=chosen.value)
+    return _views(work, [person])[0]
 
 
 def unassign(work: Work, *, user_id: str, role: str, product: str | None = None) -> UserView:
     """Take a role away; the last administrator stays."""
-    raise NotImplementedError
+    require(work.actor, Permission.MANAGE_PEOPLE)
+    person, chosen, product_id = _role_of(work, user_id, role, product)
+    held = _assignment(work, person.id, chosen, product_id)
+    if held is None:
+        raise NotFoundError("this person does not hold the role; look at the list of their roles")
+    if chosen is UserRole.ADMIN:
+        _keep_an_administrator(work, without=person.id)
+    work.session.delete(held)
+    work.session.flush()
+    work.record("role taken", subject="user", subject_id=person.id, product_id=product_id, role=chosen.value)
+    return _views(work, [person])[0]
+
+
+def _role_of(work: Work, user_id: str, role: Any, product: str | None) -> tuple[User, UserRole, str | None]:
+    if role not in {each.value for each in UserRole}:
+        raise InputError(f"a role is one of {', '.join(each.value for each in UserRole)}")
+    chosen = UserRole(role)
+    if chosen is UserRole.ADMIN and product is not None:
+        raise InputError("an administrator is one for the whole catalog; leave the product out")
+    person = _found(work, user_id, lock=True)
+    return person, chosen, None if product is None else visible_product(work, product).id
+
+
+def _assignment(work: Work, user_id: str, role: UserRole, product_id: str | None) -> Assignment | None:
+    same_product = Assignment.product_id.is_(None) if product_id is None else Assignment.product_id == product_id
+    return work.session.scalar(
+        select(Assignment).where(Assignment.user_id == user_id, Assignment.role == role.value, same_product)
+    )
+
+
+def _keep_an_administrator(work: Work, *, without: str) -> None:
+    """Raise if nobody but this person could administrate. Locks the administrators, so that two cannot both go."""
+    others = work.session.scalars(
+        select(User.id)
+        .join(Assignment, Assignment.user_id == User.id)
+        .where(Assignment.role == UserRole.ADMIN.value, User.active, User.password_hash.is_not(None))
+        .with_for_update()
+    ).all()
+    if without in others and len(set(others)) == 1:
+        raise ConflictError("this is the last administrator; make somebody else one first")
+
+
+def _new_user(work: Work, *, name: str | None, display_name: str | None) -> User:
+    slug = checked_slug(name, what="the user name")
+    if work.session.scalar(select(User.id).where(User.name == slug)) is not None:
+        raise ConflictError("this user name is taken; choose another one")
+    person = User(
+        id=new_id(),
+        name=slug,
+        display_name=checked_text(display_name, what="the display name", least=1, most=120),
+        password_hash=None,
+        active=True,
+        created_at=work.now,
+    )
+    work.session.add(person)
+    work.session.flush()
+    work.record("user created", subject="user", subject_id=person.id, name=person.name)
+    return person
+
+
+def _new_link(work: Work, *, purpose: str, person: User | None) -> NewLink:
+    secret = new_secret()
+    expires = work.now + datetime.timedelta(hours=work.settings.link_hours)
+    user_id = None if person is None else person.id
+    if user_id is not None:  # an older invitation must not stay open
+        work.session.execute(delete(Link).where(Link.user_id == user_id, Link.used_at.is_(None)))
+    work.session.add(Link(hash=hash_of(secret), purpose=purpose, user_id=user_id, expires_at=expires, used_at=None))
+    work.record("link made", subject="link", subject_id=user_id or "setup", purpose=purpose)
+    view = None if person is None else _views(work, [person])[0]
+    return NewLink(secret=secret, purpose=purpose, user=view, expires_at=expires)
+
+
+def _usable(work: Work, secret: str, *, lock: bool = False) -> Link:
+    known = work.session.get(Link, hash_of(secret), with_for_update=lock or None)
+    if known is None or known.used_at is not None or known.expires_at <= work.now:
+        raise NotFoundError("the link is unknown, used or too old; ask an administrator for another one")
+    return known
+
+
+def _found(work: Work, user_id: str | None, *, lock: bool = False) -> User:
+    person = by_id(work, User, user_id, lock=lock)
+    if person is None:
+        raise NotFoundError("there is no such person; look at the list of people")
+    return person
+
+
+def _views(work: Work, people: list[User]) -> list[UserView]:
+    held: dict[str, list[RoleView]] = defaultdict(list)
+    found = work.session.execute(
+        select(Assignment, Product.name)
+        .outerjoin(Product, Product.id == Assignment.product_id)
+        .where(Assignment.user_id.in_([person.id for person in people]))
+    )
+    for assignment, product_name in found:
+        held[assignment.user_id].append(
+            RoleView(role=assignment.role, product_id=assignment.product_id, product_name=product_name)
+        )
+    return [
+        UserView(
+            id=person.id,
+            name=person.name,
+            display_name=person.display_name,
+            active=person.active,
+            invited=person.password_hash is None,
+            created_at=person.created_at,
+            roles=tuple(sorted(held[person.id], key=lambda role: (role.role, role.product_name or ""))),
+        )
+        for person in people
+    ]

@@ -13,8 +13,9 @@ MEBIBYTE = 1 << 20
 class Settings:
     """Limits in bytes, times in the unit of their name, and the cost of argon2."""
 
-    summary_bytes: int = 256 * MEBIBYTE
-    summary_unpacked_bytes: int = 1024 * MEBIBYTE
+    summary_bytes: int = 128 * MEBIBYTE
+    summary_unpacked_bytes: int = 512 * MEBIBYTE
+    summary_file_bytes: int = 64 * MEBIBYTE
     summary_files: int = 5_000
     release_bytes: int = 4096 * MEBIBYTE
     certificate_bytes: int = 8 * MEBIBYTE
@@ -24,6 +25,7 @@ class Settings:
     token_days: int = 365
     request_days: int = 730
     sign_in_failures: int = 5
+    sign_in_failures_per_address: int = 20
     sign_in_window_minutes: int = 15
     idempotency_hours: int = 48
     heartbeat_seconds: float = 30.0

@@ -1,0 +1,75 @@
+"""Whose session or token it is: one query a page."""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Sequence
+from typing import Any
+
+from sqlalchemy import select, update
+
+from aegis.catalog.tables import Assignment, SignIn, Token, User
+from aegis.errors import NotSignedInError
+from aegis.service.actor import ANONYMOUS, Actor, Held, Scope, UserRole
+from aegis.service.catalog import Catalog
+from aegis.service.passwords import hash_of
+from aegis.service.views import SessionActor
+
+_NOTED = datetime.timedelta(minutes=5)
+"""How often the last use is written down: a page must not cost a write."""
+
+
+def actor_of_session(catalog: Catalog, *, secret: str) -> SessionActor:
+    """Whose session it is; `NotSignedInError` where it is unknown, over, or its owner was switched off."""
+    key = hash_of(secret)
+    with catalog.read(ANONYMOUS) as work:
+        rows = work.session.execute(
+            select(User, SignIn, Assignment)
+            .join(SignIn, SignIn.user_id == User.id)
+            .outerjoin(Assignment, Assignment.user_id == User.id)
+            .where(SignIn.hash == key)
+        ).all()
+        now = work.now
+    if not rows or not rows[0][0].active or rows[0][1].expires_at <= now:
+        raise NotSignedInError("the session is over; sign in again")
+    session: SignIn = rows[0][1]
+    if now - session.last_seen_at > _NOTED:
+        with catalog.write(ANONYMOUS) as work:
+            work.session.execute(update(SignIn).where(SignIn.hash == key).values(last_seen_at=now))
+    return SessionActor(actor=actor_of_rows(rows), csrf=session.csrf)
+
+
+def actor_of_token(catalog: Catalog, *, text: str) -> Actor:
+    """Whose token it is; `NotSignedInError` where it is unknown, expired, revoked, or its owner was switched off."""
+    key = hash_of(text)
+    with catalog.read(ANONYMOUS) as work:
+        rows = work.session.execute(
+            select(User, Token, Assignment)
+            .join(Token, Token.user_id == User.id)
+            .outerjoin(Assignment, Assignment.user_id == User.id)
+            .where(Token.hash == key)
+        ).all()
+        now = work.now
+    token: Token | None = rows[0][1] if rows else None
+    if token is None or token.revoked_at is not None or token.expires_at <= now or not rows[0][0].active:
+        raise NotSignedInError("the token is unknown, expired or revoked; make another one")
+    if token.last_used_at is None or now - token.last_used_at > _NOTED:
+        with catalog.write(ANONYMOUS) as work:
+            work.session.execute(update(Token).where(Token.id == token.id).values(last_used_at=now))
+    return actor_of_rows(rows, scopes=frozenset(map(Scope, token.scopes)), token_product=token.product_id)
+
+
+def actor_of_rows(
+    rows: Sequence[Any], *, scopes: frozenset[Scope] | None = None, token_product: str | None = None
+) -> Actor:
+    """The actor of rows that hold a user first and one of their roles last."""
+    person: User = rows[0][0]
+    held = {Held(role=UserRole(row[-1].role), product_id=row[-1].product_id) for row in rows if row[-1] is not None}
+    return Actor(
+        user_id=person.id,
+        name=person.name,
+        display_name=person.display_name,
+        roles=frozenset(held),
+        scopes=scopes,
+        token_product=token_product,
+    )

@@ -1,0 +1,89 @@
+"""What people may write into the catalog: text of a sane length without control characters, and plain documents."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from aegis.errors import InputError
+
+_SLUG = re.compile(r"[a-z0-9](?:[a-z0-9._-]{0,62}[a-z0-9])?")
+_ID = re.compile(r"[0-9a-f]{32}")
+_DEEPEST = 40
+_LARGEST = 2**53
+
+
+def checked_text(value: Any, *, what: str, most: int, least: int = 0) -> str:
+    """The text without blanks around it, or an error that names the field and never quotes it."""
+    if not isinstance(value, str):
+        raise InputError(f"{what} must be text")
+    text = value.strip()
+    if not least <= len(text) <= most:
+        raise InputError(f"{what} must have {least} to {most} characters; it has {len(text)}")
+    if not printable(text):
+        raise InputError(f"{what} holds control characters or broken Unicode; leave them out")
+    return text
+
+
+def checked_slug(value: Any, *, what: str) -> str:
+    """A name that fits into an address.
+
+    >>> checked_slug("clinic-2024", what="the name")
+    'clinic-2024'
+    """
+    # 32 hexadecimal digits could be taken for an id.
+    if not isinstance(value, str) or not _SLUG.fullmatch(value) or _ID.fullmatch(value):
+        raise InputError(
+            f"{what} must have 1 to 64 small letters, digits, dots, dashes or underscores, with a letter or digit at "
+            "both ends"
+        )
+    return value
+
+
+def is_id(value: Any) -> bool:
+    """Whether it has the form of an id."""
+    return isinstance(value, str) and _ID.fullmatch(value) is not None
+
+
+def checked_whole(value: Any, *, what: str, least: int, most: int) -> int:
+    """A whole number within bounds."""
+    if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= most:
+        raise InputError(f"{what} must be a whole number from {least} to {most}")
+    return value
+
+
+def checked_document(value: Any, *, what: str) -> Any:
+    """A document of mappings, lists, texts, numbers and truth values that JSON can hold in every database."""
+    if not _plain(value, _DEEPEST):
+        raise InputError(
+            f"{what} must be a plain document: text keys, no numbers beyond 2^53, no control characters, at most "
+            f"{_DEEPEST} levels deep"
+        )
+    return value
+
+
+def printable(text: str) -> bool:
+    """Whether every character may be shown and stored: no control characters but line ends and tabs."""
+    if any((ord(c) < 32 and c not in "\n\r\t") or ord(c) == 127 for c in text):
+        return False
+    return not any(0xD800 <= ord(c) <= 0xDFFF for c in text)
+
+
+def _plain(value: Any, deeper: int) -> bool:
+    if deeper < 0:
+        return False
+    if value is None or isinstance(value, bool):
+        return True
+    if isinstance(value, str):
+        return printable(value)
+    if isinstance(value, int):
+        return abs(value) <= _LARGEST
+    if isinstance(value, float):
+        return math.isfinite(value)
+    if isinstance(value, list | tuple):
+        return all(_plain(each, deeper - 1) for each in value)
+    if isinstance(value, Mapping):
+        return all(isinstance(k, str) and printable(k) and _plain(v, deeper - 1) for k, v in value.items())
+    return False
