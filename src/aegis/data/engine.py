@@ -111,7 +111,7 @@ def _inside(name: str, engine: str, table: str | None, reading: dict[str, Any]) 
     except Exception as error:
         _pass_on_interruption(error)
         raise EngineError(f"the database could not show its tables ({type(error).__name__})") from None
-    if engine.lower().startswith("duckdb") and name not in tables and "." in name:
+    if engine.lower().startswith("duckdb") and name not in tables and ({".", "/"} & set(name) or Path(name).exists()):
         return _from_file(name, None, connection, reading)
     return name, _database_table(connection, name, "the database")
 

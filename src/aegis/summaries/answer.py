@@ -21,19 +21,23 @@ from aegis.errors import EngineError
 if TYPE_CHECKING:
     import ibis.expr.types as ir
 
+NO_LIMIT = 10**9
+"""More groups than any answer has."""
+
 
 def ask(expression: ir.Table) -> pa.Table:
     """Run a query; what an engine says when it fails may quote data, so only its kind is passed on."""
     backend = expression.get_backend()
     if backend.name == "duckdb" and not expression.op().find(InMemoryTable):
         # The short way: Ibis would import pandas to convert what needs no converting.
-        return _told(lambda: backend.raw_sql(backend.compile(expression)).to_arrow_table())
+        return told(lambda: backend.raw_sql(backend.compile(expression)).to_arrow_table())
     if backend.name == "pyspark":
-        return _told(lambda: spark.fetched(expression))
-    return _told(expression.to_pyarrow)
+        return told(lambda: spark.fetched(expression))
+    return told(expression.to_pyarrow)
 
 
-def _told(question: Callable[[], pa.Table]) -> pa.Table:
+def told(question: Callable[[], pa.Table]) -> pa.Table:
+    """The answer to a question, or an error that quotes no data."""
     try:
         return question()
     except Exception as error:
@@ -53,7 +57,7 @@ def grouped(table: ir.Table, columns: Mapping[str, ir.Column], *, limit: int) ->
         # The same few words for every column: phrasing them through Ibis costs more than most answers.
         listed = ", ".join(f"{_quoted(field.name)} AS {_quoted(name)}" for name, field in plain.items())
         text = f"SELECT {listed}, count(*) AS n FROM ({_phrased(table.op())}) AS t GROUP BY ALL LIMIT {limit}"  # noqa: S608
-        return _told(lambda: table.get_backend().raw_sql(text).to_arrow_table())
+        return told(lambda: table.get_backend().raw_sql(text).to_arrow_table())
     chosen = table.select(**columns)
     return ask(chosen.group_by(list(columns)).aggregate(n=ibis._.count()).limit(limit))
 
@@ -63,7 +67,7 @@ def distinct_in_first(table: ir.Table, names: Sequence[str], *, rows: int) -> di
     if table.get_backend().name == "duckdb":
         listed = ", ".join(f"count(DISTINCT {_quoted(name)})" for name in names)
         text = f"SELECT {listed} FROM (SELECT * FROM ({_phrased(table.op())}) LIMIT {rows})"  # noqa: S608
-        answer = _told(lambda: table.get_backend().raw_sql(text).to_arrow_table())
+        answer = told(lambda: table.get_backend().raw_sql(text).to_arrow_table())
     else:
         peek = table.select(*names).limit(rows)
         answer = ask(peek.aggregate([peek[name].nunique().name(f"c{i}") for i, name in enumerate(names)]))

@@ -16,11 +16,10 @@ from aegis.data.domain import Domain
 from aegis.data.kind import Kind
 from aegis.data.schema import Role
 from aegis.errors import DataError, LabelError
-from aegis.summaries.answer import distinct_in_first, grouped, plain
-from aegis.summaries.binned import Binned, binned, binned_counts
+from aegis.summaries.answer import NO_LIMIT, distinct_in_first, grouped, plain
+from aegis.summaries.binned import Binned, binned, binned_counts, count_bins
 from aegis.summaries.joint import Histogram, Joint
 
-_NO_LIMIT = 10**9
 _FEW_ROWS = 500_000  # up to here even a value of its own in every row is no burden
 
 Progress = Callable[[int, int, str], None]
@@ -102,10 +101,10 @@ def count_histograms(dataset: Dataset, columns: Sequence[str], *, limits: Limits
         found = None
         column = dataset.table[name]
         if name not in large or not kind.is_number:
-            limit = limits.numbers if kind.is_number else _NO_LIMIT
-            found = _histogram(dataset, Binned(column=column, kind=kind), limit)
+            limit = limits.numbers if kind.is_number else NO_LIMIT
+            found = _histogram(dataset, Binned(source=column, kind=kind), limit)
         if found is None:
-            found = _histogram(dataset, binned(dataset, column, kind, limits.bins), _NO_LIMIT)
+            found = _histogram(dataset, binned(dataset, column, kind, limits.bins), NO_LIMIT)
         assert found is not None
         histograms[name] = found
     return histograms
@@ -124,7 +123,7 @@ def _label(dataset: Dataset, label: str, bins: int | None, limits: Limits) -> tu
             raise LabelError("a label needs at least 2 bins")
         counted = binned(dataset, column, kind, bins)
     else:
-        counted = Binned(column=column, kind=kind)
+        counted = Binned(source=column, kind=kind)
     return counted, _checked_label(label, kind, dataset, _histogram(dataset, counted, limits.texts), limits)
 
 
@@ -178,14 +177,14 @@ def _joint(
     column = dataset.table[name]
     limit = _limit(kind, limits)
     if name not in large:
-        joint = _counted_joint(dataset, Binned(column=column, kind=kind), label, label_domain, limit)
+        joint = _counted_joint(dataset, Binned(source=column, kind=kind), label, label_domain, limit)
         if joint is not None:
             return joint
     if not kind.is_ordered:
         return None
     if kind.is_number and rows <= _FEW_ROWS:
         # So few groups can come that the bins are made of exact counts, here.
-        exact = _counted_joint(dataset, Binned(column=column, kind=kind), label, label_domain, rows)
+        exact = _counted_joint(dataset, Binned(source=column, kind=kind), label, label_domain, rows)
         assert exact is not None
         known = len(exact.attribute.values)
         starts, counts = binned_counts(exact.attribute.values, exact.counts[:known], limits.bins)
@@ -196,7 +195,10 @@ def _joint(
 
 def _counted_joint(dataset: Dataset, counted: Binned, label: Binned, label_domain: Domain, limit: int) -> Joint | None:
     most = (limit + 1) * label_domain.size
-    answer = grouped(dataset.table, {"a": counted.column, "y": label.column}, limit=most + 1)
+    if counted.starts is not None:
+        answer = count_bins(dataset.table, counted, label)
+    else:
+        answer = grouped(dataset.table, {"a": counted.column, "y": label.column}, limit=most + 1)
     domain, rows = counted.encoded(answer["a"])
     if domain.size > limit + 1 or len(answer) > most:
         return None
