@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import json
 import sys
 from pathlib import Path
 from typing import Any
@@ -122,7 +123,33 @@ def models() -> str:
     return "".join(parts)
 
 
-PAGES = {"commands.md": commands, "masks.md": masks, "measures.md": measures, "privacy-models.md": models}
+def openapi() -> str:
+    """The description of the catalog's API."""
+    from aegis.api.app import description
+
+    return json.dumps(description(), indent=1, ensure_ascii=False, sort_keys=True) + "\n"
+
+
+def api() -> str:
+    """Every address of the catalog's API in one table."""
+    from aegis.api.app import description
+
+    parts = ["# The catalog's API\n\n", NOTE, "[openapi.json](api/openapi.json) says everything; this is the table.\n"]
+    parts.append("\n| | address | what it does |\n|---|---|---|\n")
+    for path, operations in description()["paths"].items():
+        for method, operation in operations.items():
+            parts.append(f"| {method.upper()} | `{path}` | {_text(operation['description'])} |\n")
+    return "".join(parts)
+
+
+PAGES = {
+    "commands.md": commands,
+    "masks.md": masks,
+    "measures.md": measures,
+    "privacy-models.md": models,
+    "api.md": api,
+    "api/openapi.json": openapi,
+}
 
 
 def main() -> int:
@@ -134,6 +161,7 @@ def main() -> int:
             if not path.exists() or path.read_text(encoding="utf-8") != text:
                 stale.append(name)
         else:
+            path.parent.mkdir(exist_ok=True)
             path.write_text(text, encoding="utf-8")
     if stale:
         print(f"out of date: {', '.join(stale)}; run python docs/reference/generate.py")

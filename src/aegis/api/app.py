@@ -36,34 +36,41 @@ _FORM_BYTES = 1 << 16
 
 def create_api(catalog: Catalog) -> FastAPI:
     """The API of a catalog; it answers below ``/api/v1``."""
-    app = FastAPI(
-        docs_url=None,  # these pages load scripts from other sites
-        redoc_url=None,
-        openapi_url=None,  # served below, to people who are signed in
-        redirect_slashes=False,
-        middleware=[
+    app = _with_routes(
+        [
             Middleware(Envelope),
             Middleware(Gate, catalog=catalog, is_open=OPEN),
             Middleware(BodyLimit, limit_of=limits(catalog)),
-        ],
+        ]
     )
     app.state.catalog = catalog
+
+    @app.get(f"{PREFIX}/openapi.json", include_in_schema=False)
+    async def itself(_request: Request) -> Response:
+        return JSONResponse(openapi.describe(app, is_open=OPEN))
+
+    return app
+
+
+def description() -> dict[str, Any]:
+    """The OpenAPI description, without a catalog."""
+    return openapi.describe(_with_routes([]), is_open=OPEN)
+
+
+def _with_routes(middleware: list[Middleware]) -> FastAPI:
+    app = FastAPI(
+        docs_url=None,  # these pages load scripts from other sites
+        redoc_url=None,
+        openapi_url=None,  # served to people who are signed in only
+        redirect_slashes=False,
+        middleware=middleware,
+    )
     problem.install(app)
     whole = APIRouter(prefix=PREFIX)
     for module in _ROUTERS:
         whole.include_router(module.router)
     app.include_router(whole)
-
-    @app.get(f"{PREFIX}/openapi.json", include_in_schema=False)
-    async def description(_request: Request) -> Response:
-        return JSONResponse(document(app))
-
     return app
-
-
-def document(app: FastAPI) -> dict[str, Any]:
-    """The OpenAPI description of the app."""
-    return openapi.describe(app, is_open=OPEN)
 
 
 def limits(catalog: Catalog) -> Any:

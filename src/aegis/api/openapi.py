@@ -8,7 +8,6 @@ from typing import Any
 from fastapi import FastAPI
 from fastapi.openapi.utils import get_openapi
 
-from aegis._version import __version__
 from aegis.api.gate import CSRF_HEADER, SESSION_COOKIE
 from aegis.api.problem import MEDIA_TYPE, Problem
 
@@ -35,7 +34,7 @@ def describe(app: FastAPI, *, is_open: frozenset[str]) -> dict[str, Any]:
     """The OpenAPI document of an app."""
     if app.openapi_schema is None:
         document = get_openapi(
-            title="Aegis catalog", version=__version__, description=_DESCRIPTION, routes=app.routes, tags=None
+            title="Aegis catalog", version="1", description=_DESCRIPTION, routes=app.routes, tags=None
         )
         schemas = document["components"]["schemas"]
         schemas.update(_problem_schemas())
@@ -50,6 +49,13 @@ def describe(app: FastAPI, *, is_open: frozenset[str]) -> dict[str, Any]:
                 "description": f"Writes also need the session's own secret in the header {CSRF_HEADER}.",
             },
         }
+        document["components"]["responses"] = {
+            f"Problem{status}": {
+                "description": said,
+                "content": {MEDIA_TYPE: {"schema": {"$ref": "#/components/schemas/Problem"}}},
+            }
+            for status, said in _NOT_ALWAYS.items()
+        }
         for path, operations in document["paths"].items():
             for operation in operations.values():
                 _complete(operation, is_open=path in is_open)
@@ -60,13 +66,10 @@ def describe(app: FastAPI, *, is_open: frozenset[str]) -> dict[str, Any]:
 def _complete(operation: dict[str, Any], *, is_open: bool) -> None:
     operation["security"] = [] if is_open else [{"token": []}, {"session": []}]
     operation["responses"].pop("422", None)
-    for status, said in _NOT_ALWAYS.items():
+    for status in _NOT_ALWAYS:
         if is_open and status in {"401", "403"}:
             continue
-        operation["responses"][status] = {
-            "description": said,
-            "content": {MEDIA_TYPE: {"schema": {"$ref": "#/components/schemas/Problem"}}},
-        }
+        operation["responses"][status] = {"$ref": f"#/components/responses/Problem{status}"}
 
 
 def _problem_schemas() -> dict[str, Any]:

@@ -13,24 +13,31 @@ from aegis.cli import (
     advise,
     anonymize,
     apply,
+    audit,
+    backup,
     check,
     compare,
     configurations,
     curve,
     demo,
+    demo_catalog,
     evaluate,
     exposure,
     inspect,
     interruption,
+    pull,
+    push,
     reference,
     release,
     reproduce,
     sanitize,
     search,
+    serve,
     start,
     summarize,
     tune,
     verify,
+    worker,
 )
 from aegis.errors import AegisError
 
@@ -81,6 +88,14 @@ app.command("reproduce")(reproduce.reproduce)
 app.command("masks")(reference.masks)
 app.command("measures")(reference.measures)
 app.command("demo")(demo.demo)
+app.command("serve")(serve.serve)
+app.command("demo-catalog")(demo_catalog.demo_catalog)
+app.add_typer(push.app, name="push", no_args_is_help=True)
+app.command("pull")(pull.pull)
+app.command("worker")(worker.worker)
+app.add_typer(audit.app, name="audit", no_args_is_help=True)
+app.command("backup")(backup.backup)
+app.command("restore")(backup.restore)
 
 
 # Typer carries its own copy of click: what both call a usage error is found through the class it exports.

@@ -18,6 +18,8 @@ from types import FrameType
 
 LIFELINE = "AEGIS_LIFELINE"
 _SIGNALS = (signal.SIGTERM, signal.SIGINT)
+_STARTING_S = 10.0
+"""Who ends with a complaint this early will do so again."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,6 +58,7 @@ class Supervisor:
         self._patience_s = patience_s
         self._most_deaths = most_deaths
         self._stop = threading.Event()
+        self._began_s = time.monotonic()
         self._lifeline, self._held = os.pipe()
 
     def run(self) -> int:
@@ -96,7 +99,8 @@ class Supervisor:
         now = time.monotonic()
         if kept.due_s is None:
             kept.deaths = [at for at in kept.deaths if now - at < 60] + [now]
-            if status == 2 or len(kept.deaths) > self._most_deaths:
+            hopeless = status == 2 and now - self._began_s < _STARTING_S
+            if hopeless or len(kept.deaths) > self._most_deaths:
                 self._say(f"the {kept.part.name} ended with status {status} and does not stay; stopping")
                 return False
             self._say(f"the {kept.part.name} ended with status {status}; starting it again")

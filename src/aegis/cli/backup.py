@@ -1,0 +1,54 @@
+"""``aegis backup`` and ``aegis restore``: everything in one file, and back."""
+
+from __future__ import annotations
+
+import dataclasses
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from aegis.cli import catalog_options, options, serve, terminal
+from aegis.masking.plural import count
+
+
+def backup(
+    out: Annotated[Path, typer.Argument(help="The archive to write (.tar).")],
+    database: catalog_options.Database = catalog_options.DEFAULT_DATABASE,
+    storage: catalog_options.Storage = catalog_options.DEFAULT_STORAGE,
+    overwrite: options.Overwrite = False,
+    json: options.Json = False,
+) -> None:
+    """Write the whole catalog, database and stored files, into one archive. The catalog may go on running."""
+    with catalog_options.open_catalog(database, storage) as catalog:
+        from aegis.service.backup import backup as write
+
+        made = write(catalog, out, overwrite=overwrite)
+    _show(made, str(out), json=json)
+    if not json:
+        terminal.next_step(f"aegis restore {out} --database NEW.sqlite --storage NEW-FOLDER")
+
+
+def restore(
+    archive: Annotated[Path, typer.Argument(help="An archive that aegis backup wrote.")],
+    database: catalog_options.Database = catalog_options.DEFAULT_DATABASE,
+    storage: catalog_options.Storage = catalog_options.DEFAULT_STORAGE,
+    json: options.Json = False,
+) -> None:
+    """Fill an empty catalog from an archive, and check its record; one that holds anything is left alone."""
+    serve.check_server()
+    from aegis.service.backup import restore as fill
+
+    made = fill(archive, database_url=database, storage=storage)
+    _show(made, str(archive), json=json)
+    if not json:
+        terminal.next_step(f"aegis serve --database {database} --storage {storage}")
+
+
+def _show(made: Any, archive: str, *, json: bool) -> None:
+    """The manifest: how much there is, and the head of the record, worth noting elsewhere."""
+    if json:
+        terminal.print_json({"archive": archive, **dataclasses.asdict(made)})
+        return
+    terminal.out().print(f"{archive}: {count(sum(made.rows.values()), 'row')}, {count(made.blobs, 'file')}")
+    terminal.out().print(f"audit head: {made.head}", soft_wrap=True)

@@ -1,0 +1,75 @@
+"""One app for the API and the pages, and the process that serves it."""
+
+from __future__ import annotations
+
+import logging
+import os
+import socket
+import sys
+from pathlib import Path
+
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from aegis.api.app import create_api
+from aegis.api.envelope import Envelope
+from aegis.api.proxy import BehindProxy
+from aegis.cli.catalog_options import DATABASE_VARIABLE, STORAGE_VARIABLE
+from aegis.cli.supervisor import hold_lifeline
+from aegis.errors import AegisError
+from aegis.service.catalog import Catalog
+from aegis.web.app import create_pages
+
+SOCKET, PROXY, ACCESS_LOG = "AEGIS_SOCKET", "AEGIS_BEHIND_PROXY", "AEGIS_ACCESS_LOG"
+
+
+class Site:
+    """What begins with /api/ belongs to the API, everything else to the pages."""
+
+    def __init__(self, *, api: ASGIApp, pages: ASGIApp) -> None:
+        self._api = api
+        self._pages = pages
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        below_api = str(scope.get("path", "")).startswith("/api/")
+        await (self._api if below_api else self._pages)(scope, receive, send)
+
+
+def create_site(catalog: Catalog, *, behind_proxy: bool = False) -> ASGIApp:
+    """The whole catalog as one app."""
+    pages = Envelope(create_pages(catalog), headers={})
+    site: ASGIApp = Site(api=create_api(catalog), pages=pages)
+    return BehindProxy(site) if behind_proxy else site
+
+
+def main() -> int:
+    """Serve on the socket that was inherited, until told to stop."""
+    import uvicorn
+
+    logging.basicConfig(stream=sys.stderr, level=logging.WARNING, format="%(asctime)s %(name)s %(message)s")
+    if os.environ.get(ACCESS_LOG):
+        logging.getLogger("aegis.access").setLevel(logging.INFO)
+    hold_lifeline()
+    try:
+        catalog = Catalog.open(os.environ[DATABASE_VARIABLE], Path(os.environ[STORAGE_VARIABLE]))
+    except AegisError as error:
+        sys.stderr.write(f"error: {error}\n")
+        return 2
+    with catalog:
+        app = create_site(catalog, behind_proxy=bool(os.environ.get(PROXY)))
+        config = uvicorn.Config(
+            app,
+            log_config=None,
+            log_level="warning",
+            access_log=False,  # ours names routes instead of addresses
+            server_header=False,
+            proxy_headers=False,
+            lifespan="off",
+            timeout_keep_alive=30,
+            timeout_graceful_shutdown=10,
+        )
+        uvicorn.Server(config).run(sockets=[socket.socket(fileno=int(os.environ[SOCKET]))])
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
