@@ -44,8 +44,21 @@ class RankedConfiguration:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class VerifiedConfiguration:
+    """A configuration that models were trained on: their mean accuracy on other rows and its 95 % interval."""
+
+    configuration: str
+    accuracy: float
+    interval: tuple[float, float]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Ranking:
-    """The advisor's answer."""
+    """The advisor's answer.
+
+    Where the first ones were tried on rows, ``verified`` says how well, best first; the others stand behind them in the
+    order of their counts.
+    """
 
     label: str
     measure: str
@@ -57,6 +70,7 @@ class Ranking:
     skipped: dict[str, str] = field(default_factory=dict)
     rejected: dict[str, str] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
+    verified: tuple[VerifiedConfiguration, ...] = ()
     timing: dict[str, float] = field(default_factory=dict)
 
     @property
@@ -100,5 +114,16 @@ class Ranking:
             "skipped": self.skipped,
             "rejected": self.rejected,
             "notes": list(self.notes),
+            **self._verified_json(),
             "timing": self.timing,
+        }
+
+    def _verified_json(self) -> dict[str, Any]:
+        if not self.verified:
+            return {}
+        return {
+            "verified": [
+                {"configuration": one.configuration, "accuracy": one.accuracy, "interval": list(one.interval)}
+                for one in self.verified
+            ]
         }

@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from aegis.cli import options, terminal
+from aegis.errors import ConfigurationError
 from aegis.masking.plural import count
 
 if TYPE_CHECKING:
-    from aegis.advisor.ranking import Ranking
+    from aegis.advisor.ranking import Ranking, VerifiedConfiguration
 
 
 def advise(
@@ -28,6 +29,11 @@ def advise(
         str,
         typer.Option("--reference", help="What losses are compared with: auto, exact, pooled, per-configuration."),
     ] = "auto",
+    verify: Annotated[
+        int,
+        typer.Option("--verify", min=0, help="Train cheap models on so many of the first and rank them by accuracy."),
+    ] = 0,
+    jobs: Annotated[int, typer.Option("--jobs", min=1, help="Processes that train for --verify.")] = 1,
     top: Annotated[int, typer.Option("--top", min=1, help="How many rows the table shows.")] = 20,
     tables: Annotated[
         list[Path] | None,
@@ -58,6 +64,8 @@ def advise(
     from aegis.workflows.rank_tables import rank_tables
 
     if tables:
+        if verify:
+            raise ConfigurationError("--verify trains on configurations and not on tables; leave out one of the two")
         ranked = rank_tables(
             data,
             tables=tables,
@@ -82,6 +90,8 @@ def advise(
             report=report,
             save=save,
             overwrite=overwrite,
+            verify=verify,
+            jobs=jobs,
             label=label,
             configurations=configs,
             generate=generate,
@@ -117,14 +127,23 @@ def _kept(share: float | None) -> str:
     return "100 %+" if share > 1.0005 else f"{100 * share:.1f} %"
 
 
+def _accuracy(tried: VerifiedConfiguration | None) -> str:
+    """Of the models that were trained, with half the width of its interval, in percent."""
+    if tried is None:
+        return "not tried"
+    return f"{100 * tried.accuracy:.1f} ± {50 * (tried.interval[1] - tried.interval[0]):.1f} %"
+
+
 def show_ranking(advice: Ranking, *, top: int) -> None:
     """The ranking as a table, with the reasons for the first."""
     rows = []
+    tried = {one.configuration: one for one in advice.verified}
     for one in advice.ranking[:top]:
         rows.append(
             [
                 str(one.rank),
                 one.configuration + (" ≈ best" if one.like_best and one.rank > 1 else ""),
+                *([_accuracy(tried.get(one.configuration))] if tried else []),
                 _kept(one.retained),
                 "–" if one.deviation is None else f"{one.deviation:.5f}",
                 f"± {(one.interval[1] - one.interval[0]) / 2:.5f}",
@@ -136,7 +155,15 @@ def show_ranking(advice: Ranking, *, top: int) -> None:
         terminal.table(
             f"{advice.label} · {advice.measure} ({advice.unit}) · reference {advice.reference} · "
             f"{count(advice.rows, 'row')}",
-            ["rank", "configuration", ("kept", "right"), ("deviation", "right"), "95 %", "why"],
+            [
+                "rank",
+                "configuration",
+                *([("accuracy", "right")] if tried else []),
+                ("kept", "right"),
+                ("deviation", "right"),
+                "95 %",
+                "why",
+            ],
             rows,
         )
     )

@@ -22,6 +22,8 @@ from aegis.summaries.collect import Counted
 
 Codes = NDArray[np.int64]
 
+_SAMPLED = 1.2
+
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class CodedRows:
@@ -62,19 +64,43 @@ class CodedRows:
 
 def read_rows(dataset: Dataset, counted: Counted, *, most_rows: int | None = None, seed: int = 0) -> CodedRows:
     """Read the counted columns of ``dataset`` as codes; ``most_rows`` keeps a random sample of that many."""
-    names = [counted.label, *counted.joints]
-    answer = ask(dataset.table.select(*names))
-    domains = {name: joint.attribute for name, joint in counted.joints.items()}
+    return read_columns(
+        dataset,
+        label=counted.label,
+        label_domain=counted.label_histogram.domain,
+        domains={name: joint.attribute for name, joint in counted.joints.items()},
+        rows=counted.rows,
+        most_rows=most_rows,
+        seed=seed,
+    )
+
+
+def read_columns(
+    dataset: Dataset,
+    *,
+    label: str,
+    label_domain: Domain,
+    domains: Mapping[str, Domain],
+    rows: int,
+    most_rows: int | None = None,
+    seed: int = 0,
+) -> CodedRows:
+    """Read the columns of ``domains`` as codes, or a sample of ``most_rows`` of the ``rows`` there are."""
+    table = dataset.table.select(label, *domains)
+    if most_rows is not None and rows > _SAMPLED * most_rows:
+        # The engine keeps what need not travel: a few more rows than are wanted, because a sample has no fixed size.
+        table = table.sample(_SAMPLED * most_rows / rows, method="row", seed=seed)
+    answer = ask(table)
     coded = {name: _codes(answer[name], domain) for name, domain in domains.items()}
-    label = _codes(answer[counted.label], counted.label_histogram.domain)
+    labels = _codes(answer[label], label_domain)
     # The engine may hand rows over in any order; results that are cached must not depend on it.
-    order = np.lexsort([label, *coded.values()])
+    order = np.lexsort([labels, *coded.values()])
     if most_rows is not None and most_rows < len(order):
         order = order[np.sort(np.random.default_rng(seed).choice(len(order), size=most_rows, replace=False))]
     return CodedRows(
-        label_domain=counted.label_histogram.domain,
-        label=label[order],
-        domains=domains,
+        label_domain=label_domain,
+        label=labels[order],
+        domains=dict(domains),
         codes={name: codes[order] for name, codes in coded.items()},
     )
 

@@ -1,7 +1,7 @@
 """The models of the exhaustive way, by name. All get the same features; none is tuned to a data set.
 
 The forest and the boosted trees are as the library ships them; their light forms are smaller, for evaluations that must
-train thousands.
+train thousands, and their small forms smaller still, for trying a shortlist.
 """
 
 from __future__ import annotations
@@ -37,6 +37,12 @@ def _light_random_forest(seed: int) -> Any:
     from sklearn.ensemble import RandomForestClassifier
 
     return RandomForestClassifier(n_estimators=100, min_samples_leaf=3, n_jobs=1, random_state=seed)
+
+
+def _small_random_forest(seed: int) -> Any:
+    from sklearn.ensemble import RandomForestClassifier
+
+    return RandomForestClassifier(n_estimators=30, min_samples_leaf=3, n_jobs=1, random_state=seed)
 
 
 def _boosted_trees(seed: int) -> Any:
@@ -100,6 +106,7 @@ _BUILDERS: dict[str, Callable[[int], Any]] = {
     "mlp": _mlp,
     "light-random-forest": _light_random_forest,
     "light-boosted-trees": _light_boosted_trees,
+    "small-random-forest": _small_random_forest,
     "small-boosted-trees": _small_boosted_trees,
 }
 

@@ -15,7 +15,11 @@ from aegis.evaluation.result_cache import ResultCache
 from aegis.evaluation.splits import SplitPlan
 from aegis.masking.configuration import Configuration
 
-CHEAP_MODELS = ("logistic-regression", "small-boosted-trees")
+CHEAP_MODELS = ("logistic-regression", "small-random-forest", "small-boosted-trees")
+"""One of each kind that the gold standard trains, the trees small."""
+
+MOST_ROWS = 50_000
+"""A shortlist is tried on a sample of at most this many rows; a split uses less than half of them."""
 
 
 def cheap_plan(rows: int) -> SplitPlan:
@@ -33,11 +37,21 @@ class Verified:
 
     shortlist: tuple[GoldScore, ...]
     scores: NDArray[np.float64]
+    models: tuple[str, ...]
+    plan: SplitPlan
+    training_rows: int
     cpu_seconds: float
 
     @property
     def best(self) -> GoldScore:
         return self.shortlist[0]
+
+    @property
+    def like_best(self) -> tuple[bool, ...]:
+        """Whose accuracy cannot be told from that of the first: split by split, the difference may be none."""
+        first = np.array(self.best.accuracy_by_split)
+        behind = [self.plan.interval((first - np.array(one.accuracy_by_split)).tolist()) for one in self.shortlist]
+        return tuple(low <= 0.0 for low, _ in behind)
 
 
 def verify(
@@ -57,6 +71,7 @@ def verify(
     counted = np.asarray(scores, dtype=np.float64)
     if shortlist < 1 or counted.shape != (len(configurations),):
         raise MeasureError("verifying needs one score per configuration and a shortlist of at least one")
+    plan = plan or cheap_plan(rows.rows)
     falling = np.argsort(-counted, kind="stable")
     places = falling[:shortlist]
     tried = gold_standard(
@@ -64,7 +79,7 @@ def verify(
         [configurations[i] for i in places],
         label=label,
         models=models,
-        plan=plan or cheap_plan(rows.rows),
+        plan=plan,
         cache=cache,
         jobs=jobs,
         progress=progress,
@@ -74,4 +89,11 @@ def verify(
     final = np.concatenate([places[order], falling[shortlist:]])
     ranked = np.empty(len(counted))
     ranked[final] = np.arange(len(counted), 0, -1)
-    return Verified(shortlist=tuple(tried.scores[i] for i in order), scores=ranked, cpu_seconds=tried.cpu_seconds)
+    return Verified(
+        shortlist=tuple(tried.scores[i] for i in order),
+        scores=ranked,
+        models=tried.models,
+        plan=plan,
+        training_rows=tried.training_rows,
+        cpu_seconds=tried.cpu_seconds,
+    )

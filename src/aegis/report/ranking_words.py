@@ -14,7 +14,12 @@ if TYPE_CHECKING:
     from aegis.advisor.ranking import RankedConfiguration, Ranking
     from aegis.summaries.summary import Summary
 
-_TIMINGS = {"summary_seconds": "counting", "ranking_seconds": "ranking", "total_seconds": "together"}
+_TIMINGS = {
+    "summary_seconds": "counting",
+    "ranking_seconds": "ranking",
+    "verifying_seconds": "verifying",
+    "total_seconds": "together",
+}
 _LEVELS = {
     "2d": "2d: each attribute with the label",
     "1d": "1d: histograms, and masked attributes with the label",

@@ -12,13 +12,19 @@ from aegis.advisor.pair_scores import PAIR_SCORES
 from aegis.advisor.rank import rank
 from aegis.advisor.ranking import Ranking
 from aegis.advisor.reference import Reference, Rounding, parse_reference
+from aegis.data.dataset import Dataset
+from aegis.data.engine import open_dataset
 from aegis.data.output import check_apart, check_free, write_text
-from aegis.errors import ConfigurationError
+from aegis.errors import ConfigurationError, MeasureError, SummaryError
 from aegis.masking.configuration_file import as_text
 from aegis.summaries.folder import is_summary, read_summary
 from aegis.summaries.summary import Summary, configuration_of
 from aegis.utility.measure import MEASURES
+from aegis.workflows.candidates import find_hierarchies
 from aegis.workflows.summarize import DEFAULT_PAIR_SCORES, summarize
+
+_READING = ("roles", "engine", "table", "delimiter", "encoding", "missing", "as_text")
+"""The options that say how a table is opened."""
 
 
 def advise(
@@ -31,6 +37,8 @@ def advise(
     report: str | Path | None = None,
     save: str | Path | None = None,
     overwrite: bool = False,
+    verify: int = 0,
+    jobs: int = 1,
     **options: Any,
 ) -> Ranking:
     """Rank the configurations for ``data``: a table, or a summary folder (or object) that a provider wrote.
@@ -39,6 +47,9 @@ def advise(
     its label and configurations along. Without a ``measure`` the best there is decides: pair prediction where pairs of
     attributes were counted, else leave-one-out information. ``report`` is the HTML file to write, ``save`` the YAML or
     JSON file that receives the best configuration.
+
+    ``verify`` tries the first so many on rows (scikit-learn, in ``jobs`` processes): cheap models are trained and
+    tested, and the shortlist is put in the order of their accuracy.
     """
     # A wrong name or an output in the way should not cost a pass over the rows.
     if measure is not None and measure not in PAIR_SCORES:
@@ -48,20 +59,24 @@ def advise(
         if output is not None:
             check_free(Path(output), overwrite=overwrite)
     check_apart([report, save], [data, options.get("configurations"), options.get("policy")])
+    if verify:
+        _check_verifiable(data, verify)
+        data, options = _opened(data, options)
     started = time.perf_counter()
     options.setdefault("pair_scores", _needed(measure))
     summary = _summary(data, seed=seed, **options)
     counted = time.perf_counter()
     ranking = rank(summary, measure=measure, reference=reference, rounding=rounding, seed=seed)
     ended = time.perf_counter()
-    ranking = replace(
-        ranking,
-        timing={
-            "summary_seconds": round(counted - started, 4),
-            "ranking_seconds": round(ended - counted, 4),
-            "total_seconds": round(ended - started, 4),
-        },
-    )
+    timing = {"summary_seconds": counted - started, "ranking_seconds": ended - counted}
+    if verify:
+        from aegis.workflows.verified_ranking import with_verified  # an extra
+
+        progress = options.get("progress")
+        ranking = with_verified(ranking, summary, data, shortlist=verify, seed=seed, jobs=jobs, progress=progress)
+        timing["verifying_seconds"] = time.perf_counter() - ended
+    timing["total_seconds"] = time.perf_counter() - started
+    ranking = replace(ranking, timing={name: round(spent, 4) for name, spent in timing.items()})
     if save is not None:
         best = configuration_of(summary, ranking.best.configuration)
         write_text(Path(save), as_text([best], path=Path(save)), overwrite=overwrite)
@@ -70,6 +85,28 @@ def advise(
 
         write_text(Path(report), render_ranking(ranking, summary, version=__version__), overwrite=overwrite)
     return ranking
+
+
+def _check_verifiable(data: Any, verify: int) -> None:
+    """Raise before anything is counted where nothing could be tried afterwards."""
+    from aegis.evaluation.models import check_models
+    from aegis.evaluation.verify import CHEAP_MODELS
+
+    if verify < 1:
+        raise MeasureError("verifying tries at least one configuration; give a number of 1 or more")
+    if isinstance(data, Summary) or is_summary(data):
+        raise SummaryError("a summary holds no rows to train models on; verify where the table is")
+    check_models(CHEAP_MODELS)
+
+
+def _opened(data: Any, options: dict[str, Any]) -> tuple[Dataset, dict[str, Any]]:
+    """The table itself, because its rows are wanted a second time, and the options that are not about opening it."""
+    if isinstance(data, Dataset):
+        return data, options
+    reading = {name: options[name] for name in _READING if name in options}
+    rest = {name: value for name, value in options.items() if name not in reading}
+    rest["hierarchies"] = find_hierarchies(options.get("hierarchies"), data)
+    return open_dataset(data, **reading), rest
 
 
 def _needed(measure: str | None) -> tuple[str, ...]:
