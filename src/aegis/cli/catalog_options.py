@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import os
 import stat
 from pathlib import Path
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
 
 FOLDER = Path("aegis-catalog")
 DATABASE_VARIABLE, STORAGE_VARIABLE = "AEGIS_DATABASE", "AEGIS_STORAGE"
+SETTINGS_VARIABLE = "AEGIS_SETTINGS"
 URL_VARIABLE, TOKEN_VARIABLE = "AEGIS_URL", "AEGIS_TOKEN"
 
 Database = Annotated[
@@ -40,6 +42,15 @@ TokenFile = Annotated[
     Path | None,
     typer.Option("--token-file", help="A file that holds the token; without one AEGIS_TOKEN is used."),
 ]
+SettingsFile = Annotated[
+    Path | None,
+    typer.Option(
+        "--settings",
+        envvar=SETTINGS_VARIABLE,
+        show_envvar=False,
+        help="A YAML file of limits and times, such as `release_bytes: 10000000` (see the how-to).",
+    ),
+]
 Product = Annotated[str, typer.Option("--product", help="The product's name.")]
 
 DEFAULT_DATABASE = str(FOLDER / "catalog.sqlite")
@@ -47,7 +58,7 @@ DEFAULT_STORAGE = FOLDER / "storage"
 DEFAULT_URL = "http://127.0.0.1:8080"
 
 
-def open_catalog(database: str, storage: Path, *, make: bool = False, settings: Settings | None = None) -> Catalog:
+def open_catalog(database: str, storage: Path, *, make: bool = False, settings: Path | None = None) -> Catalog:
     """The catalog; one that is not there is an error unless it may be made."""
     try:
         from aegis.service.catalog import Catalog
@@ -55,7 +66,24 @@ def open_catalog(database: str, storage: Path, *, make: bool = False, settings: 
         raise MissingExtraError(feature="The catalog", extra="service") from None
     if not make and not exists(database):
         raise NotFoundError("there is no catalog here; give its --database and --storage, or start one: aegis serve")
-    return Catalog.open(database, storage, settings=settings)
+    return Catalog.open(database, storage, settings=read_settings(settings))
+
+
+def read_settings(path: Path | None) -> Settings:
+    """The settings of a file; what it does not name stays as it is."""
+    from aegis.data.yaml_text import read_mapping
+    from aegis.service.settings import Settings
+
+    if path is None:
+        return Settings()
+    given = read_mapping(path, error=InputError)
+    known = {field.name: field.type for field in dataclasses.fields(Settings)}
+    for name, value in given.items():
+        if name not in known:
+            raise InputError(f"{path} names no setting with {name!r}; there are {', '.join(known)}")
+        if isinstance(value, bool) or not isinstance(value, int | float if known[name] == "float" else int):
+            raise InputError(f"{path}: {name} must be a number{'' if known[name] == 'float' else ' without decimals'}")
+    return Settings(**given)
 
 
 def exists(database: str) -> bool:

@@ -34,6 +34,7 @@ def serve(
     worker: Annotated[bool, typer.Option("--worker/--no-worker", help="Also run the worker that does jobs.")] = True,
     behind_proxy: BehindProxy = False,
     access_log: AccessLog = False,
+    settings: catalog_options.SettingsFile = None,
     json: options.Json = False,
 ) -> int:
     """Run the data-sharing catalog; the first run makes its database and prints a one-time administrator link."""
@@ -41,7 +42,7 @@ def serve(
     check_server()
     with bound(host, port) as listening:
         url = address(listening, host)
-        setup = first_link(database, storage, url)
+        setup = first_link(database, storage, url, settings=settings)
         if json:
             terminal.print_json({"url": url, "setup_link": setup, "storage": str(storage), "processes": processes})
         else:
@@ -57,12 +58,13 @@ def serve(
             worker=worker,
             behind_proxy=behind_proxy,
             access_log=access_log,
+            settings=settings,
         )
 
 
-def first_link(database: str, storage: Path, url: str) -> str | None:
+def first_link(database: str, storage: Path, url: str, *, settings: Path | None = None) -> str | None:
     """Make the catalog where there is none; the link of the first administrator while there is nobody."""
-    with catalog_options.open_catalog(database, storage, make=True) as catalog:
+    with catalog_options.open_catalog(database, storage, make=True, settings=settings) as catalog:
         from aegis.service.people import setup_link
 
         link = setup_link(catalog)
@@ -78,6 +80,7 @@ def run(
     worker: bool = True,
     behind_proxy: bool = False,
     access_log: bool = False,
+    settings: Path | None = None,
 ) -> int:
     """Keep the servers and the worker running until Ctrl-C or SIGTERM."""
     from aegis.cli.supervisor import Part, Supervisor
@@ -88,6 +91,7 @@ def run(
     environment = {
         catalog_options.DATABASE_VARIABLE: database,  # not an argument: it may hold a password
         catalog_options.STORAGE_VARIABLE: str(storage),
+        catalog_options.SETTINGS_VARIABLE: "" if settings is None else str(settings),
         "AEGIS_SOCKET": str(listening.fileno()),
         "AEGIS_BEHIND_PROXY": "1" if behind_proxy else "",
         "AEGIS_ACCESS_LOG": "1" if access_log else "",

@@ -13,7 +13,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from aegis.api.app import create_api
 from aegis.api.envelope import Envelope
 from aegis.api.proxy import BehindProxy
-from aegis.cli.catalog_options import DATABASE_VARIABLE, STORAGE_VARIABLE
+from aegis.cli.catalog_options import DATABASE_VARIABLE, SETTINGS_VARIABLE, STORAGE_VARIABLE, read_settings
 from aegis.cli.supervisor import hold_lifeline
 from aegis.errors import AegisError
 from aegis.service.catalog import Catalog
@@ -50,7 +50,9 @@ def main() -> int:
         logging.getLogger("aegis.access").setLevel(logging.INFO)
     hold_lifeline()
     try:
-        catalog = Catalog.open(os.environ[DATABASE_VARIABLE], Path(os.environ[STORAGE_VARIABLE]))
+        given = os.environ.get(SETTINGS_VARIABLE)
+        settings = read_settings(Path(given) if given else None)
+        catalog = Catalog.open(os.environ[DATABASE_VARIABLE], Path(os.environ[STORAGE_VARIABLE]), settings=settings)
     except AegisError as error:
         sys.stderr.write(f"error: {error}\n")
         return 2

@@ -18,6 +18,7 @@ def worker(
     database: catalog_options.Database = catalog_options.DEFAULT_DATABASE,
     storage: catalog_options.Storage = catalog_options.DEFAULT_STORAGE,
     once: Annotated[bool, typer.Option("--once", help="Do the jobs that wait now, then stop.")] = False,
+    settings: catalog_options.SettingsFile = None,
     json: options.Json = False,
 ) -> None:
     """Do background jobs: rank configurations, measure releases again. `aegis serve` starts one by itself.
@@ -31,7 +32,7 @@ def worker(
     for each in (signal.SIGTERM, signal.SIGINT):
         signal.signal(each, lambda *_: stop.set())
     hold_lifeline()
-    with catalog_options.open_catalog(database, storage) as catalog:
+    with catalog_options.open_catalog(database, storage, settings=settings) as catalog:
         from aegis.service.worker import run_pending, run_worker
 
         done = run_pending(catalog) if once else run_worker(catalog, stop)

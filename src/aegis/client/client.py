@@ -252,6 +252,10 @@ class Client:
         """One job, with its result when it is done."""
         return record(Job, self._send.get(f"/jobs/{job_id}"))
 
+    def jobs(self, *, product: str | None = None) -> Iterator[dict[str, Any]]:
+        """The jobs of the products one works on, the newest first, without their results."""
+        return self._send.pages("/jobs", product=product)
+
     def cancel(self, job_id: str) -> Job:
         """Stop a job."""
         return record(Job, self._send.post(f"/jobs/{job_id}/cancel"))

@@ -122,7 +122,7 @@ class Transport:
                     return response.json() if response.content else None
                 if response.status_code not in _PASSING or attempt == self._attempts:
                     raise error_of(response)
-            time.sleep(0.2 * 2**attempt * random.uniform(0.5, 1.5))  # noqa: S311 - spreads the load, guards nothing
+            time.sleep(min(3.0, 0.2 * 2**attempt) * random.uniform(0.5, 1.5))  # noqa: S311 - spreads the load only
         raise AssertionError("the loop above returns or raises")
 
 
