@@ -210,8 +210,15 @@ def _arranged(
     # Without contents one that holds a single value stands in: its counts are the sizes.
     wanted = contents or {"": (_ONE_VALUE, np.zeros(len(keys), dtype=np.int64))}
     held, sizes, distinct = {}, counts, keys
-    for name, (domain, values) in wanted.items():
-        made = Content.arranged(domain=domain, keys=keys, key_width=sum(widths), values=values, counts=counts)
+    for number, (name, (domain, values)) in enumerate(wanted.items(), start=1):
+        made = Content.arranged(
+            domain=domain,
+            keys=keys,
+            key_width=sum(widths),
+            values=values,
+            counts=counts,
+            overwrite=number == len(wanted),
+        )
         if made is None:
             return None
         held[name], distinct = made
@@ -272,5 +279,6 @@ def _check(
 
 
 def _check_codes(column: str, domain: Domain, codes: Codes) -> None:
-    if len(codes) and (codes.min() < 0 or codes.max() >= domain.size):
+    # A negative number is a very large one without its sign.
+    if len(codes) and codes.view(np.uint64).max() >= domain.size:
         raise SummaryError(f"column {column!r} of a class table has codes outside its domain; count the table again")

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from aegis.data.domain import Domain
 from aegis.errors import SummaryError
 from aegis.masking.partition import Partition
-from aegis.summaries.grouping import ROOM, Codes, first_of_each, group_keys, packed, summed, width
+from aegis.summaries.grouping import ROOM, Codes, appended, bounds_of_each, group_keys, summed, width
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
@@ -64,26 +64,33 @@ class Content:
 
     @classmethod
     def arranged(
-        cls, *, domain: Domain, keys: Codes, key_width: int, values: Codes, counts: Codes
+        cls,
+        *,
+        domain: Domain,
+        keys: Codes,
+        key_width: int,
+        values: Codes,
+        counts: Codes,
+        overwrite: bool = False,
     ) -> tuple[Content, Codes] | None:
         """From entries in any order, repeated ones too, and the distinct keys in order: one class for each.
 
-        None where a key of so many bits, a value and a count do not fit into one number. Where they do, one sort of
+        ``overwrite`` says that the caller has no more use for ``keys``. None where a key of so many bits, a value and a count do not fit into one number. Where they do, one sort of
         that number gives everything; otherwise `grouped` is the way.
         """
         value_width, count_width = width(domain.size), width(int(counts.max(initial=0)) + 1)
-        entries = packed([(keys, key_width), (values, value_width), (counts, count_width)])
-        if entries is None:
+        if key_width + value_width + count_width > 63:
             return None
+        entries = appended(keys if overwrite else keys.copy(), [(values, value_width), (counts, count_width)])
         entries.sort()
         counts = entries & ((1 << count_width) - 1)
         entries >>= count_width
-        repeated = first_of_each(entries)
-        if len(repeated) < len(entries):
+        if (entries[1:] == entries[:-1]).any():
+            repeated = bounds_of_each(entries)[:-1]
             entries, counts = entries[repeated], np.add.reduceat(counts, repeated)
         values = entries & ((1 << value_width) - 1)
         entries >>= value_width
-        starts = np.append(first_of_each(entries), len(entries))
+        starts = bounds_of_each(entries)
         content = cls(
             domain=domain, starts=starts, values=values, counts=counts, totals=summed(counts, values, domain.size)
         )

@@ -74,11 +74,16 @@ def packed(fields: Sequence[tuple[Codes, int]]) -> Codes | None:
     """
     if sum(bits for _, bits in fields) > 63:
         return None
-    key = np.zeros(len(fields[0][0]), dtype=np.int64)
+    first, *others = fields
+    return appended(first[0].copy(), others)
+
+
+def appended(keys: Codes, fields: Sequence[tuple[Codes, int]]) -> Codes:
+    """Further fields below those that ``keys`` hold already, written in place."""
     for values, bits in fields:
-        key <<= bits
-        key |= values
-    return key
+        keys <<= bits
+        keys |= values
+    return keys
 
 
 def unpacked(keys: Codes, widths: Sequence[int], *, out: Codes | None = None) -> Codes:
@@ -92,11 +97,14 @@ def unpacked(keys: Codes, widths: Sequence[int], *, out: Codes | None = None) ->
     return tuples
 
 
-def first_of_each(inorder: Codes) -> Codes:
-    """Where each distinct number begins, in numbers in order."""
-    new = np.empty(len(inorder), dtype=bool)
-    new[:1] = True
-    np.not_equal(inorder[1:], inorder[:-1], out=new[1:])
+def bounds_of_each(inorder: Codes) -> Codes:
+    """Where each distinct number begins, in numbers in order, and after them all where the last ends.
+
+    >>> bounds_of_each(np.array([3, 3, 5])).tolist()
+    [0, 2, 3]
+    """
+    new = np.ones(len(inorder) + 1, dtype=bool)
+    np.not_equal(inorder[1:], inorder[:-1], out=new[1:-1])
     return np.flatnonzero(new)
 
 
