@@ -4,14 +4,14 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 PIP    := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
 
-.PHONY: demo setup test lint types contracts unit clean
+.PHONY: demo setup test system lint types contracts unit clean
 
 demo: $(VENV)/.demo
 	$(BIN)/aegis demo --out demo
 
 setup: $(VENV)/.setup
 
-test: $(VENV)/.setup lint types contracts unit
+test: $(VENV)/.setup system lint types contracts unit
 
 lint: $(VENV)/.setup
 	$(BIN)/ruff check .
@@ -25,6 +25,10 @@ contracts: $(VENV)/.setup
 
 unit: $(VENV)/.setup
 	$(BIN)/pytest -n 2 --dist worksteal
+
+# What some tests need beside Python: a browser for the web console, Java for Spark.
+system:
+	@sh tests/system_packages.sh
 
 $(VENV)/bin/python:
 	$(PYTHON) -m venv $(VENV)

@@ -75,8 +75,9 @@ class Content:
     ) -> tuple[Content, Codes] | None:
         """From entries in any order, repeated ones too, and the distinct keys in order: one class for each.
 
-        ``overwrite`` says that the caller has no more use for ``keys``. None where a key of so many bits, a value and a count do not fit into one number. Where they do, one sort of
-        that number gives everything; otherwise `grouped` is the way.
+        ``overwrite`` says that the caller has no more use for ``keys``. None where a key of so many bits, a value and
+        a count do not fit into one number. Where they do, one sort of that number gives everything; otherwise
+        `grouped` is the way.
         """
         value_width, count_width = width(domain.size), width(int(counts.max(initial=0)) + 1)
         if key_width + value_width + count_width > 63:
