@@ -97,3 +97,44 @@ def test_a_named_folder_keeps_parts(aegis: Callable[..., Any], made_up: list[str
     assert made_up == ["first", "second"]
     assert aegis("reproduce", "made-up", "--work", tmp_path / "parts", "--seed", "1").status == 0
     assert made_up == ["first", "second"] * 2
+
+
+def test_the_aegis_paper_needs_its_data(
+    aegis: Callable[..., Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("AEGIS_DATASETS", raising=False)
+    nowhere = aegis("reproduce", "aegis")
+    assert nowhere.status == 2
+    assert "--datasets" in nowhere.err
+    empty = aegis("reproduce", "aegis", "--datasets", tmp_path)
+    assert empty.status == 2
+    assert "updated_pollution_dataset.csv is not in the folder" in empty.err
+    assert "Traceback" not in empty.err
+
+
+def test_the_aegis_paper_in_a_few_seconds(aegis: Callable[..., Any], tmp_path: Path) -> None:
+    page = tmp_path / "aegis.html"
+    answer = aegis("reproduce", "aegis", "--quick", "--json", "--report", page)
+    assert answer.status == 0, answer.err
+    sections = {section["title"].split(":")[0]: section for section in answer.json["sections"]}
+    assert list(sections) == [
+        "Table 2",
+        *("Fig. 1", "Fig. 5a–c", "Fig. 5d–f", "Fig. 6", "Fig. 7", "Fig. 8", "Fig. 9", "Fig. 10", "Fig. 11"),
+    ]
+    assert set(answer.json["verdicts"]) == {"same", "better", "different", "not comparable"}
+    claims = [claim for section in sections.values() for claim in section["claims"]]
+    assert {claim["verdict"] for claim in claims} == {"not comparable"}  # a clinic says nothing about the paper
+    assert all(claim["source"] for claim in claims)
+    assert all(claim["ours"] is not None for claim in claims)
+    # One deterministic mask and no rounding: the deviation is zero for every configuration, on any data.
+    derived = [claim["ours"] for claim in sections["Fig. 9"]["claims"] if "without rounding" in claim["what"]]
+    assert len(derived) == 7
+    assert max(derived) < 1e-10
+    # All configurations together tell more of the truth than each alone.
+    pooled = [claim["ours"] for claim in sections["Fig. 7"]["claims"] if claim["source"] == "ours"]
+    alone = [claim["ours"] for claim in sections["Fig. 7"]["claims"] if claim["what"].endswith("Aegis+1D")]
+    assert all(one < other for one, other in zip(pooled, alone, strict=True))
+    text = page.read_text(encoding="utf-8")
+    assert "quick run" in text
+    assert text.count("<svg") >= 12
+    assert "http" not in text.replace("http-equiv", "")

@@ -111,7 +111,7 @@ def reproduce(
     started = time.process_time()
     done = chapter(setting)
     if not done.cpu_seconds:
-        done = replace(done, cpu_seconds=time.process_time() - started)
+        done = replace(done, cpu_seconds=setting.cpu_seconds or time.process_time() - started)
     if report is not None:
         from aegis.report.page import write_page  # an extra
         from aegis.report.reproduction_report import render_reproduction

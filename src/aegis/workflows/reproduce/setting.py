@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import hashlib
 import json
+import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -33,6 +34,12 @@ class Setting:
     seed: int = 0
     work: Path | None = None
     progress: Progress = _silent
+    known: dict[str, dict[str, Any]] = field(default_factory=dict, repr=False)
+
+    @property
+    def cpu_seconds(self) -> float:
+        """What the parts took, those that an earlier run left included."""
+        return sum(float(kept["cpu_seconds"]) for kept in self.known.values())
 
     def file(self, relative: str) -> Path:
         """A file of the public data, or an error that says how to name the folder that holds it."""
@@ -55,30 +62,46 @@ class Setting:
         The answer went through JSON also where nothing is kept, so that a run that goes on equals one that did not
         stop: tuples come back as lists, keys as texts.
         """
-        path = self._path(name, parameters)
-        if path is not None and path.exists():
-            try:
-                return json.loads(path.read_text(encoding="utf-8"))
-            except (OSError, ValueError):
-                pass  # not one of ours, or cut off: compute it again
-        text = json.dumps(work(), allow_nan=True)
-        if path is not None:
-            with draft_of(path, overwrite=True, mode=PRIVATE) as draft:
-                draft.write_text(text, encoding="utf-8")
-        return json.loads(text)
+        key = self._key(name, parameters)
+        if key not in self.known:
+            path = self._path(key)
+            kept = None if path is None else _read(path)
+            if kept is None:
+                started = time.process_time()
+                value = work()
+                text = json.dumps({"cpu_seconds": time.process_time() - started, "value": value}, allow_nan=True)
+                if path is not None:
+                    with draft_of(path, overwrite=True, mode=PRIVATE) as draft:
+                        draft.write_text(text, encoding="utf-8")
+                kept = json.loads(text)
+            self.known[key] = kept
+        return self.known[key]["value"]
 
-    def _path(self, name: str, parameters: dict[str, Any]) -> Path | None:
+    def _key(self, name: str, parameters: dict[str, Any]) -> str:
+        """A file name for a part: what it is, and a hash of all it depends on."""
+        data = None if self.datasets is None else str(self.datasets.resolve())
+        depends = [__version__, self.chapter, name, parameters, self.seed, self.quick, data]
+        digest = hashlib.sha256(json.dumps(depends, sort_keys=True, default=str).encode()).hexdigest()[:16]
+        return f"{self.chapter}-{name.replace('/', '-').replace(' ', '-')}-{digest}"
+
+    def _path(self, key: str) -> Path | None:
         if self.work is None:
             return None
         if self.work.exists() and not self.work.is_dir():
             raise OutputError(f"{self.work} is a file; name a folder for the finished parts")
-        data = None if self.datasets is None else str(self.datasets.resolve())
-        known = [__version__, self.chapter, name, parameters, self.seed, self.quick, data]
-        key = hashlib.sha256(json.dumps(known, sort_keys=True, default=str).encode()).hexdigest()[:16]
-        return self.work / f"{self.chapter}-{name.replace('/', '-').replace(' ', '-')}-{key}.json"
+        return self.work / f"{key}.json"
 
     def forget(self) -> None:
         """Remove the parts of this chapter."""
         if self.work is not None and self.work.is_dir():
             for path in self.work.glob(f"{self.chapter}-*.json"):
                 path.unlink(missing_ok=True)
+
+
+def _read(path: Path) -> dict[str, Any] | None:
+    """A part that was kept; None where there is none, or what is there is not one."""
+    try:
+        kept = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return None
+    return kept if isinstance(kept, dict) and {"cpu_seconds", "value"} <= set(kept) else None
