@@ -38,3 +38,8 @@ def migrate(connection: Connection) -> None:
         with EnvironmentContext(Config(), script, fn=steps) as environment:
             environment.configure(connection=connection, transactional_ddl=True)
             environment.run_migrations()
+
+
+def current_form(connection: Connection) -> str:
+    """The name of the form that the tables have."""
+    return str(MigrationContext.configure(connection).get_current_revision())

@@ -59,6 +59,17 @@ def actor_of_token(catalog: Catalog, *, text: str) -> Actor:
     return actor_of_rows(rows, scopes=frozenset(map(Scope, token.scopes)), token_product=token.product_id)
 
 
+def actor_of_user(catalog: Catalog, *, user_id: str) -> Actor:
+    """Somebody as whom the catalog itself acts: its own example, its own demonstration."""
+    with catalog.read(ANONYMOUS) as work:
+        rows = work.session.execute(
+            select(User, Assignment).outerjoin(Assignment, Assignment.user_id == User.id).where(User.id == user_id)
+        ).all()
+    if not rows or not rows[0][0].active:
+        raise NotSignedInError("there is no such person, or they were switched off")
+    return actor_of_rows(rows)
+
+
 def actor_of_rows(
     rows: Sequence[Any], *, scopes: frozenset[Scope] | None = None, token_product: str | None = None
 ) -> Actor:

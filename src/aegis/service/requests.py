@@ -2,11 +2,30 @@
 
 from __future__ import annotations
 
+import datetime
 from collections.abc import Iterable
+from dataclasses import replace
+from typing import Any
 
+from sqlalchemy import ColumnElement, Select, and_, or_, select
+from sqlalchemy.orm import aliased
+
+from aegis.advisor.pair_scores import PAIR_SCORES
+from aegis.catalog.states import OPEN_REQUESTS, ProductState, RequestState, check_step
+from aegis.catalog.tables import Audit, Configuration, Product, Request, User, new_id
+from aegis.data.schema import Role
+from aegis.errors import ConflictError, InputError, NotFoundError, NotPermittedError, RoleError
+from aegis.service.actor import UserRole
+from aegis.service.audit_trail import audit_view
 from aegis.service.catalog import Work
-from aegis.service.paging import FIRST, Page, PageRequest
+from aegis.service.paging import FIRST, Page, PageRequest, page_of
+from aegis.service.permissions import Permission, may, require
 from aegis.service.views import RequestView
+from aegis.service.visible import by_id, visible_product
+from aegis.service.words import checked_text, checked_whole
+from aegis.utility.measure import MEASURES
+
+_OPEN = [state.value for state in OPEN_REQUESTS]
 
 
 def ask(
@@ -19,7 +38,39 @@ def ask(
     measure: str | None = None,
 ) -> RequestView:
     """Ask for access to a published product; no column named means all that are not identifying."""
-    raise NotImplementedError
+    found = visible_product(work, product)
+    require(work.actor, Permission.REQUEST_ACCESS, found.id)
+    if found.state != ProductState.PUBLISHED:
+        raise ConflictError("the product takes no requests at present; ask its provider")
+    checked_whole(days, what="the number of days", least=1, most=work.settings.request_days)
+    check_measure(measure)
+    assert work.actor.user_id is not None
+    row = Request(
+        id=new_id(),
+        product_id=found.id,
+        consumer_id=work.actor.user_id,
+        purpose=checked_text(purpose, what="the purpose", least=3, most=5_000),
+        columns=_columns(found, columns),
+        days=days,
+        measure=measure,
+        state=RequestState.PENDING.value,
+        expires_at=work.now + datetime.timedelta(days=work.settings.pending_days),
+        created_at=work.now,
+        changed_at=work.now,
+    )
+    work.session.add(row)
+    work.session.flush()
+    work.record(
+        "access requested",
+        subject="request",
+        subject_id=row.id,
+        product_id=found.id,
+        state=row.state,
+        columns=len(row.columns),
+        days=days,
+        measure=measure,
+    )
+    return _view(work, row.id)
 
 
 def decide(
@@ -32,17 +83,56 @@ def decide(
     reason: str | None = None,
 ) -> RequestView:
     """Approve with a configuration, or reject with a reason. The second of two decisions is a `ConflictError`."""
-    raise NotImplementedError
+    row = seen_request(work, request_id, lock=True)
+    require(work.actor, Permission.DECIDE_REQUEST, row.product_id)
+    if row.consumer_id == work.actor.user_id:
+        raise NotPermittedError("nobody decides their own request; somebody else has to")
+    said = None if reason is None else checked_text(reason, what="the reason", most=5_000)
+    if approve:
+        if configuration_id is None:
+            raise InputError("an approval names the configuration to release with")
+        chosen = by_id(work, Configuration, configuration_id, lock=True)
+        if chosen is None or chosen.product_id != row.product_id:
+            raise InputError("the configuration is none of this product's; choose one of its list")
+        if chosen.withdrawn_at is not None:
+            raise ConflictError("the configuration was withdrawn; choose another one")
+        move(work, row, RequestState.APPROVED, version=version)
+        row.configuration_id = chosen.id
+        row.expires_at = work.now + datetime.timedelta(days=row.days)
+    else:
+        if not said:
+            raise InputError("a rejection needs a reason that the consumer will read")
+        move(work, row, RequestState.REJECTED, version=version)
+        row.expires_at = None
+    row.reason, row.decided_by, row.decided_at = said or None, work.actor.user_id, work.now
+    note(work, row, "request approved" if approve else "request rejected", configuration_id=row.configuration_id)
+    work.session.flush()
+    return _view(work, row.id)
 
 
 def revoke(work: Work, *, request_id: str, reason: str, version: int | None = None) -> RequestView:
     """The provider ends a request that was approved or provisioned (or still waits)."""
-    raise NotImplementedError
+    row = seen_request(work, request_id, lock=True)
+    require(work.actor, Permission.REVOKE_REQUEST, row.product_id)
+    said = checked_text(reason, what="the reason", least=1, most=5_000)
+    move(work, row, RequestState.REVOKED, version=version)
+    row.reason = said
+    note(work, row, "request revoked")
+    work.session.flush()
+    return _view(work, row.id)
 
 
 def withdraw(work: Work, *, request_id: str, version: int | None = None) -> RequestView:
     """The consumer takes the request back; it counts as revoked."""
-    raise NotImplementedError
+    row = seen_request(work, request_id, lock=True)
+    if row.consumer_id != work.actor.user_id:
+        raise NotPermittedError("only the consumer takes a request back; a provider revokes it")
+    require(work.actor, Permission.WITHDRAW_REQUEST, row.product_id)
+    move(work, row, RequestState.REVOKED, version=version)
+    row.reason = "taken back by the consumer"
+    note(work, row, "request withdrawn")
+    work.session.flush()
+    return _view(work, row.id)
 
 
 def list_requests(
@@ -54,14 +144,162 @@ def list_requests(
     page: PageRequest = FIRST,
 ) -> Page[RequestView]:
     """One's own requests and those for products one works on, the newest first; ``mine`` leaves only one's own."""
-    raise NotImplementedError
+    require(work.actor, Permission.SEE_CATALOG)
+    query = _selected()
+    own = Request.consumer_id == work.actor.user_id
+    at_work = work.actor.products_as(UserRole.PROVIDER, UserRole.EXPERT)
+    if mine:
+        query = query.where(own)
+    elif at_work is not None:
+        query = query.where(or_(own, Request.product_id.in_(at_work)))
+    if work.actor.token_product is not None:
+        query = query.where(Request.product_id == work.actor.token_product)
+    if product is not None:
+        query = query.where(Request.product_id == visible_product(work, product).id)
+    if state is not None:
+        if state not in {each.value for each in RequestState}:
+            raise InputError(f"a state is one of {', '.join(each.value for each in RequestState)}")
+        query = query.where(in_state(RequestState(state), work.now))
+    rows, cursor = page_of(work.session, query, keys=(Request.created_at, Request.id), page=page, descending=True)
+    return Page(items=tuple(_as_view(work.now, *row) for row in rows), next=cursor)
 
 
 def request(work: Work, *, request_id: str) -> RequestView:
     """One request with its history."""
-    raise NotImplementedError
+    return _view(work, seen_request(work, request_id).id)
 
 
 def expire_due(work: Work) -> int:
     """Write down that requests past their end are expired; gives how many. Done by the worker."""
-    raise NotImplementedError
+    due = work.session.scalars(
+        select(Request)
+        .where(Request.state.in_(_OPEN), Request.expires_at <= work.now)
+        .order_by(Request.expires_at)
+        .limit(500)
+        .with_for_update(skip_locked=True)
+    ).all()
+    for row in due:
+        check_step(RequestState(row.state), RequestState.EXPIRED, what="the request")
+        row.state, row.changed_at = RequestState.EXPIRED.value, work.now
+        note(work, row, "request expired")
+    return len(due)
+
+
+def any_due(work: Work) -> bool:
+    """Whether `expire_due` would find something."""
+    query = select(Request.id).where(Request.state.in_(_OPEN), Request.expires_at <= work.now).limit(1)
+    return work.session.scalar(query) is not None
+
+
+def effective_state(row: Request, now: datetime.datetime) -> RequestState:
+    """The state as it counts: past its end a request is expired, whether or not that was written down yet."""
+    state = RequestState(row.state)
+    if state in OPEN_REQUESTS and row.expires_at is not None and row.expires_at <= now:
+        return RequestState.EXPIRED
+    return state
+
+
+def in_state(state: RequestState, now: datetime.datetime) -> ColumnElement[bool]:
+    """The same as a condition."""
+    if state is RequestState.EXPIRED:
+        overdue = and_(Request.state.in_(_OPEN), Request.expires_at <= now)
+        return or_(Request.state == state.value, overdue)
+    if state not in OPEN_REQUESTS:
+        return Request.state == state.value
+    return and_(Request.state == state.value, or_(Request.expires_at.is_(None), Request.expires_at > now))
+
+
+def seen_request(work: Work, request_id: str, *, lock: bool = False) -> Request:
+    """The request, if the actor may know of it."""
+    require(work.actor, Permission.SEE_CATALOG)
+    row = by_id(work, Request, request_id, lock=lock)
+    if row is None or not sees_request(work, row):
+        raise NotFoundError("there is no such request; look at the list of requests")
+    return row
+
+
+def sees_request(work: Work, row: Request) -> bool:
+    if work.actor.token_product not in (None, row.product_id):
+        return False
+    return row.consumer_id == work.actor.user_id or may(work.actor, Permission.SEE_REQUESTS, row.product_id)
+
+
+def move(work: Work, row: Request, state: RequestState, *, version: int | None = None) -> None:
+    """One step of a request that is locked; `ConflictError` if it is not allowed or somebody was faster."""
+    if version is not None and version != row.version:
+        raise ConflictError("somebody changed the request in the meantime; look at it again")
+    check_step(effective_state(row, work.now), state, what="the request")
+    row.state, row.changed_at = state.value, work.now
+
+
+def note(work: Work, row: Request, action: str, **details: Any) -> None:
+    """Put a step of a request on the record."""
+    work.record(action, subject="request", subject_id=row.id, product_id=row.product_id, state=row.state, **details)
+
+
+def check_measure(measure: Any) -> None:
+    if measure is not None and (not isinstance(measure, str) or measure not in PAIR_SCORES):
+        MEASURES[measure if isinstance(measure, str) else ""]
+
+
+def _columns(product: Product, columns: Iterable[str]) -> list[str]:
+    open_ones = [each["name"] for each in product.columns if each["role"] != Role.IDENTIFYING]
+    wanted = list(dict.fromkeys(columns)) if not isinstance(columns, str) else [columns]
+    if not set(wanted) <= set(open_ones):
+        raise RoleError("a requested column is not one of the product's, or identifies people; look at its schema")
+    return wanted or open_ones
+
+
+_consumer, _decider = aliased(User), aliased(User)
+
+
+def _selected() -> Select[*tuple[Any, ...]]:
+    return (
+        select(Request, Product.name, Product.title, _consumer, Configuration.name, _decider.name)
+        .join(Product, Product.id == Request.product_id)
+        .join(_consumer, _consumer.id == Request.consumer_id)
+        .outerjoin(Configuration, Configuration.id == Request.configuration_id)
+        .outerjoin(_decider, _decider.id == Request.decided_by)
+    )
+
+
+def _view(work: Work, request_id: str) -> RequestView:
+    row = work.session.execute(_selected().where(Request.id == request_id)).one()
+    history = work.session.scalars(select(Audit).where(Audit.subject_id == request_id).order_by(Audit.sequence))
+    return replace(_as_view(work.now, *row), history=tuple(audit_view(each) for each in history))
+
+
+def _as_view(
+    now: datetime.datetime,
+    row: Request,
+    product_name: str,
+    product_title: str,
+    consumer: User,
+    configuration: str | None,
+    decider: str | None,
+) -> RequestView:
+    return RequestView(
+        id=row.id,
+        product_id=row.product_id,
+        product_name=product_name,
+        product_title=product_title,
+        consumer_id=row.consumer_id,
+        consumer_name=consumer.name,
+        consumer_display_name=consumer.display_name,
+        purpose=row.purpose,
+        columns=tuple(row.columns),
+        days=row.days,
+        measure=row.measure,
+        state=effective_state(row, now),
+        configuration_id=row.configuration_id,
+        configuration_name=configuration,
+        reason=row.reason,
+        decided_by=decider,
+        decided_at=row.decided_at,
+        job_id=row.job_id,
+        release_id=row.release_id,
+        expires_at=row.expires_at,
+        created_at=row.created_at,
+        changed_at=row.changed_at,
+        version=row.version,
+    )

@@ -24,6 +24,7 @@ class Settings:
     link_hours: int = 72
     token_days: int = 365
     request_days: int = 730
+    pending_days: int = 90
     sign_in_failures: int = 5
     sign_in_failures_per_address: int = 20
     sign_in_window_minutes: int = 15

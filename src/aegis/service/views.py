@@ -151,11 +151,11 @@ class ConfigurationView:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PreviewRow:
-    """One published value and what the mask makes of it; None stands for values that may not be named."""
+    """One published value and what the mask makes of it; None where that is drawn at random."""
 
-    value: str | None
+    value: str
     masked: str | None
-    count: int | None
+    records: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -190,22 +190,38 @@ class SummaryView:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Bar:
-    """A published value (or "other values") and how many records have it."""
+class BarView:
+    """From ``left`` to ``right`` on the axis: a published value, a bin, or values that are not named (``merged``)."""
 
-    value: str
-    count: int
+    left: float
+    right: float
+    share: float
+    records: int
+    name: str
+    merged: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TickView:
+    """A text under the axis."""
+
+    at: float
+    text: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HistogramView:
-    """The published distribution of a column; ``other`` counts the records whose values are not named."""
+    """The published distribution of a column, empty where the summary tells none; ``kind`` is None where it is hidden.
+
+    ``values`` is how many different ones there are, named or not.
+    """
 
     column: str
-    kind: str
-    bars: tuple[Bar, ...]
-    other: int
-    values: int
+    kind: str | None
+    values: int | None
+    bars: tuple[BarView, ...]
+    ticks: tuple[TickView, ...]
+    notes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
