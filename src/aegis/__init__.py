@@ -28,6 +28,7 @@ _HOMES: dict[str, str] = {
     "generate": "aegis.workflows.generate",
     "inspect": "aegis.workflows.inspect",
     "load_configurations": "aegis.masking.configuration_file",
+    "merge_summaries": "aegis.workflows.parts",
     "open_dataset": "aegis.data.engine",
     "read_summary": "aegis.summaries.folder",
     "release": "aegis.workflows.release",

@@ -32,6 +32,7 @@ PUBLIC = {
     "generate",
     "inspect",
     "load_configurations",
+    "merge_summaries",
     "open_dataset",
     "read_summary",
     "summarize",

@@ -237,6 +237,11 @@ def _notes(
         )
     elif not measure.monotone:
         said.append(f"{measure.name} can gain from merging values: a negative deviation is a gain")
+    if summary.parts:
+        said.append(
+            f"the sum of the counts of {count(len(summary.parts), 'part')}; pairs of attributes were not counted "
+            "across them, so attributes are ranked one by one"
+        )
     if summary.protection is not None:
         said.append(summary.protection.describe())
     return tuple(said)

@@ -25,6 +25,7 @@ from aegis.cli import (
     exposure,
     inspect,
     interruption,
+    merge,
     pull,
     push,
     reference,
@@ -70,6 +71,7 @@ app.command("start")(start.start)
 app.command("inspect")(inspect.inspect)
 app.command("advise")(advise.advise)
 app.command("summarize")(summarize.summarize)
+app.command("merge")(merge.merge)
 app.command("generate")(configurations.generate)
 app.command("diff")(configurations.diff)
 app.command("search")(search.search)

@@ -3,17 +3,26 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from aegis.cli import options, terminal
 from aegis.masking.plural import count as counted
 
+if TYPE_CHECKING:
+    from aegis.summaries.summary import Summary
+
 
 def summarize(
     data: options.Data,
-    out: Annotated[Path, typer.Option("--out", help="Folder to write.")],
+    out: Annotated[Path | None, typer.Option("--out", help="Folder to write.")] = None,
+    append: Annotated[
+        Path | None, typer.Option("--append", help="Add the rows to this summary, counted as it was counted.")
+    ] = None,
+    part: Annotated[
+        str | None, typer.Option("--part", help="What to call the rows that are added (default: the data's name).")
+    ] = None,
     label: options.Label = None,
     configs: options.Configs = None,
     generate: options.Generate = 0,
@@ -50,13 +59,19 @@ def summarize(
     table: options.Table = None,
     engine: options.Engine = None,
 ) -> None:
-    """Count the table once and write a summary that can be ranked without the rows."""
+    """Count the table once and write a summary that can be ranked without the rows.
+
+    With --append only new rows are counted, and added to a summary that is there already.
+    """
     from aegis.summaries.summary import Level
     from aegis.workflows.summarize import DEFAULT_PAIR_SCORES
     from aegis.workflows.summarize import summarize as count
 
     if level not in (known := [each.value for each in Level]):
         raise typer.BadParameter(f"must be one of {', '.join(known)}", param_hint="--level")
+    folder = out or append
+    if folder is None:
+        raise typer.BadParameter("give a folder to write, or with --append one to add to", param_hint="--out")
     with terminal.progress("counting") as progress:
         summary = count(
             data,
@@ -78,13 +93,20 @@ def summarize(
             min_count=min_count,
             epsilon=epsilon,
             hierarchies=hierarchies,
+            append=append,
+            part=part,
             progress=progress,
             **options.reading(delimiter=delimiter, encoding=encoding, missing=missing, table=table, engine=engine),
         )
+    show_summary(summary, folder, json=json)
+
+
+def show_summary(summary: Summary, folder: Path, *, json: bool) -> None:
+    """What a folder now holds, and what can be done with it."""
     if json:
         terminal.print_json(
             {
-                "folder": str(out),
+                "folder": str(folder),
                 "level": summary.level.value,
                 "rows": int(summary.rows),
                 "label": summary.label,
@@ -92,16 +114,22 @@ def summarize(
                 "configurations": [c.name for c in summary.configurations],
                 "skipped": dict(summary.skipped),
                 "protection": None if summary.protection is None else summary.protection.to_json(),
+                "parts": list(summary.parts),
             }
         )
         return
     terminal.talk().print(
-        f"{out}: level {summary.level.value}, {counted(summary.rows, 'row')}, "
+        f"{folder}: level {summary.level.value}, {counted(summary.rows, 'row')}, "
         f"{counted(len(summary.attributes), 'attribute')}, "
         f"{counted(len(summary.configurations), 'configuration')}"
     )
+    if summary.parts:
+        terminal.aside(
+            f"the sum of {counted(len(summary.parts), 'part')}; scores of pairs of attributes cannot be added, so it "
+            "is ranked by single attributes"
+        )
     if summary.protection is not None:
         terminal.aside(summary.protection.describe())
     for column, reason in summary.skipped.items():
         terminal.aside(f"left out: {column} ({reason})")
-    terminal.next_step(f"aegis advise {out}")
+    terminal.next_step(f"aegis advise {folder}")

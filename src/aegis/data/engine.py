@@ -182,8 +182,7 @@ def connect(engine: str | None) -> Any:
     if engine is None:
         # What does not fit into memory goes to the system's temporary folder, not into the working one.
         embedded = ibis.duckdb.connect(temp_directory=str(Path(tempfile.gettempdir()) / f"aegis-{os.getpid()}"))
-        embedded.raw_sql("SET enable_progress_bar = false")  # its bar would go to stdout, where the data goes
-        return embedded
+        return _quiet(embedded)
     if spark.is_spark(engine):
         return spark.connect_spark(engine)
     scheme = engine.partition("://")[0].lower().replace("postgresql", "postgres")
@@ -194,7 +193,8 @@ def connect(engine: str | None) -> Any:
             "of Ibis, or give a file by its path"
         )
     try:
-        return ibis.connect(engine)
+        connection = ibis.connect(engine)
+        return _quiet(connection) if scheme == "duckdb" else connection
     except ImportError as error:
         if scheme == "postgres":
             raise MissingExtraError(feature="PostgreSQL", extra="postgres") from None
@@ -207,6 +207,12 @@ def connect(engine: str | None) -> Any:
         raise EngineError(
             f"the engine cannot be reached ({type(error).__name__}); check the URL and the server"
         ) from None
+
+
+def _quiet(connection: Any) -> Any:
+    """A DuckDB without its progress bar, which would go to stdout, where the data goes."""
+    connection.raw_sql("SET enable_progress_bar = false")
+    return connection
 
 
 def _from_frame(frame: Any) -> ir.Table:

@@ -102,9 +102,9 @@ def count_histograms(dataset: Dataset, columns: Sequence[str], *, limits: Limits
         column = dataset.table[name]
         if name not in large or not kind.is_number:
             limit = limits.numbers if kind.is_number else NO_LIMIT
-            found = _histogram(dataset, Binned(source=column, kind=kind), limit)
+            found = histogram_of(dataset, Binned(source=column, kind=kind), limit)
         if found is None:
-            found = _histogram(dataset, binned(dataset, column, kind, limits.bins), NO_LIMIT)
+            found = histogram_of(dataset, binned(dataset, column, kind, limits.bins), NO_LIMIT)
         assert found is not None
         histograms[name] = found
     return histograms
@@ -124,7 +124,7 @@ def _label(dataset: Dataset, label: str, bins: int | None, limits: Limits) -> tu
         counted = binned(dataset, column, kind, bins)
     else:
         counted = Binned(source=column, kind=kind)
-    return counted, _checked_label(label, kind, dataset, _histogram(dataset, counted, limits.texts), limits)
+    return counted, _checked_label(label, kind, dataset, histogram_of(dataset, counted, limits.texts), limits)
 
 
 def _checked_label(label: str, kind: Kind, dataset: Dataset, histogram: Histogram | None, limits: Limits) -> Histogram:
@@ -144,7 +144,8 @@ def _checked_label(label: str, kind: Kind, dataset: Dataset, histogram: Histogra
     return histogram
 
 
-def _histogram(dataset: Dataset, counted: Binned, limit: int) -> Histogram | None:
+def histogram_of(dataset: Dataset, counted: Binned, limit: int) -> Histogram | None:
+    """A column alone, or None where it has more than ``limit`` values."""
     answer = grouped(dataset.table, {"a": counted.column}, limit=limit + 2)
     if len(answer) > limit + 1:
         return None
@@ -177,23 +178,24 @@ def _joint(
     column = dataset.table[name]
     limit = _limit(kind, limits)
     if name not in large:
-        joint = _counted_joint(dataset, Binned(source=column, kind=kind), label, label_domain, limit)
+        joint = counted_joint(dataset, Binned(source=column, kind=kind), label, label_domain, limit)
         if joint is not None:
             return joint
     if not kind.is_ordered:
         return None
     if kind.is_number and rows <= _FEW_ROWS:
         # So few groups can come that the bins are made of exact counts, here.
-        exact = _counted_joint(dataset, Binned(source=column, kind=kind), label, label_domain, rows)
+        exact = counted_joint(dataset, Binned(source=column, kind=kind), label, label_domain, rows)
         assert exact is not None
         known = len(exact.attribute.values)
         starts, counts = binned_counts(exact.attribute.values, exact.counts[:known], limits.bins)
         domain = Domain(kind=kind, values=starts, missing=exact.attribute.missing, discretised=True)
         return Joint(attribute=domain, label=label_domain, counts=np.concatenate([counts, exact.counts[known:]]))
-    return _counted_joint(dataset, binned(dataset, column, kind, limits.bins), label, label_domain, limit)
+    return counted_joint(dataset, binned(dataset, column, kind, limits.bins), label, label_domain, limit)
 
 
-def _counted_joint(dataset: Dataset, counted: Binned, label: Binned, label_domain: Domain, limit: int) -> Joint | None:
+def counted_joint(dataset: Dataset, counted: Binned, label: Binned, label_domain: Domain, limit: int) -> Joint | None:
+    """A column with the label, or None where it has more than ``limit`` values."""
     most = (limit + 1) * label_domain.size
     if counted.starts is not None:
         answer = count_bins(dataset.table, counted, label)

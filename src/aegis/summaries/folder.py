@@ -6,6 +6,7 @@ schema is in docs/reference/summary.schema.json. Nothing in it is ever executed 
 
 from __future__ import annotations
 
+import itertools
 import json
 import os
 import shutil
@@ -47,29 +48,55 @@ def write_summary(summary: Summary, folder: Path, *, overwrite: bool = False) ->
         raise OutputError(f"{folder} exists already; choose another folder or allow overwriting")
     if folder.exists() and not (folder / MANIFEST).exists():
         raise OutputError(f"{folder} exists and is no summary; it is not overwritten")
+    if folder.exists():
+        _replace(summary, folder)
+        return
     folder.parent.mkdir(parents=True, exist_ok=True)
     draft = Path(tempfile.mkdtemp(prefix=f".{folder.name}.", dir=folder.parent))
     try:
-        (draft / "attributes").mkdir()
-        files = {}
-        for number, attribute in enumerate(summary.attributes.values(), start=1):
-            files[attribute.name] = f"attributes/{number:03d}.json"
-            _write_json(draft / files[attribute.name], _attribute_to_json(attribute))
+        files = _write_attributes(summary, draft, taken=set())
         _write_json(draft / MANIFEST, _manifest(summary, files))
         draft.chmod(0o755)
-        if folder.exists():
-            retired = draft.with_name(draft.name + ".old")
-            folder.rename(retired)
-            draft.rename(folder)
-            shutil.rmtree(retired)
-        else:
-            draft.rename(folder)
+        draft.rename(folder)
     finally:
         shutil.rmtree(draft, ignore_errors=True)
 
 
-def read_summary(folder: Path) -> Summary:
+def _replace(summary: Summary, folder: Path) -> None:
+    """Put a summary in the place of another: at every moment the folder holds one of the two, whole.
+
+    The new files lie beside the old ones until the manifest, which names them, is replaced in one step.
+    """
+    old = {file.name for file in (folder / "attributes").glob("*.json")}
+    draft = folder / f".{MANIFEST}.{os.getpid()}"
+    files: dict[str, str] = {}
+    try:
+        files = _write_attributes(summary, folder, taken=old)
+        _write_json(draft, _manifest(summary, files))
+        draft.replace(folder / MANIFEST)
+    except BaseException:
+        draft.unlink(missing_ok=True)
+        for file in set(folder.glob("attributes/*.json")) - {folder / "attributes" / name for name in old}:
+            file.unlink(missing_ok=True)
+        raise
+    for name in old:
+        (folder / "attributes" / name).unlink(missing_ok=True)
+
+
+def _write_attributes(summary: Summary, folder: Path, *, taken: set[str]) -> dict[str, str]:
+    """One file for each attribute, under names that are not taken."""
+    (folder / "attributes").mkdir(exist_ok=True)
+    free = (name for number in itertools.count(1) if (name := f"{number:03d}.json") not in taken)
+    files = {}
+    for attribute, name in zip(summary.attributes.values(), free, strict=False):
+        files[attribute.name] = f"attributes/{name}"
+        _write_json(folder / files[attribute.name], _attribute_to_json(attribute))
+    return files
+
+
+def read_summary(folder: str | Path) -> Summary:
     """Read and check a summary; every defect is one sentence that says where."""
+    folder = Path(folder)
     manifest = _read_json(folder / MANIFEST)
     version = manifest.get("aegis_summary")
     if not isinstance(version, int) or version < 1:
@@ -118,6 +145,7 @@ def _manifest(summary: Summary, files: Mapping[str, str]) -> dict[str, Any]:
         "protection": None if summary.protection is None else summary.protection.to_json(),
         "rejected": dict(summary.rejected),
         "scores": {name: _scores_to_json(scores) for name, scores in summary.scores.items()},
+        "parts": list(summary.parts),
     }
 
 
@@ -153,6 +181,7 @@ def _summary_from_json(manifest: dict[str, Any], folder: Path) -> Summary:
         protection=Protection.from_json(manifest.get("protection")),
         rejected=dict(manifest.get("rejected", {})),
         scores={name: _scores_from_json(told) for name, told in manifest.get("scores", {}).items()},
+        parts=tuple(str(part) for part in manifest.get("parts", ())),
     )
 
 

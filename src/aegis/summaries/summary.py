@@ -141,7 +141,10 @@ class ConfigurationScores:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Summary:
-    """Counts of a table under its configurations; ``rejected`` names those that a policy kept out, with the reason."""
+    """Counts of a table under its configurations; ``rejected`` names those that a policy kept out, with the reason.
+
+    ``parts`` names the summaries that were added to this one, if it is a sum.
+    """
 
     name: str
     level: Level
@@ -156,6 +159,7 @@ class Summary:
     scores: Mapping[str, ConfigurationScores] = field(default_factory=dict)
     rejected: Mapping[str, str] = field(default_factory=dict)
     protection: Protection | None = None
+    parts: tuple[str, ...] = ()
 
     @cached_property
     def names(self) -> tuple[str, ...]:
@@ -303,6 +307,7 @@ def reduced(summary: Summary, *, level: Level, ranges: int | None = None, opaque
         scores=summary.scores,
         rejected=summary.rejected,
         protection=summary.protection,
+        parts=summary.parts,
     )
 
 

@@ -12,7 +12,7 @@ from aegis.data.dataset import Dataset
 from aegis.data.engine import open_dataset
 from aegis.data.hierarchy import Hierarchy
 from aegis.data.schema import Roles
-from aegis.errors import LabelError, PolicyNotSatisfiedError
+from aegis.errors import ConfigurationError, LabelError, PolicyNotSatisfiedError
 from aegis.masking.configuration import Configuration
 from aegis.privacy.policy import Policy
 from aegis.summaries.collect import Counted, Limits, Progress, count_joints
@@ -26,6 +26,7 @@ from aegis.workflows.candidates import Configurations, checked, find_hierarchies
 from aegis.workflows.check import read_policy
 from aegis.workflows.gate import judge_configurations
 from aegis.workflows.pair_scoring import with_pair_scores
+from aegis.workflows.parts import append_part
 
 DEFAULT_PAIR_SCORES = (TOGETHER,)
 
@@ -52,6 +53,8 @@ def summarize(
     epsilon: float | None = None,
     hierarchies: str | Path | Mapping[str, Hierarchy] | None = None,
     limits: Limits | None = None,
+    append: str | Path | None = None,
+    part: str | None = None,
     progress: Progress | None = None,
     **options: Any,
 ) -> Summary:
@@ -64,7 +67,28 @@ def summarize(
 
     ``min_count`` merges cells of fewer records; ``epsilon`` adds differentially private noise to all counts. Both leave
     the scores of pairs out, which they do not cover: such a summary is ranked by single attributes.
+
+    ``append`` is the folder of a summary of other rows of the same table: ``data`` is counted alone, as those were, and
+    added to it, under the name ``part``. The folder brings label, configurations and level along.
     """
+    if append is not None:
+        given = {
+            "label": label,
+            "configurations": configurations,
+            "generate": generate,
+            "ranges": ranges,
+            "opaque": opaque,
+            "label_bins": label_bins,
+            "policy": policy,
+            "min_count": min_count,
+            "epsilon": epsilon,
+        }
+        if any(given.values()):
+            named = ", ".join(name for name, value in given.items() if value)
+            raise ConfigurationError(f"the summary that is added to decides what is counted; leave out {named}")
+        return append_part(
+            data, append=append, part=part, out=out, overwrite=overwrite, roles=roles, progress=progress, **options
+        )
     if min_count is not None or epsilon is not None:
         Protection(min_count=min_count, epsilon=epsilon, attributes=1)  # says what is wrong before anything is counted
     dataset = data if isinstance(data, Dataset) else open_dataset(data, roles=roles, **options)
