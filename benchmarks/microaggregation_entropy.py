@@ -13,7 +13,7 @@ def main() -> None:
     for name, records, seconds in (("german", german(), 20.0), ("adult", adult(), 40.0)):
         MOOBAM(k=5, l=2, classes=4, trade_off=1.0, rounds=50).fit(records)  # compile outside the clock
         search = MOOBAM(k=5, l=2, classes=4, trade_off=1.0, seconds=seconds, bound_share=0.1).fit(records)
-        rows.append({"table": name, "loss_at_trade_off_0": search.result_.diagnosis.best_loss} | row(search))
+        rows.append({"table": name, "loss_at_trade_off_0": search.result_.diagnosis.best_loss} | row(search, records))
         print(rows[-1], flush=True)
     write("microaggregation_entropy", {"seed": 0, "rows": rows})
 

@@ -24,7 +24,7 @@ def main() -> None:
         refusal = str(error)
     write(
         "microaggregation_large",
-        {"seed": 0, "feasible": row(fitted) | {"wall_seconds": round(wall, 1)}, "infeasible": refusal},
+        {"seed": 0, "feasible": row(fitted, records) | {"wall_seconds": round(wall, 1)}, "infeasible": refusal},
     )
 
 

@@ -16,7 +16,7 @@ def main() -> None:
     records = adult()
     search = MOOBAM(k=5, l=2, classes=100, seconds=60, bound_share=0.0, random_state=2)
     search.fit(records)
-    entry = row(search)
+    entry = row(search, records)
     entry["lower_bound"] = lower_bound(
         records, search.labels_, k=5, classes=100, class_price=search.class_price_, seconds=SECONDS
     )

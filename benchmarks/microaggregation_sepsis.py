@@ -20,11 +20,11 @@ def main() -> None:
             setting = {"n_C": classes, "trade_off": trade_off}
             try:
                 search = MOOBAM(k=5, l=2, classes=classes, trade_off=trade_off, seconds=8, bound_share=0.1)
-                rows.append(setting | row(search.fit(records)))
+                rows.append(setting | row(search.fit(records), records))
             except AnonymizerError as error:
                 rows.append(setting | {"refused": str(error)})
             print(rows[-1], flush=True)
-    free = row(MOOBAM(k=5, l=2, seconds=15, bound_share=0.1).fit(records))
+    free = row(MOOBAM(k=5, l=2, seconds=15, bound_share=0.1).fit(records), records)
     write("microaggregation_sepsis", {"seed": 0, "unique_tuples": unique, "rows": rows, "free": free})
 
 

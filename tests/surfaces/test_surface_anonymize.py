@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
@@ -12,6 +13,8 @@ import pytest
 
 Aegis = Callable[..., Any]
 QUASI = ("age", "zip", "gender")
+FOLDER = Path(os.environ.get("AEGIS_DATASETS", Path(__file__).parents[3] / "shared" / "datasets"))
+GERMAN = FOLDER / "german" / "german_credit_labelled.csv"
 
 
 def _rows(path: Path) -> dict[str, list[Any]]:
@@ -57,15 +60,35 @@ def test_what_is_written_keeps_k_and_l(
         assert found["homogeneity"] == 0
 
 
-MISTAKES = {
-    "k too large": (["--k", "2000"], "record"),
-    "l too large": (["--k", "5", "--l", "9"], "value"),
-    "too many classes": (["--k", "5", "--classes", "5000"], "class"),
-    "unknown method": (["--k", "5", "--method", "magic"], "there is no method"),
+MISTAKES = {  # what is given, and the sentence with the nearest that can be
+    "k above the records": (
+        ["--k", "2000"],
+        "k = 2000 needs at least 2000 records and the table has 1500: use k of at most 1500",
+    ),
+    "k times classes above the records": (
+        ["--k", "100", "--classes", "30"],
+        "30 classes of at least k = 100 need 3000 records and the table has 1500: use at most 15 classes, or k of at "
+        "most 50",
+    ),
+    "more classes than tuples": (
+        ["--k", "5", "--quasi", "gender", "--classes", "20"],
+        "20 classes are more than the 3 distinct quasi-identifier tuples: use at most 3",
+    ),
+    "l above the values": (
+        ["--k", "5", "--l", "9"],
+        "l = 9 is above the 6 value(s) of sensitive attribute 'diagnosis': use l of at most 6, or leave it out",
+    ),
+    "l above the values, by k-member": (
+        ["--k", "5", "--l", "9", "--method", "k-member"],
+        "l = 9 is above the 6 value(s) of sensitive attribute 'diagnosis': use l of at most 6, or leave it out",
+    ),
+    "sensitive and quasi": (["--k", "5", "--sensitive", "age"], "'age' is both a quasi-identifier and sensitive"),
+    "missing numbers": (["--k", "5", "--quasi", "weight"], "values: fill them or leave those rows out first"),
+    "unknown method": (["--k", "5", "--method", "magic"], "there is no method called 'magic'"),
     "unknown column": (["--k", "5", "--quasi", "nope"], "there is no column"),
-    "sensitive and quasi": (["--k", "5", "--sensitive", "age"], "age"),
-    "lambda for mdav": (["--k", "5", "--method", "mdav", "--lambda", "0.5"], "mo-obam"),
-    "missing numbers": (["--k", "5", "--quasi", "weight"], "weight"),
+    "lambda for mdav": (["--k", "5", "--method", "mdav", "--lambda", "0.5"], "leave out --classes and --lambda"),
+    "l for mdav": (["--k", "5", "--method", "mdav", "--l", "2"], "leave out --l, or use mo-obam or k-member"),
+    "trade-off": (["--k", "5", "--lambda", "3"], "between 0 and 1"),
 }
 
 
@@ -80,9 +103,95 @@ def test_what_cannot_be_is_refused(aegis: Aegis, clinic: Path, tmp_path: Path, m
     assert list(tmp_path.iterdir()) == []
 
 
+def _people(path: Path, ages: list[object]) -> Path:
+    lines = [f"{age},{'fm'[i % 2]},{'abc'[i % 3]}" for i, age in enumerate(ages)]
+    path.write_text("age,sex,ill\n" + "\n".join(lines) + "\n", encoding="utf-8")
+    return path
+
+
+@pytest.mark.parametrize(
+    ("ages", "said"),
+    [
+        ([34], "a table of 1 record(s) cannot be anonymized: a class needs at least two records"),
+        (
+            ["Zanzibar", *range(20, 49)],
+            "column 'age' holds text, but 29 of its 30 cells read as numbers: convert it to numbers and clean the "
+            "rest, or name it categorical (--categorical)",
+        ),
+        (["", *range(20, 49)], "numeric column 'age' misses 1 of 30 values: fill them or leave those rows out first"),
+    ],
+    ids=["one record", "a number read as text", "a missing number"],
+)
+@pytest.mark.parametrize("method", ["mo-obam", "mdav", "k-member"])
+def test_files_that_cannot_be_clustered_are_refused(
+    aegis: Aegis, tmp_path: Path, method: str, ages: list[object], said: str
+) -> None:
+    data = _people(tmp_path / "people.csv", ages)
+    given = ["--quasi", "age,sex", "--sensitive", "ill", "--k", "2", "--method", method, "--out", tmp_path / "out.csv"]
+    answer = aegis("anonymize", data, *given)
+    assert answer.status == 2, answer.err
+    assert answer.err == f"error: {said}\n"
+    assert "Zanzibar" not in answer.err
+    assert not (tmp_path / "out.csv").exists()
+
+
+def test_text_that_reads_as_numbers_may_be_named_categorical_and_codes_need_not(aegis: Aegis, tmp_path: Path) -> None:
+    text = _people(tmp_path / "text.csv", ["unknown", *([20, 30, 40] * 10)])
+    given = ["--quasi", "age,sex", "--k", "2", "--method", "mdav"]
+    assert aegis("anonymize", text, *given, "--categorical", "age", "--out", tmp_path / "named.csv").status == 0
+    codes = _people(tmp_path / "codes.csv", ["02139", "02140", "94110"] * 10)
+    assert aegis("anonymize", codes, *given, "--out", tmp_path / "coded.csv").status == 0
+
+
+def test_a_missing_category_is_one_more_category(aegis: Aegis, tmp_path: Path) -> None:
+    data = tmp_path / "people.csv"
+    lines = [f"{20 + i},{'' if i < 4 else 'fm'[i % 2]},{'ab'[i % 2]}" for i in range(20)]
+    data.write_text("age,sex,ill\n" + "\n".join(lines) + "\n", encoding="utf-8")
+    out = tmp_path / "out.csv"
+    answer = aegis("anonymize", data, "--quasi", "age,sex", "--k", "4", "--method", "mdav", "--out", out, "--json")
+    assert answer.status == 0, answer.err
+    assert sorted(set(_rows(out)["sex"])) in (["", "f", "m"], ["", "f"], ["", "m"])
+
+
 def test_an_output_that_exists_is_not_replaced(aegis: Aegis, clinic: Path, tmp_path: Path) -> None:
     out = tmp_path / "out.csv"
     out.write_text("mine", encoding="utf-8")
     answer = aegis("anonymize", clinic / "clinic.csv", "--quasi", "age", "--k", "5", "--method", "mdav", "--out", out)
     assert answer.status == 2
     assert out.read_text(encoding="utf-8") == "mine"
+
+
+@pytest.mark.datasets
+@pytest.mark.skipif(not GERMAN.exists(), reason="the public benchmark data is not here")
+def test_a_real_table_is_clustered_ranked_released_and_verified(aegis: Aegis, tmp_path: Path) -> None:
+    """As the owner of German credit would: anonymize, check, rank beside masks by the released tuple, release."""
+    quasi, secrets = "age,personal_status,job", "checking_status,savings_status"
+    policy, config = tmp_path / "policy.yaml", tmp_path / "coarse.yaml"
+    policy.write_text(
+        f"quasi_identifying: [{quasi}]\nsensitive: [{secrets}]\nk: 10\nl: 2\nmax_suppression: 0\n", encoding="utf-8"
+    )
+    config.write_text(
+        "age: {bucketize: {width: 40, origin: 0}}\npersonal_status: suppress\njob: suppress\n", encoding="utf-8"
+    )
+    clustered, out = tmp_path / "clustered.csv", tmp_path / "released.csv"
+    given = ["--quasi", quasi, "--sensitive", secrets, "--k", "10", "--l", "2", "--seconds", "2"]
+    assert aegis("anonymize", GERMAN, *given, "--out", clustered).status == 0
+    assert aegis("check", clustered, "--policy", policy).status == 0
+    assert aegis("check", GERMAN, "--policy", policy).status == 1
+    ranked = aegis(
+        "advise", GERMAN, "--label", "class", "--configs", config, "--tables", clustered, "--policy", policy, "--json"
+    )
+    assert ranked.status == 0, ranked.err
+    assert ranked.json["measure"] == "released-tuple-information"
+    assert {one["configuration"] for one in ranked.json["ranking"]} == {"clustered", "coarse"}
+    assert ranked.json["ranking"][0]["configuration"] == "clustered"
+    released = aegis("release", clustered, "--policy", policy, "--out", out)
+    assert released.status == 0, released.err
+    certificate = tmp_path / "released.csv.certificate.json"
+    assert aegis("verify", out, certificate).status == 0
+    rows = [Counter(zip(*_rows(path).values(), strict=True)) for path in (out, clustered)]
+    assert rows[0] == rows[1], "a release shuffles the records and changes nothing else"
+    lines = out.read_text(encoding="utf-8").splitlines()
+    out.chmod(0o644)
+    out.write_text("\n".join(lines[:-1]) + "\n", encoding="utf-8")
+    assert aegis("verify", out, certificate).status == 1

@@ -153,7 +153,7 @@ def _is_numeric(name: str, array: NDArray[Any]) -> bool:
     if parsed and 2 * parsed >= len(present):
         raise AnonymizerError(
             f"column {name!r} holds text, but {parsed} of its {len(array)} cells read as numbers: "
-            "convert it to numbers (and clean the rest), or name it categorical"
+            "convert it to numbers and clean the rest, or name it categorical (--categorical)"
         )
     return False
 
