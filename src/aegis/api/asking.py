@@ -79,6 +79,14 @@ class Writing:
                 raise
             return _again(known)
 
+    def again(self, sent: Any) -> Response | None:
+        """The answer that the same key and content got before, where it is known before the act is prepared."""
+        if self.key is None:
+            return None
+        with self.catalog.read(self.actor) as work:
+            known = idempotency.recall(work, key=self.key, fingerprint=self._fingerprint(sent))
+        return None if known is None else _again(known)
+
     def _fingerprint(self, sent: Any) -> str:
         plain = sent.model_dump(mode="json") if isinstance(sent, BaseModel) else sent
         text = json.dumps([self.place, plain], sort_keys=True, ensure_ascii=False)

@@ -211,6 +211,10 @@ class Client:
 
             return record(Release, self._send.post(place, body=body))
 
+    def fulfil(self, request_id: str, release_id: str) -> Release:
+        """Give an approved request a verified release of the same configuration that is there already."""
+        return record(Release, self._send.post(f"/requests/{request_id}/fulfilment", {"release_id": release_id}))
+
     def releases(self, product: str) -> Iterator[Release]:
         """The releases of a product that one may see, the newest first."""
         return (record(Release, told) for told in self._send.pages(f"/products/{product}/releases"))

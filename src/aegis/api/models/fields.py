@@ -10,12 +10,12 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, JsonValue, St
 
 # Control characters have no business in names, and a zero byte cannot be stored at all.
 _LINE = r"^[^\x00-\x1f\x7f]*$"
-_TEXT = r"^[^\x00-\x08\x0b\x0c\x0e-\x1f\x7f]*$"
+TEXT = r"^[^\x00-\x08\x0b\x0c\x0e-\x1f\x7f]*$"
 _DEEPEST, _LARGEST = 20, 50_000
 
 Name = Annotated[str, StringConstraints(min_length=1, max_length=200, pattern=_LINE)]
 Line = Annotated[str, StringConstraints(max_length=300, pattern=_LINE)]
-Text = Annotated[str, StringConstraints(max_length=20_000, pattern=_TEXT)]
+Text = Annotated[str, StringConstraints(max_length=20_000, pattern=TEXT)]
 Slug = Annotated[str, StringConstraints(min_length=1, max_length=64, pattern=r"^[a-z0-9]([a-z0-9._-]*[a-z0-9])?$")]
 Id = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{32}$")]
 ProductRef = Annotated[str, StringConstraints(pattern=r"^[a-z0-9][a-z0-9._-]{0,63}$")]

@@ -132,11 +132,11 @@ class Configurations(Given):
 
 
 class PreviewRow(Given):
-    """One published value and what becomes of it; null stands for values that may not be named."""
+    """One published value and what becomes of it; `masked` is null where that is drawn at random."""
 
-    value: str | None
+    value: str
     masked: str | None
-    count: int | None
+    records: int
 
 
 class Preview(Given):
@@ -169,20 +169,32 @@ class Summary(Given):
 
 
 class Bar(Given):
-    """A published value and how many records have it."""
+    """From `left` to `right` on the axis: a published value, a bin, or values that are not named (`merged`)."""
 
-    value: str
-    count: int
+    left: float
+    right: float
+    share: float
+    records: int
+    name: str
+    merged: bool
+
+
+class Tick(Given):
+    """A text under the axis."""
+
+    at: float
+    text: str
 
 
 class Histogram(Given):
-    """The published distribution of a column; `other` counts records whose values are not named."""
+    """The published distribution of a column; it has no bars where the summary tells none."""
 
     column: str
-    kind: str
+    kind: str | None
+    values: int | None = Field(description="How many different values there are, named or not.")
     bars: list[Bar]
-    other: int
-    values: int
+    ticks: list[Tick]
+    notes: list[str]
 
 
 class Histograms(Given):

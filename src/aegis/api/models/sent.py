@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from pydantic import Field
+from pydantic import Field, StringConstraints
 
-from aegis.api.models.fields import Anything, Document, Id, Line, Name, ProductRef, Sent, Slug, Text
+from aegis.api.models.fields import TEXT, Anything, Document, Id, Line, Name, ProductRef, Sent, Slug, Text
 from aegis.data.kind import Kind
 from aegis.data.schema import Role as ColumnRole
 from aegis.service.actor import Scope, UserRole
 
 Version = Annotated[int, Field(ge=1, le=2**31 - 1, description="The version that was read; another one is a conflict.")]
-Days = Annotated[int, Field(ge=1, le=3650)]
+Days = Annotated[int, Field(ge=1, le=730)]
+Reason = Annotated[str, StringConstraints(min_length=1, max_length=5_000, pattern=TEXT)]
+ShortName = Annotated[Name, Field(max_length=120)]
 
 
 class NewColumn(Sent):
@@ -56,7 +58,7 @@ class Proposal(Sent):
     """One configuration or many, as the mapping that a configuration file holds, or as the text of one."""
 
     content: Document | Annotated[str, Field(min_length=1, max_length=1_000_000)]
-    name: Name = "configuration"
+    name: ShortName = "configuration"
 
 
 class Generation(Sent):
@@ -77,7 +79,7 @@ class PreviewOf(Sent):
 class Question(Sent):
     """A request for access; no column named means all that are not identifying."""
 
-    purpose: Annotated[Text, Field(min_length=1)]
+    purpose: Annotated[str, StringConstraints(min_length=3, max_length=5_000, pattern=TEXT)]
     columns: Annotated[list[Name], Field(max_length=2000, default_factory=list)]
     days: Days = 90
     measure: Line | None = None
@@ -88,21 +90,27 @@ class Decision(Sent):
 
     approve: bool
     configuration_id: Id | None = None
-    reason: Text | None = None
+    reason: Reason | None = None
     version: Version | None = None
 
 
 class Revocation(Sent):
     """Why access ends."""
 
-    reason: Annotated[Text, Field(min_length=1)]
+    reason: Reason
     version: Version | None = None
+
+
+class Fulfilment(Sent):
+    """The release that a request gets."""
+
+    release_id: Id
 
 
 class Withdrawal(Sent):
     """Why a release is taken back."""
 
-    reason: Annotated[Text, Field(min_length=1)]
+    reason: Reason
 
 
 class AdviceOf(Sent):
@@ -135,7 +143,7 @@ class NewRole(Sent):
 class TokenOf(Sent):
     """A token to make for oneself."""
 
-    name: Name
+    name: ShortName
     scopes: Annotated[list[Scope], Field(min_length=1, max_length=len(Scope))]
     days: Annotated[int, Field(ge=1, le=365)] = 90
     product: ProductRef | None = None

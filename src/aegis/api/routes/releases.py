@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from typing import Annotated, Any
 from urllib.parse import quote
 
@@ -68,6 +69,12 @@ def push(
     parts.next_part("certificate")
     certificate = whole(parts.content(), limit_bytes=asked.catalog.settings.certificate_bytes)
     file = parts.next_part("file")
+    # The certificate names the file's hash, so it stands for both: a repeated push is known before the file is read,
+    # and before the request that it fulfilled the first time would refuse it.
+    sent_again = [hashlib.sha256(certificate).hexdigest(), file.file_name]
+    before = asked.again(sent_again)
+    if before is not None:
+        return before
     with releases.incoming(
         asked.catalog,
         asked.actor,
@@ -80,9 +87,19 @@ def push(
         return asked.once(
             given.Release,
             lambda work: releases.receive(work, checked),
-            sent=[checked.draft.digest, checked.certificate_digest, checked.file_name],
+            sent=sent_again,
             status=201,
         )
+
+
+@router.post("/requests/{request_id}/fulfilment", response_model=given.Release, summary="Fulfil with a known release")
+def fulfil(asked: Write, request_id: IdPath, chosen: sent.Fulfilment) -> Response:
+    """Give an approved request a verified release of the same configuration that is there already."""
+    return asked.once(
+        given.Release,
+        lambda work: releases.fulfil(work, request_id=request_id, release_id=chosen.release_id),
+        sent=chosen,
+    )
 
 
 @router.get("/releases/{release_id}", response_model=given.Release, summary="One release")

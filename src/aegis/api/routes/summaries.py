@@ -62,9 +62,9 @@ def current(asked: Read, product: ProductPath) -> Any:
 def archive(asked: Read, product: ProductPath) -> Response:
     """The archive as it was pushed, for those who work on the product."""
     with asked.work() as work:
-        view, file = summaries.open_archive(work, product=product)
-    headers = {"Content-Length": str(view.bytes), "Content-Disposition": 'attachment; filename="summary"'}
-    return StreamingResponse(chunks_of(file), media_type="application/octet-stream", headers=headers)
+        opened = summaries.open_archive(work, product=product)
+    headers = {"Content-Length": str(opened.summary.bytes), "Content-Disposition": 'attachment; filename="summary"'}
+    return StreamingResponse(chunks_of(opened.stream), media_type="application/octet-stream", headers=headers)
 
 
 @router.get("/histograms", response_model=given.Histograms, summary="Published distributions")
