@@ -5,10 +5,10 @@ from __future__ import annotations
 from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
-from starlette.middleware import Middleware
 from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
 from starlette.routing import Route
+from starlette.types import ASGIApp
 
 from aegis.service.catalog import Catalog
 from aegis.web import (
@@ -48,7 +48,7 @@ DOORS: tuple[Door, ...] = (
 )
 
 
-def create_pages(catalog: Catalog) -> Starlette:
+def create_pages(catalog: Catalog) -> ASGIApp:
     """The console of a catalog, as an application to be mounted at ``/``."""
 
     async def not_found(request: Request, error: Exception) -> Response:
@@ -60,8 +60,8 @@ def create_pages(catalog: Catalog) -> Starlette:
     async def failed(_: Request, error: Exception) -> Response:
         return broken(error)
 
-    return Starlette(
+    pages = Starlette(
         routes=[Route("/static/{name}", send_asset), *(route(catalog, door) for door in DOORS)],
-        middleware=[Middleware(SecurityHeaders)],
         exception_handlers={HTTPException: not_found, Exception: failed},
     )
+    return SecurityHeaders(pages)  # outermost, so that no answer is without them

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
@@ -19,6 +20,7 @@ from aegis.web.routing import Door, get, post
 from aegis.web.visit import Visit
 
 _PLACES = {"product": "/products", "request": "/requests", "release": "/releases", "job": "/jobs", "user": "/people"}
+_HASH = re.compile(r"[0-9a-f]{32,}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -90,9 +92,11 @@ def _said(details: Mapping[str, Any]) -> str:
 
 
 def _plain(value: Any) -> str:
+    """A detail for people; of hashes and long ids the beginning tells them apart."""
     if isinstance(value, list | tuple):
         return " and ".join(str(each) for each in value) or "none"
-    return str(value)
+    text = str(value)
+    return f"{text[:10]}…" if _HASH.fullmatch(text) else text
 
 
 DOORS: tuple[Door, ...] = (

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import datetime
+from pathlib import Path
 
 from starlette.responses import Response
 
 from aegis.errors import AegisError, ConflictError, InputError, NotFoundError
+from aegis.masking.configuration_file import as_text, configurations_from_mapping
 from aegis.report.figures import count
 from aegis.service import configurations, products
 from aegis.service.catalog import Work
 from aegis.service.permissions import Permission, require
 from aegis.service.views import ConfigurationView, ProductView
+from aegis.web.form import attachment
 from aegis.web.hierarchy_view import hierarchies_of
 from aegis.web.previews import previews
 from aegis.web.product_part import head
@@ -55,7 +58,6 @@ class Values:
 def show_all(visit: Visit) -> Response:
     with visit.read() as work:
         product = products.product(work, product=visit.names["product"])
-        require(visit.actor, Permission.SEE_JOBS, product.id)
         listed = configurations.list_configurations(work, product=product.id)
     text = visit.query.get("from", "0")
     start = int(text) if text.isascii() and text.isdigit() and len(text) < 8 else 0
@@ -91,6 +93,29 @@ def show_one(visit: Visit) -> Response:
         hierarchies=hierarchies_of(view.content),
         yaml=configurations.as_yaml(view),
     )
+
+
+def send_one(visit: Visit) -> Response:
+    """A configuration as the file that ``aegis release`` takes."""
+    with visit.read() as work:
+        _, view = _both(visit, work)
+    return yaml_file(f"{view.name}.yaml", configurations.as_yaml(view))
+
+
+def send_all(visit: Visit) -> Response:
+    """Every configuration in one file, for ``aegis summarize --configs``."""
+    with visit.read() as work:
+        product = products.product(work, product=visit.names["product"])
+        listed = configurations.list_configurations(work, product=product.id)
+    if not listed:
+        raise NotFoundError("this product has no configuration yet; propose one first")
+    built = [one for view in listed for one in configurations_from_mapping(view.content, name=view.name)]
+    return yaml_file("configurations.yaml", as_text(built, path=Path("configurations.yaml")))
+
+
+def yaml_file(name: str, text: str) -> Response:
+    """A YAML file to be saved."""
+    return Response(text, media_type="application/yaml", headers={"Content-Disposition": attachment(name)})
 
 
 def withdraw(visit: Visit) -> Response:
@@ -169,7 +194,6 @@ def _more(visit: Visit, values: Values, *, problem: AegisError | None) -> Respon
 
 def _both(visit: Visit, work: Work) -> tuple[ProductView, ConfigurationView]:
     product = products.product(work, product=visit.names["product"])
-    require(visit.actor, Permission.SEE_JOBS, product.id)
     view = configurations.configuration(work, configuration_id=visit.names["configuration"])
     if view.product_id != product.id:
         raise NotFoundError("this product has no such configuration")
@@ -178,9 +202,11 @@ def _both(visit: Visit, work: Work) -> tuple[ProductView, ConfigurationView]:
 
 DOORS: tuple[Door, ...] = (
     get("/products/{product}/configurations", show_all),
+    get("/products/{product}/configurations.yaml", send_all),
     get("/products/{product}/configurations/more", show_more),
     post("/products/{product}/configurations/generate", generate),
     post("/products/{product}/configurations/upload", upload, limit="document_bytes"),
     get("/products/{product}/configurations/{configuration}", show_one),
+    get("/products/{product}/configurations/{configuration}/yaml", send_one),
     post("/products/{product}/configurations/{configuration}/withdraw", withdraw),
 )

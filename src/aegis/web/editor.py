@@ -13,11 +13,13 @@ from typing import Any
 import yaml
 from starlette.responses import Response
 
+from aegis.data.hierarchy import Hierarchy
 from aegis.data.kind import Kind
 from aegis.data.schema import Role
 from aegis.errors import AegisError, ConfigurationError, ConflictError, InputError, MaskError
 from aegis.masking.catalogue import CatalogueRow, catalogue
 from aegis.service import configurations, products
+from aegis.service.hierarchies import hierarchies
 from aegis.service.permissions import Permission, require
 from aegis.service.views import ColumnView, ProductView
 from aegis.web.form import Form
@@ -75,7 +77,7 @@ def show(visit: Visit) -> Response:
     with visit.read() as work:
         product = products.product(work, product=visit.names["product"])
         require(visit.actor, Permission.PROPOSE_CONFIGURATION, product.id)
-        known = _hierarchies(configurations.list_configurations(work, product=product.id))
+        known = _hierarchies(hierarchies(work, product=product.id))
         start: Mapping[str, Any] = {}
         if "from" in visit.query:
             start = configurations.configuration(work, configuration_id=visit.query["from"]).content
@@ -95,7 +97,7 @@ def write(visit: Visit) -> Response:
     with visit.read() as work:
         product = products.product(work, product=visit.names["product"])
         require(visit.actor, Permission.PROPOSE_CONFIGURATION, product.id)
-        known = _hierarchies(configurations.list_configurations(work, product=product.id))
+        known = _hierarchies(hierarchies(work, product=product.id))
         draft = Draft(name=visit.form.text("name"), masks={}, hierarchies=known)
         try:
             draft = Draft(name=draft.name, masks=_typed(visit.form, product), hierarchies=known)
@@ -149,7 +151,8 @@ def _row(number: int, column: ColumnView, spec: Any, known: Mapping[str, Any]) -
     """A row that shows a mask as a configuration has it; one that fields cannot show stays as it is."""
     if spec is None or spec == "identity":
         return _empty(number, column, known)
-    name, given = spec, {}
+    name: Any = spec
+    given: dict[str, Any] = {}
     if isinstance(spec, Mapping):
         ((name, given),) = spec.items()
         given = given or {}
@@ -251,13 +254,9 @@ def _value(text: str, column: str) -> Any:
         ) from None
 
 
-def _hierarchies(listed: list[Any]) -> dict[str, Any]:
-    """The hierarchies that some configuration of the product brings, by column."""
-    found: dict[str, Any] = {}
-    for one in listed:
-        for name, rows in (one.content.get("hierarchies") or {}).items():
-            found.setdefault(name, rows)
-    return found
+def _hierarchies(found: Mapping[str, Hierarchy]) -> dict[str, Any]:
+    """The hierarchies that some configuration of the product brings, as a file lists them."""
+    return {name: [list(row) for row in hierarchy.rows] for name, hierarchy in found.items()}
 
 
 def _uses(masks: Mapping[str, Any], hierarchy: str) -> bool:

@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import AsyncGenerator, Mapping
 from dataclasses import dataclass, field
 from typing import BinaryIO
+from urllib.parse import quote
 
-from starlette.datastructures import FormData, Headers, UploadFile
+from python_multipart.exceptions import FormParserError
+from starlette.datastructures import FormData, UploadFile
 from starlette.formparsers import FormParser, MultiPartException, MultiPartParser
 from starlette.requests import Request
 
@@ -64,23 +66,16 @@ async def read_form(request: Request, *, limit_bytes: int) -> tuple[Form, FormDa
     kind = request.headers.get("content-type", "").split(";")[0].strip().lower()
     files = kind == "multipart/form-data"
     stream = _limited(request, limit_bytes if files else FIELDS_LIMIT_BYTES)
-    if files:
-        try:
-            data = await MultiPartParser(
-                request.headers,
-                stream,
-                max_files=_MOST_FILES,
-                max_fields=_MOST_FIELDS,
-                max_part_size=_LONGEST_FIELD_BYTES,
-            ).parse()
-        except (MultiPartException, KeyError):
-            raise InputError("the form cannot be read; send it again from the page") from None
-    elif kind == "application/x-www-form-urlencoded":
-        data = await FormParser(Headers(scope=request.scope), stream).parse()
-    else:
-        async for _ in stream:
-            pass
-        data = FormData()
+    limits: dict[str, int] = {"max_fields": _MOST_FIELDS, "max_part_size": _LONGEST_FIELD_BYTES}
+    try:
+        if files:
+            data = await MultiPartParser(request.headers, stream, max_files=_MOST_FILES, **limits).parse()
+        elif kind == "application/x-www-form-urlencoded":
+            data = await FormParser(request.headers, stream, **limits).parse()
+        else:
+            data = FormData()
+    except (MultiPartException, FormParserError, KeyError):
+        raise InputError("the form cannot be read, or a field is too long; send it again from its page") from None
     return _checked(data), data
 
 
@@ -106,6 +101,15 @@ def clean_name(name: str) -> str:
     """
     last = name.replace("\\", "/").rsplit("/", 1)[-1]
     return "".join(c for c in last if c.isprintable())[:200] or "file"
+
+
+def attachment(name: str) -> str:
+    """The header that makes a browser save the file under its name.
+
+    >>> attachment("clinic.csv")
+    "attachment; filename*=UTF-8''clinic.csv"
+    """
+    return f"attachment; filename*=UTF-8''{quote(name, safe='')}"
 
 
 async def _limited(request: Request, limit_bytes: int) -> AsyncGenerator[bytes, None]:

@@ -1,4 +1,4 @@
-"""A hierarchy as a table: values on the left, ever coarser labels to the right, equal neighbours in one cell."""
+"""A hierarchy as a table: values on the left, ever coarser labels to the right, equal ones in one cell."""
 
 from __future__ import annotations
 
@@ -8,7 +8,8 @@ from typing import Any
 
 from aegis.report.figures import count
 
-_MOST_ROWS = 120
+_MOST_ROWS = 60
+_MOST_VALUES = 8
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,43 +39,46 @@ def hierarchies_of(content: Mapping[str, Any]) -> list[HierarchyView]:
 
 
 def hierarchy_view(name: str, rows: Sequence[Sequence[object]]) -> HierarchyView:
-    """Rows whose labels are equal from the coarsest level down stand together.
+    """A row for the values that share all their labels; labels that are equal from there on up share a cell.
 
     >>> view = hierarchy_view("n", [["1", "odd", "*"], ["2", "even", "*"], ["3", "odd", "*"]])
     >>> [[(cell.text, cell.span) for cell in row] for row in view.rows]
-    [[('1', 1), ('odd', 2), ('*', 3)], [('3', 1)], [('2', 1), ('even', 1)]]
+    [[('1, 3', 1), ('odd', 1), ('*', 2)], [('2', 1), ('even', 1)]]
     """
-    texts = [tuple(str(label) for label in row) for row in rows]
-    deep = len(texts[0]) if texts else 0
-    # Grouped by the coarsest label first; within a group the order of the file stays.
+    groups: dict[tuple[str, ...], list[str]] = {}
+    for row in rows:
+        texts = tuple(map(str, row))
+        groups.setdefault(texts[1:], []).append(texts[0])
     first_seen: dict[tuple[str, ...], int] = {}
-    for i, row in enumerate(texts):
-        for level in range(1, deep):
-            first_seen.setdefault(row[level:], i)
-    ordered = sorted(range(len(texts)), key=lambda i: _place(texts[i], i, first_seen))
-    shown = [texts[i] for i in ordered[:_MOST_ROWS]]
-    table: list[tuple[Cell, ...]] = []
-    for i, row in enumerate(shown):
-        cells = []
-        for level in range(deep):
-            if level and i and shown[i - 1][level:] == row[level:]:
+    for i, labels in enumerate(groups):
+        for level in range(len(labels)):
+            first_seen.setdefault(labels[level:], i)
+    # Branches stand together, each where its first value stands in the file.
+    ordered = sorted(groups, key=lambda labels: [first_seen[labels[i:]] for i in range(len(labels) - 1, -1, -1)])
+    shown = ordered[:_MOST_ROWS]
+    table = []
+    for i, labels in enumerate(shown):
+        cells = [Cell(text=_values(groups[labels]), span=1)]
+        for level in range(len(labels)):
+            if i and shown[i - 1][level:] == labels[level:]:
                 continue  # the cell above reaches down to here
-            span = 1
-            while level and i + span < len(shown) and shown[i + span][level:] == row[level:]:
-                span += 1
-            cells.append(Cell(text=row[level], span=span))
+            above = labels[level:]
+            span = next((k for k, other in enumerate(shown[i:]) if other[level:] != above), len(shown) - i)
+            cells.append(Cell(text=labels[level], span=span))
         table.append(tuple(cells))
-    said = f"{count(len(texts), 'value')}, levels 0 to {deep - 1}."
-    if len(texts) > _MOST_ROWS:
-        said += f" The first {_MOST_ROWS} are shown."
+    deep = len(next(iter(groups), ()))
+    said = f"{count(len(rows), 'value')}, levels 0 to {deep}."
+    if len(ordered) > _MOST_ROWS:
+        said += f" The first {_MOST_ROWS} groups are shown."
     return HierarchyView(
         name=name,
         words=said,
-        levels=tuple("value" if level == 0 else f"level {level}" for level in range(deep)),
+        levels=("values", *(f"level {level}" for level in range(1, deep + 1))),
         rows=tuple(table),
     )
 
 
-def _place(row: tuple[str, ...], i: int, first_seen: dict[tuple[str, ...], int]) -> tuple[object, ...]:
-    coarse_first = (first_seen[row[level:]] for level in range(len(row) - 1, 0, -1))
-    return (*coarse_first, i)
+def _values(values: list[str]) -> str:
+    if len(values) <= _MOST_VALUES:
+        return ", ".join(values)
+    return f"{', '.join(values[: _MOST_VALUES - 2])}, …, {values[-1]} ({len(values):,} values)"

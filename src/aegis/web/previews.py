@@ -6,11 +6,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from aegis.errors import InputError
+from aegis.errors import ConflictError, InputError
 from aegis.report.figures import count
-from aegis.service import configurations
 from aegis.service.catalog import Work
-from aegis.service.views import Preview
+from aegis.service.previews import preview as preview_of
+from aegis.service.views import Preview, PreviewRow
 from aegis.web.routing import sentence
 
 _MOST_GROUPS = 14
@@ -34,7 +34,6 @@ class ShownPreview:
     words: str
     said: str
     groups: tuple[Group, ...]
-    counted: bool
 
 
 def previews(work: Work, *, product: str, content: Mapping[str, Any]) -> list[ShownPreview]:
@@ -43,9 +42,9 @@ def previews(work: Work, *, product: str, content: Mapping[str, Any]) -> list[Sh
     for column, spec in content.get("masks", {}).items():
         mask = with_hierarchy(spec, column, content.get("hierarchies") or {})
         try:
-            shown.append(_shown(configurations.preview(work, product=product, column=column, mask=mask)))
-        except InputError as error:
-            shown.append(ShownPreview(column=column, words="", said=sentence(error), groups=(), counted=False))
+            shown.append(_shown(preview_of(work, product=product, column=column, mask=mask)))
+        except (InputError, ConflictError) as error:
+            shown.append(ShownPreview(column=column, words="", said=sentence(error), groups=()))
     return shown
 
 
@@ -65,12 +64,15 @@ def with_hierarchy(spec: Any, column: str, hierarchies: Mapping[str, Any]) -> An
 
 
 def _shown(preview: Preview) -> ShownPreview:
-    found: dict[str, list[tuple[str, int | None]]] = {}
+    found: dict[str, list[PreviewRow]] = {}
     for row in preview.rows:
-        becomes = "values too rare to name" if row.masked is None else row.masked
-        found.setdefault(becomes, []).append(("values too rare to name" if row.value is None else row.value, row.count))
+        found.setdefault("drawn at random" if row.masked is None else row.masked, []).append(row)
     groups = [
-        Group(becomes=becomes, origin=_origin([value for value, _ in rows]), records=_records([n for _, n in rows]))
+        Group(
+            becomes=becomes,
+            origin=_origin([row.value for row in rows]),
+            records=f"{sum(row.records for row in rows):,}",
+        )
         for becomes, rows in list(found.items())[:_MOST_GROUPS]
     ]
     said = _said(preview)
@@ -81,19 +83,17 @@ def _shown(preview: Preview) -> ShownPreview:
         words=preview.described,
         said=said if groups else preview.note or said,
         groups=tuple(groups),
-        counted=any(group.records for group in groups),
     )
 
 
 def _said(preview: Preview) -> str:
     before = count(preview.values_before, "value")
-    if preview.random:
-        said = f"{before}; what each becomes is drawn at random, so this is an example."
-    elif preview.values_after is None:
+    if preview.values_after is None or preview.random:
         said = f"{before}."
     else:
-        said = f"{before} become {preview.values_after:,}." if preview.values_before != 1 else f"{before}."
-    return f"{said} {preview.note}" if preview.note else said
+        said = f"{before} become{'s' if preview.values_before == 1 else ''} {preview.values_after:,}."
+    note = preview.note or ""
+    return f"{said} {note[:1].upper()}{note[1:]}." if note else said
 
 
 def _origin(values: list[str]) -> str:
@@ -102,8 +102,3 @@ def _origin(values: list[str]) -> str:
     if len(named) <= _MOST_NAMES:
         return ", ".join(named)
     return f"{', '.join(named[: _MOST_NAMES - 2])}, …, {named[-1]} ({len(named):,} values)"
-
-
-def _records(counts: list[int | None]) -> str:
-    known = [n for n in counts if n is not None]
-    return f"{sum(known):,}" if known and len(known) == len(counts) else ""

@@ -57,7 +57,7 @@ def head(visit: Visit, product: ProductView) -> dict[str, Any]:
     here = f"/products/{product.name}"
     tabs = [
         ("Overview", "", True),
-        ("Configurations", "/configurations", what.see_jobs),
+        ("Configurations", "/configurations", True),
         ("Counts", "/summaries", what.see_jobs),
         ("Ranking", "/ranking", what.see_jobs),
         ("Requests", "/requests", what.see_requests),

@@ -8,12 +8,16 @@ from typing import Any
 from starlette.responses import JSONResponse, Response
 
 from aegis.data.kind import Kind
-from aegis.report.charts.histogram import CountBar, histogram
+from aegis.errors import NotFoundError
+from aegis.privacy.policy import Policy
+from aegis.report.charts.histogram import histogram
+from aegis.report.charts.paired_bars import Bar, Tick
 from aegis.report.figures import count
 from aegis.report.page import picture
 from aegis.service import croissant, products, summaries
 from aegis.service.permissions import Permission, may
 from aegis.service.views import HistogramView
+from aegis.web.form import attachment
 from aegis.web.paging import paging
 from aegis.web.policy_words import promises
 from aegis.web.product_part import head
@@ -22,6 +26,7 @@ from aegis.web.visit import Visit
 from aegis.web.words import ROLE_MEANINGS
 
 _LONGEST_QUERY = 200
+_MOST_NAMED = 14  # more bars than this stand on an axis
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,36 +62,41 @@ def show_product(visit: Visit) -> Response:
         **head(visit, product),
         promises=promises(product.policy),
         summary=summary,
-        histograms=[distribution(one) for one in drawn],
+        histograms=[distribution(one) for one in drawn if one.bars],
         role_meanings=ROLE_MEANINGS,
     )
 
 
 def distribution(view: HistogramView) -> Distribution:
-    """A histogram as a picture: published values only."""
-    bars = [CountBar(name=bar.value, count=bar.count) for bar in view.bars]
-    if view.other:
-        bars.append(CountBar(name="other values", count=view.other, rest=True))
-    said = count(view.values, "value")
-    if view.other:
-        said += f"; {count(view.other, 'record')} with values too rare to name"
-    ordered = Kind(view.kind).is_ordered
+    """A histogram as a picture: published values and round bins only."""
+    said = [] if view.values is None else [count(view.values, "value")]
+    bars = [Bar(left=bar.left, right=bar.right, share=bar.share, name=bar.name, merged=bar.merged) for bar in view.bars]
+    ordered = view.kind is not None and Kind(view.kind).is_ordered
+    ticks = [Tick(at=tick.at, text=tick.text) for tick in view.ticks] if ordered or len(bars) > _MOST_NAMED else []
     return Distribution(
         name=view.column,
-        words=said,
-        chart=picture(histogram(bars, title=f"Records by {view.column}", ordered=ordered)),
+        words="; ".join([*said, *view.notes]),
+        chart=picture(histogram(bars, ticks=ticks, title=f"Records by {view.column}")),
     )
 
 
 def send_croissant(visit: Visit) -> Response:
     with visit.read() as work:
         document = croissant.croissant(work, product=visit.names["product"], base_url=visit.origin)
-    name = f"{document.get('name', 'product')}.croissant.json"
-    safe = "".join(c if c.isascii() and (c.isalnum() or c in "-_.") else "-" for c in name)
-    return JSONResponse(
-        document,
-        media_type="application/ld+json",
-        headers={"Content-Disposition": f'attachment; filename="{safe}"'},
+    name = f"{visit.names['product']}.croissant.json"
+    return JSONResponse(document, media_type="application/ld+json", headers={"Content-Disposition": attachment(name)})
+
+
+def send_policy(visit: Visit) -> Response:
+    """The policy as the file that ``aegis release`` takes."""
+    with visit.read() as work:
+        product = products.product(work, product=visit.names["product"])
+    if not product.policy:
+        raise NotFoundError("this product has no policy yet")
+    return Response(
+        Policy.from_mapping(product.policy).to_yaml(),
+        media_type="application/yaml",
+        headers={"Content-Disposition": attachment("policy.yaml")},
     )
 
 
@@ -94,4 +104,5 @@ DOORS: tuple[Door, ...] = (
     get("/products", show_products),
     get("/products/{product}", show_product),
     get("/products/{product}/croissant.json", send_croissant),
+    get("/products/{product}/policy.yaml", send_policy),
 )

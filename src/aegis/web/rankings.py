@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from typing import Any
 
@@ -56,7 +55,7 @@ def show_ranking(visit: Visit) -> Response:
 
 def _drawn(ranking: Ranking, result: Mapping[str, Any]) -> dict[str, Any]:
     """The pictures and tables of a ranking."""
-    bits = result.get("identity_bits")
+    bits = {one["id"]: one["identifying_bits"] for one in result.get("risk") or ()}
     return {
         "ranking": ranking,
         "headline": headline(ranking),
@@ -65,33 +64,32 @@ def _drawn(ranking: Ranking, result: Mapping[str, Any]) -> dict[str, Any]:
         "rows": table_rows(ranking),
         "value_name": "deviation" if ranking.best.deviation is not None else ranking.measure,
         "heat": heat_of(ranking),
-        "scatter": _scatter(ranking, bits) if isinstance(bits, Mapping) else None,
-        "bits_to_single_out": figure(math.log2(max(ranking.rows, 2)), 3),
+        "scatter": _scatter(ranking, bits) if bits else None,
+        "bits_to_single_out": figure(result.get("bits_to_single_out"), 3),
         "rejected": dict(ranking.rejected),
     }
 
 
 def _scatter(ranking: Ranking, bits: Mapping[str, float]) -> Any:
-    """What each configuration keeps against what it leaves to tell records apart by."""
-    share = all(one.retained is not None and math.isfinite(one.retained) for one in ranking.ranking)
+    """How useful each configuration is against what it leaves to tell records apart by."""
     points = [
         Point(
             label=one.configuration,
-            x=float(bits[one.configuration]),
-            y=100 * min(one.retained or 0.0, 1.0) if share else one.utility,
-            chosen=one.rank == 1 and one.configuration == ranking.best.configuration,
+            x=bits[one.id],
+            y=one.utility,
+            chosen=one.configuration == ranking.best.configuration,
         )
         for one in ranking.ranking
-        if one.configuration in bits
+        if one.id in bits
     ]
     return picture(
         scatter(
             points,
-            title="What is kept against what tells records apart",
+            title="Utility against what tells records apart",
             x_axis="bits by which the quasi-identifiers tell records apart, at most",
-            y_axis=f"kept of {ranking.label}, per cent" if share else ranking.measure,
+            y_axis=ranking.measure.replace("-", " "),
             more_x_is_better=False,
-            more_y_is_better=share or ranking.higher_is_better,
+            more_y_is_better=ranking.higher_is_better,
         )
     )
 

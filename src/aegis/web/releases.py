@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from typing import BinaryIO
-from urllib.parse import quote
 
 from starlette.responses import Response, StreamingResponse
 
@@ -14,6 +13,7 @@ from aegis.errors import ConflictError, InputError, NotFoundError
 from aegis.report.certificate_report import certificate_parts
 from aegis.service import jobs, products, releases
 from aegis.service.permissions import Permission, may, require
+from aegis.web.form import attachment
 from aegis.web.paging import paging
 from aegis.web.product_part import head
 from aegis.web.rankings import progress_words
@@ -92,15 +92,6 @@ def withdraw(visit: Visit) -> Response:
     except (InputError, ConflictError) as error:
         return visit.go(here, sentence(error), bad=True)
     return visit.go(here, "The release is withdrawn; nobody can download it any more.")
-
-
-def attachment(name: str) -> str:
-    """The header that makes a browser save the file under its name.
-
-    >>> attachment("clinic.csv")
-    "attachment; filename*=UTF-8''clinic.csv"
-    """
-    return f"attachment; filename*=UTF-8''{quote(name, safe='')}"
 
 
 def _parts(stream: BinaryIO) -> Iterator[bytes]:

@@ -163,7 +163,7 @@ def _page(visit: Visit, *, problem: AegisError | None) -> Response:
         job_words=progress_words(job) if job is not None and running else "",
         may_advise=decides and may(actor, Permission.START_ADVICE, request.product_id),
         may_withdraw=mine and request.state in open_states,
-        may_revoke=request.state in open_states and may(actor, Permission.REVOKE_REQUEST, request.product_id),
+        may_revoke=request.state in open_states[1:] and may(actor, Permission.REVOKE_REQUEST, request.product_id),
         values=visit.form,
         problem=sentence(problem) if problem else None,
     )

@@ -91,7 +91,7 @@ class Visit:
 
     def page(self, template: str, *, status: int = 200, **context: Any) -> Response:
         """A page of the console."""
-        context = {"visit": self, "places": self._places(), **context}
+        context = {"visit": self, "places": self._places(), "status": status, **context}
         response = HTMLResponse(render(template, context), status_code=status)
         if self.said is not None:
             response.delete_cookie(SAID_COOKIE, path="/", secure=self.secure, httponly=True, samesite="lax")
