@@ -85,8 +85,10 @@ MISTAKES: dict[str, tuple[list[str], str | None, str]] = {
     "negative trials": (["--preset", "paper", "--trials", "-1"], None, "trials"),
     "no steps": (["--preset", "paper", "--steps", "0"], None, "at least one step"),
     "no patience": (["--preset", "paper", "--patience", "0"], None, "at least one epoch"),
-    "unknown protocol": (["--preset", "paper", "--protocol", "magic"], None, "there is no protocol"),
-    "a cap in the paper": (["--preset", "paper", "--protocol", "paper", "--cap-exposure"], None, "knows neither"),
+    "unknown training": (["--preset", "paper", "--training", "magic"], None, "there is no training called 'magic'"),
+    "a cap in the paper": (["--preset", "paper", "--training", "paper", "--cap-exposure"], None, "knows neither"),
+    "paper without trials": (["--preset", "paper", "--training", "paper", "--trials", "0"], None, "at least one trial"),
+    "not a checkpoint": (["--preset", "paper", "--checkpoint", "{file}"], "CANARY", "c.json is not a checkpoint"),
     "unknown attacker": (["--preset", "paper", "--attackers", "magic"], None, "there is no attacker"),
 }
 
@@ -110,12 +112,27 @@ def test_a_mistake_is_one_sentence(aegis: Aegis, tmp_path: Path, mistake: str) -
 
 @pytest.mark.parametrize(
     ("arguments", "said"),
-    [(["--p", "1"], "strictly between"), (["--qz", "0"], "strictly between"), (["--symbols", "1"], "symbols")],
+    [
+        (["--p", "1"], "p must lie strictly between 0 and 1; otherwise the private column is constant"),
+        (["--qz", "0"], "at either end the side information equals the private column"),
+        (["--qy", "1"], "at either end the side information equals the private column"),
+        (["--symbols", "1"], "a release of a bit has between 2 and 8 symbols"),
+        (["--preset", "coalition"], "there is no preset called 'coalition' for a bit; use paper"),
+        (["--preset", "paper", "--p", "0.3"], "give either the preset or those"),
+        (["--training", "magic"], "there is no training called 'magic'; use ours or network or paper"),
+        (["--training", "paper", "--symbols", "3"], "the paper's training releases a bit"),
+        (["--training", "network", "--trials", "0"], "this training needs at least one trial"),
+        (["--epochs", "5"], "use it with --training network or paper"),
+        (["--training", "paper", "--epochs", "0"], "'--epochs' is at least 1"),
+        (["--points", "0"], "between 1 and 1000 points"),
+    ],
 )
 def test_a_bit_that_makes_no_sense_is_refused(aegis: Aegis, arguments: list[str], said: str) -> None:
     answer = aegis("curve", "binary", *arguments)
     assert answer.status == 2
     assert said in answer.err
+    assert answer.err.startswith("error: ")
+    assert answer.err.count("\n") == 1
 
 
 def test_an_interruption_leaves_nothing(aegis: Aegis, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -37,15 +37,18 @@ def gaussian(
     cap_exposure: Annotated[
         bool, typer.Option("--cap-exposure", help="Pin no more records than plain noise of the same distortion does.")
     ] = False,
-    protocol: Annotated[
-        str,
-        typer.Option("--protocol", help="aegis, or paper: the paper's experiment to the letter, audited."),
-    ] = "aegis",
+    training: Annotated[
+        str, typer.Option("--training", help="ours, or paper: the paper's experiment to the letter, audited.")
+    ] = "ours",
     steps: Annotated[
         int | None, typer.Option("--steps", help="Steps of each training (default 2500; 5000 for the paper's).")
     ] = None,
     patience: Annotated[
         int | None, typer.Option("--patience", help="Stop after this many epochs without any gain.")
+    ] = None,
+    checkpoint: Annotated[
+        Path | None,
+        typer.Option("--checkpoint", help="A file that training continues from and keeps its state in (.npz)."),
     ] = None,
     attackers: Attackers = "",
     seed: options.Seed = 0,
@@ -64,9 +67,10 @@ def gaussian(
             trials=trials,
             coalition=coalition,
             exposure_capped=cap_exposure,
-            protocol=protocol,
+            training=training,
             steps=steps,
             patience=patience,
+            checkpoint=checkpoint,
             attackers=options.names(attackers),
             seed=seed,
             report=report,
@@ -78,15 +82,31 @@ def gaussian(
 
 @app.command("binary")
 def binary(
-    p: Annotated[float, typer.Option("--p", help="How often the private bit is 1.")] = 0.54,
-    qy: Annotated[float, typer.Option("--qy", help="How often the authorised party's copy is wrong.")] = 0.2,
+    p: Annotated[
+        float | None, typer.Option("--p", help="How often the private bit is 1 (default 0.54).", show_default=False)
+    ] = None,
+    qy: Annotated[
+        float | None,
+        typer.Option("--qy", help="How often the authorised party's copy is wrong (default 0.2).", show_default=False),
+    ] = None,
     qz: Annotated[
         list[float] | None,
         typer.Option("--qz", help="How often an adversary's copy is wrong (default 0.44); may be repeated."),
     ] = None,
+    preset: Annotated[str | None, typer.Option("--preset", help="A known law: paper.")] = None,
     points: Points = 30,
     trials: Trials = 15,
     symbols: Annotated[int, typer.Option("--symbols", help="How many values the release has.")] = 2,
+    training: Annotated[
+        str,
+        typer.Option(
+            "--training",
+            help="ours (knows the law), network (from 10,000 rows), or paper: its experiment to the letter, audited.",
+        ),
+    ] = "ours",
+    epochs: Annotated[
+        int | None, typer.Option("--epochs", help="Epochs of networks (default 300; 1000 for the paper's).")
+    ] = None,
     attackers: Attackers = "",
     seed: options.Seed = 0,
     report: options.Report = None,
@@ -100,10 +120,13 @@ def binary(
         curve = curve_of_binary(
             p=p,
             qy=qy,
-            qz=qz or (0.44,),
+            qz=qz,
+            preset=preset,
             points=points,
             trials=trials,
             symbols=symbols,
+            training=training,
+            epochs=epochs,
             attackers=options.names(attackers),
             seed=seed,
             report=report,

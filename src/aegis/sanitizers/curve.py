@@ -22,6 +22,7 @@ class CurvePoint:
     Where the exact attack's loss can be computed, the figures are computed and ``drawn_distortion`` and
     ``drawn_worst`` are what the same attack had on fresh rows; otherwise both pairs are measured.
     ``baselines`` holds the other closed forms by name, ``learned`` the best release that training alone found.
+    Points of the paper's protocol hold there, and in ``claimed_distortion``, what the protocol itself would publish.
     ``mixture`` (a number) or ``table`` (a category) is the release itself, ``learned_mixture`` the learned one: for
     pictures, not part of the JSON.
     """
@@ -40,6 +41,7 @@ class CurvePoint:
     drawn_distortion: float
     drawn_worst: float
     learned: float | None = None
+    claimed_distortion: float | None = None
     baselines: dict[str, float] = field(default_factory=dict)
     mixture: Mixture | None = field(default=None, repr=False, compare=False)
     learned_mixture: Mixture | None = field(default=None, repr=False, compare=False)
@@ -62,6 +64,7 @@ class CurvePoint:
             "drawn_distortion": self.drawn_distortion,
             "drawn_worst": self.drawn_worst,
             "learned": self.learned,
+            "claimed_distortion": self.claimed_distortion,
             "baselines": dict(self.baselines),
         }
 

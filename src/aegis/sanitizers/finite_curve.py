@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,6 +15,8 @@ from aegis.sanitizers.attackers import View
 from aegis.sanitizers.audit import AuditReport, Evidence, audit, verify
 from aegis.sanitizers.curve import Curve, CurvePoint, Seconds, check_counts, targets
 from aegis.sanitizers.finite import FiniteProblem, optimum, release_loss
+from aegis.sanitizers.finite_sample import draw, through
+from aegis.sanitizers.symbol_settings import SymbolSettings
 
 Floats = NDArray[np.float64]
 Progress = Callable[[str, int, int], None]
@@ -25,6 +28,7 @@ def finite_curve(
     points: int = 30,
     trials: int = 15,
     symbols: int | None = 2,
+    networks: SymbolSettings | None = None,
     rows: int = 200_000,
     attackers: Sequence[str] | None = None,
     seed: int = 0,
@@ -34,6 +38,7 @@ def finite_curve(
 
     ``theory`` is Proposition 2, the best release with two symbols; ``baselines`` also holds the best with the curve's
     own number of symbols and with any number. With ``trials`` = 0 the program's release is audited itself.
+    ``networks`` has networks learn from rows, by these settings, instead of gradients of the known law.
     """
     check_counts(points=points, trials=trials)
     if np.abs(problem.distortion_cost - (1 - np.eye(*problem.distortion_cost.shape))).max() > 0:
@@ -46,10 +51,21 @@ def finite_curve(
     releases = [program.release for program in programs]
     learned: list[float | None] = [None] * points
     if trials > 0:
-        from aegis.sanitizers.finite_training import train_finite
+        from aegis.sanitizers.finite_training import train_finite, train_finite_from_rows
 
         width = symbols or max(2, max(release.shape[1] for release in releases))
-        trained = train_finite(problem, targets=aims, symbols=width, trials=trials, seed=seed)
+        if networks is None:
+            trained = train_finite(problem, targets=aims, symbols=width, trials=trials, seed=seed)
+        else:
+            trained = train_finite_from_rows(
+                problem,
+                targets=aims,
+                symbols=width,
+                trials=trials,
+                settings=networks,
+                seed=seed,
+                progress=None if progress is None else partial(progress, "training"),
+            )
         device, compiling, training = trained.device, trained.compile_seconds, trained.train_seconds
         releases = [trained.best(point) for point in range(points)]
         learned = [float(problem.losses_of(release).min()) for release in releases]
@@ -73,7 +89,7 @@ def finite_curve(
                 interval=report.strongest.interval,
                 exposure=report.exposure,
                 attacker=report.strongest.attacker,
-                method="learned" if trials > 0 else "program",
+                method=("program" if trials == 0 else "learned" if networks is None else "learned from rows"),
                 drawn_distortion=report.distortion.drawn_loss,
                 drawn_worst=report.strongest.drawn_loss,
                 learned=learned[number],
@@ -96,21 +112,13 @@ def finite_curve(
     )
 
 
-def draw(
-    problem: FiniteProblem, rows: int, *, rng: np.random.Generator
-) -> tuple[NDArray[np.int64], NDArray[np.int64], tuple[NDArray[np.int64], ...]]:
-    """Codes of X, of Y and of each Z_i; side channels are independent given X."""
-    x = rng.choice(problem.prior.size, size=rows, p=problem.prior)
-    return x, _through(problem.authorized, x, rng), tuple(_through(z, x, rng) for z in problem.adversaries)
-
-
 def audit_release(
     problem: FiniteProblem, release: Floats, *, rows: int, attackers: Sequence[str] | None = None, seed: int = 0
 ) -> AuditReport:
     """Attack a finite release on fresh draws, with the exact attack among the attackers."""
     rng = np.random.default_rng(seed)
     x, y, zs = draw(problem, rows, rng=rng)
-    f = _through(release, x, rng)
+    f = through(release, x, rng)
 
     def evidence(side: NDArray[np.int64], channel: Floats, cost: Floats) -> Evidence:
         joint = np.einsum("x,xf,xs->xfs", problem.prior, release, channel)
@@ -147,9 +155,3 @@ def certain_share(problem: FiniteProblem, release: Floats, channel: Floats, *, d
     total = joint.sum(axis=0)
     best = joint.max(axis=0)
     return float(best[best >= (1 - doubt) * total].sum())
-
-
-def _through(channel: Floats, x: NDArray[np.int64], rng: np.random.Generator) -> NDArray[np.int64]:
-    steps = np.cumsum(channel, axis=1)
-    steps[:, -1] = 1.0
-    return np.asarray((rng.random(x.size)[:, None] > steps[x]).sum(axis=1))

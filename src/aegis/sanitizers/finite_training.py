@@ -8,8 +8,8 @@ so, while an augmented Lagrangian holds the distortion. Sampling f and its missi
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -18,6 +18,8 @@ from scipy.optimize import brentq, linear_sum_assignment
 
 from aegis.errors import MissingExtraError, SanitizerError
 from aegis.sanitizers.finite import FiniteProblem
+from aegis.sanitizers.finite_sample import coded_sample
+from aegis.sanitizers.symbol_settings import SymbolSettings
 
 try:
     import jax
@@ -26,6 +28,7 @@ except ImportError:  # pragma: no cover - the suite runs with the extra
     raise MissingExtraError(feature="training a sanitizer", extra="sanitize") from None
 
 from aegis.sanitizers.networks import optimizer_state, optimizer_step
+from aegis.sanitizers.symbol_training import train_symbols
 
 Floats = NDArray[np.float64]
 
@@ -81,8 +84,54 @@ def train_finite(
     logits = compiled(start, aims, stiffness).block_until_ready()
     ended = time.perf_counter()
     raw = np.asarray(jax.nn.softmax(logits, axis=-1), dtype=np.float64).reshape(len(targets), trials, size, symbols)
+    return _finished(
+        problem,
+        targets,
+        raw,
+        device=str(jax.devices()[0].device_kind),
+        compile_seconds=compiled_at - began,
+        train_seconds=ended - compiled_at,
+    )
+
+
+def train_finite_from_rows(
+    problem: FiniteProblem,
+    *,
+    targets: Sequence[float],
+    symbols: int,
+    trials: int = 15,
+    settings: SymbolSettings | None = None,
+    rows: int = 10_000,
+    seed: int = 0,
+    progress: Callable[[int, int], None] | None = None,
+) -> FiniteTraining:
+    """The same from rows drawn from the law, by the networks of Algorithm 1; only the last correction knows the law."""
+    rng = np.random.default_rng(seed)
+    sample, held_out = (coded_sample(problem, count, rng=rng) for count in (rows, max(2_000, rows // 5)))
+    trained = train_symbols(
+        sample,
+        held_out,
+        targets=[min(t, problem.max_distortion) for t in targets],
+        max_distortion=problem.max_distortion,
+        trials=trials,
+        settings=replace(settings or SymbolSettings(), symbols=symbols),
+        seed=seed,
+        progress=progress,
+    )
+    return _finished(
+        problem,
+        targets,
+        trained.releases[:, :, -1],
+        device=trained.device,
+        compile_seconds=trained.compile_seconds,
+        train_seconds=trained.train_seconds,
+    )
+
+
+def _finished(problem: FiniteProblem, targets: Sequence[float], raw: Floats, **how: Any) -> FiniteTraining:
+    """Releases without dust, brought to their distortions."""
     raw = np.where(raw < 1e-6, 0.0, raw)
-    raw /= raw.sum(axis=-1, keepdims=True)
+    raw = raw / raw.sum(axis=-1, keepdims=True)
     releases = np.array(
         [[_calibrated(problem, release, target) for release in row] for row, target in zip(raw, targets, strict=True)]
     )
@@ -91,9 +140,7 @@ def train_finite(
         releases=releases,
         distortions=np.array([[problem.distortion_of(r) for r in row] for row in releases]),
         worst=np.array([[problem.losses_of(r).min() for r in row] for row in releases]),
-        device=str(jax.devices()[0].device_kind),
-        compile_seconds=compiled_at - began,
-        train_seconds=ended - compiled_at,
+        **how,
     )
 
 

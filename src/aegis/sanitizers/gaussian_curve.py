@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
+from pathlib import Path
 
 import numpy as np
 
@@ -41,12 +42,14 @@ def gaussian_curve(
     attackers: Sequence[str] | None = None,
     rows: AuditRows | None = None,
     seed: int = 0,
+    checkpoint: Path | None = None,
     progress: Progress | None = None,
 ) -> Curve:
     """The audited curve at D_max·i/points.
 
     With ``trials`` = 0 nothing is trained and the closed forms stand alone (no JAX needed unless a network attacks).
     ``exposure_capped`` allows no adversary to pin more records than under the plain noise of the same distortion.
+    ``checkpoint`` is where the training keeps its state, and what it goes on from.
     """
     check_counts(points=points, trials=trials)
     rows = rows or AuditRows()
@@ -67,6 +70,7 @@ def gaussian_curve(
             settings=settings,
             caps=caps if exposure_capped else None,
             seed=seed,
+            checkpoint=checkpoint,
             progress=None if progress is None else partial(progress, "training"),
         )
         device, compiling, training = trained.device, trained.compile_seconds, trained.train_seconds

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -41,6 +42,7 @@ def train_gaussian(
     train_rows: int = 10_000,
     seed: int = 0,
     sample_seed: int | None = None,
+    checkpoint: Path | None = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> Trained:
     """Train privatizers for every target, on a sample of the problem's law."""
@@ -60,6 +62,7 @@ def train_gaussian(
         caps=caps,
         epsilon=EPSILON_SHARE * problem.private_std,
         seed=seed,
+        checkpoint=checkpoint,
         progress=progress,
     )
 

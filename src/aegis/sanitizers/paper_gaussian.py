@@ -8,8 +8,7 @@ at every distortion or patience ends. The chosen trial is taken at its chosen ep
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -17,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from aegis.errors import NotConvergedError
+from aegis.sanitizers.audit import AuditReport
 from aegis.sanitizers.components import Erasure
 from aegis.sanitizers.curve import Curve, CurvePoint, Seconds, check_counts
 from aegis.sanitizers.gaussian import GaussianProblem, proposition_1
@@ -24,7 +24,7 @@ from aegis.sanitizers.gaussian_audit import AuditRows, audit_mixture
 from aegis.sanitizers.gaussian_training import EPSILON_SHARE, train_gaussian
 from aegis.sanitizers.learned import Learned
 from aegis.sanitizers.mixtures import Mixture
-from aegis.sanitizers.protocol import ProtocolPoint, paper_points, paper_targets
+from aegis.sanitizers.protocol import ProtocolPoint, in_rounds, paper_targets
 from aegis.sanitizers.training_settings import TrainingSettings
 
 if TYPE_CHECKING:
@@ -33,26 +33,6 @@ if TYPE_CHECKING:
 FIRST = 0.005  # the paper's D0
 Progress = Callable[[str, int, int], None]
 Floats = NDArray[np.float64]
-
-
-@dataclass(slots=True)
-class _Trials:
-    """What all rounds so far gave for each target."""
-
-    distortions: list[list[Floats]]
-    losses: list[list[Floats]]
-    sources: list[list[tuple[Trained, int, int]]]
-
-    def add(self, trained: Trained, places: list[int]) -> None:
-        for position, place in enumerate(places):
-            self.distortions[place].append(trained.distortion_by_epoch[position])
-            self.losses[place].append(trained.losses_by_epoch[position])
-            count = trained.distortion_by_epoch.shape[1]
-            self.sources[place] += [(trained, position, trial) for trial in range(count)]
-
-    def points(self, targets: tuple[float, ...], wanted: int) -> tuple[ProtocolPoint, ...]:
-        stacked = [np.concatenate(parts) for parts in self.distortions]
-        return paper_points(targets, stacked, [np.concatenate(parts) for parts in self.losses], wanted=wanted)
 
 
 def paper_curve(
@@ -76,34 +56,26 @@ def paper_curve(
     check_counts(points=points, trials=trials)
     targets = paper_targets(problem.max_distortion, first=FIRST, points=points)
     settings = TrainingSettings.paper(epochs=epochs)
-    gathered = _Trials([[] for _ in targets], [[] for _ in targets], [[] for _ in targets])
-    waiting = list(range(points))
-    compiling = training = 0.0
-    device = "none"
-    for number in range(most_rounds):
-        trained = train_gaussian(
+
+    def one_round(number: int, aims: Sequence[float]) -> Trained:
+        return train_gaussian(
             problem,
-            aims=[targets[place] for place in waiting],
+            aims=aims,
             trials=max(trials, 1),
             settings=settings,
             seed=seed + 1000 * number,
             sample_seed=seed,  # every trial of the paper learns from the same rows
             progress=None if progress is None else partial(progress, f"round {number + 1}"),
         )
-        device = trained.device
-        compiling, training = compiling + trained.compile_seconds, training + trained.train_seconds
-        gathered.add(trained, waiting)
-        chosen = gathered.points(targets, max(trials, 1))
-        waiting = [place for place, point in enumerate(chosen) if point.accepted < max(trials, 1)]
-        if not waiting:
-            break
+
+    rounds = in_rounds(one_round, targets, wanted=max(trials, 1), most_rounds=most_rounds)
     began = time.perf_counter()
     made = []
-    for place, point in enumerate(chosen):
+    for place, point in enumerate(rounds.points):
         if progress is not None:
             progress("audit", place, points)
         if point.trial is not None and point.epoch is not None:
-            source, position, trial = gathered.sources[place][point.trial]
+            source, position, trial = rounds.sources[place][point.trial]
             layers = tuple(source.weights_at(position, trial, point.epoch))
             made.append(_audited(problem, point, source, layers, rows, attackers, seed + 5000 + place))
     if not made:
@@ -111,8 +83,8 @@ def paper_curve(
     return Curve(
         kind="gaussian",
         points=tuple(made),
-        device=device,
-        seconds=Seconds(compile=compiling, train=training, audit=time.perf_counter() - began),
+        device=rounds.runs[-1].device,
+        seconds=Seconds(compile=rounds.compile_seconds, train=rounds.train_seconds, audit=time.perf_counter() - began),
         seed=seed,
         capped=False,
         saturation_distortion=problem.max_distortion,
@@ -153,11 +125,6 @@ def _audited(
     )
     at_own = proposition_1(problem, distortion=report.distortion.loss).worst
     claimed = min(point.adversary_losses)
-    words = [f"paper, {point.accepted} accepted"]
-    if report.strongest.interval[1] < 0.95 * claimed:
-        words.append("adversary stronger than claimed")
-    if report.distortion.interval[0] > 1.02 * point.target:
-        words.append("distortion not confirmed")
     share = min(1.0, point.target / problem.max_distortion)
     return CurvePoint(
         target=point.target,
@@ -170,9 +137,20 @@ def _audited(
         interval=report.strongest.interval,
         exposure=report.exposure,
         attacker=report.strongest.attacker,
-        method=", ".join(words),
+        method=verdict(point, report),
         drawn_distortion=report.distortion.drawn_loss,
         drawn_worst=report.strongest.drawn_loss,
         learned=claimed,
+        claimed_distortion=point.distortion,
         mixture=mixture,
     )
+
+
+def verdict(point: ProtocolPoint, report: AuditReport) -> str:
+    """What the audit makes of a point of the protocol, in a few words."""
+    words = [f"paper, {point.accepted} accepted"]
+    if report.strongest.interval[1] < 0.95 * min(point.adversary_losses):
+        words.append("adversary stronger than claimed")
+    if report.distortion.interval[0] > 1.02 * point.target:
+        words.append("distortion not confirmed")
+    return ", ".join(words)

@@ -7,8 +7,9 @@ first fifteen accepted trials the one with the median mean loss is the point. τ
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Generic, Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,6 +17,24 @@ from numpy.typing import NDArray
 from aegis.errors import SanitizerError
 
 Floats = NDArray[np.float64]
+
+
+class History(Protocol):
+    """What the protocol needs of a training: figures on the held-out rows, by (distortion, trial, epoch)."""
+
+    @property
+    def distortion_by_epoch(self) -> Floats: ...
+    @property
+    def losses_by_epoch(self) -> Floats: ...
+    @property
+    def device(self) -> str: ...
+    @property
+    def compile_seconds(self) -> float: ...
+    @property
+    def train_seconds(self) -> float: ...
+
+
+Run = TypeVar("Run", bound=History)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -93,3 +112,58 @@ def paper_points(
             )
         )
     return tuple(made)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rounds(Generic[Run]):
+    """All rounds of trials: the points they make, and for each target its trials as (run, place in the run, trial)."""
+
+    points: tuple[ProtocolPoint, ...]
+    sources: tuple[tuple[tuple[Run, int, int], ...], ...]
+    runs: tuple[Run, ...]
+
+    @property
+    def compile_seconds(self) -> float:
+        """Compiling, over all rounds."""
+        return sum(run.compile_seconds for run in self.runs)
+
+    @property
+    def train_seconds(self) -> float:
+        """Training, over all rounds."""
+        return sum(run.train_seconds for run in self.runs)
+
+    @property
+    def trials_run(self) -> int:
+        """How many trainings it took."""
+        return sum(len(places) for places in self.sources)
+
+
+def in_rounds(
+    train: Callable[[int, Sequence[float]], Run], targets: Sequence[float], *, wanted: int, most_rounds: int
+) -> Rounds[Run]:
+    """Train in rounds, each only for the targets that still want accepted trials.
+
+    ``train(number, targets)`` runs one round. The paper goes on until every target has its fifteen; ``most_rounds``
+    is where patience ends, and points then say how many they have.
+    """
+    distortions: list[list[Floats]] = [[] for _ in targets]
+    losses: list[list[Floats]] = [[] for _ in targets]
+    sources: list[list[tuple[Run, int, int]]] = [[] for _ in targets]
+    runs: list[Run] = []
+    points: tuple[ProtocolPoint, ...] = ()
+    waiting = list(range(len(targets)))
+    for number in range(most_rounds):
+        run = train(number, [targets[place] for place in waiting])
+        runs.append(run)
+        for position, place in enumerate(waiting):
+            distortions[place].append(run.distortion_by_epoch[position])
+            losses[place].append(run.losses_by_epoch[position])
+            count = run.distortion_by_epoch.shape[1]
+            sources[place] += [(run, position, trial) for trial in range(count)]
+        points = paper_points(
+            targets, [np.concatenate(d) for d in distortions], [np.concatenate(one) for one in losses], wanted=wanted
+        )
+        waiting = [place for place, point in enumerate(points) if point.accepted < wanted]
+        if not waiting:
+            break
+    return Rounds(points=points, sources=tuple(tuple(places) for places in sources), runs=tuple(runs))

@@ -26,12 +26,15 @@ from aegis.sanitizers.gaussian import (
     problem_from_json,
 )
 from aegis.sanitizers.gaussian_curve import gaussian_curve
+from aegis.sanitizers.paper_binary import paper_binary_curve
 from aegis.sanitizers.paper_gaussian import paper_curve
+from aegis.sanitizers.symbol_settings import SymbolSettings
 from aegis.sanitizers.training_settings import TrainingSettings
 
 Progress = Callable[[str, int, int], None]
 PRESETS = ("paper", "coalition")
-PROTOCOLS = ("aegis", "paper")
+TRAININGS = {"gaussian": ("ours", "paper"), "binary": ("ours", "network", "paper")}
+PAPER_BITS = {"p": 0.54, "qy": 0.2, "qz": (0.44,)}
 ATTACKERS = ("network", "trees", "neighbours")
 
 
@@ -43,9 +46,10 @@ def curve_of_gaussian(
     trials: int = 15,
     coalition: bool = False,
     exposure_capped: bool = False,
-    protocol: str = "aegis",
+    training: str = "ours",
     steps: int | None = None,
     patience: int | None = None,
+    checkpoint: str | Path | None = None,
     attackers: Sequence[str] | None = None,
     seed: int = 0,
     report: str | Path | None = None,
@@ -54,7 +58,9 @@ def curve_of_gaussian(
 ) -> Curve:
     """The audited curve of a joint normal law, read from a JSON file or taken from a preset.
 
-    ``protocol`` "paper" repeats the paper's experiment instead: its networks, its distortions, its choice of trials.
+    ``training`` "paper" repeats the paper's experiment to the letter instead: its networks, its distortions, its choice
+    of trials; with ``preset`` "paper" on its own law. ``checkpoint`` is a file that our training continues from and
+    leaves its state in after every epoch.
     """
     target = _free(report, overwrite=overwrite)
     problem = _gaussian(covariance, preset, coalition=coalition)
@@ -66,11 +72,12 @@ def curve_of_gaussian(
             raise SanitizerError("training needs at least one step")
         epochs = min(settings.epochs, steps)
         settings = replace(settings, steps=epochs * max(1, round(steps / epochs)), epochs=epochs)
-    if protocol not in PROTOCOLS:
-        raise SanitizerError(f"there is no protocol called {protocol!r}; use {' or '.join(PROTOCOLS)}")
-    if protocol == "paper":
-        if exposure_capped or patience is not None or trials < 1:
-            raise SanitizerError("the paper's protocol trains, and knows neither a cap on exposure nor patience")
+    _known_training(training, "gaussian", trials)
+    if training == "paper":
+        if exposure_capped or patience is not None or checkpoint is not None:
+            raise SanitizerError(
+                "the paper's training knows neither a cap on exposure nor patience nor checkpoints; leave them out"
+            )
         epochs = 100 if steps is None else max(1, round(steps / 50))  # fifty steps see the 10,000 rows once
         curve = paper_curve(
             problem,
@@ -81,13 +88,14 @@ def curve_of_gaussian(
             seed=seed,
             progress=progress,
         )
-        return _shown(curve, target, covariance, f"preset {preset}, the paper's protocol", overwrite=overwrite)
+        return _shown(curve, target, covariance, f"preset {preset}, trained as in the paper", overwrite=overwrite)
     curve = gaussian_curve(
         problem,
         points=points,
         trials=trials,
         exposure_capped=exposure_capped,
         settings=settings,
+        checkpoint=None if checkpoint is None else Path(checkpoint),
         attackers=attackers,
         seed=seed,
         progress=progress,
@@ -97,32 +105,82 @@ def curve_of_gaussian(
 
 def curve_of_binary(
     *,
-    p: float,
-    qy: float,
-    qz: Sequence[float],
+    p: float | None = None,
+    qy: float | None = None,
+    qz: Sequence[float] | None = None,
+    preset: str | None = None,
     points: int = 30,
     trials: int = 15,
     symbols: int | None = 2,
+    training: str = "ours",
+    epochs: int | None = None,
     attackers: Sequence[str] | None = None,
     seed: int = 0,
     report: str | Path | None = None,
     overwrite: bool = False,
     progress: Progress | None = None,
 ) -> Curve:
-    """The audited curve of one private bit that everybody sees through a channel of their own."""
+    """The audited curve of one private bit that everybody sees through a channel of their own.
+
+    ``training`` "ours" climbs the exact losses of the law; "network" learns from 10,000 rows by Algorithm 1, every
+    symbol tried and weighted; "paper" repeats the paper's experiment to the letter. What is not given of the law is
+    the paper's.
+    """
     target = _free(report, overwrite=overwrite)
-    problem = binary_problem(p=p, qy=qy, qz=qz)
+    law = _bits(p, qy, qz, preset)
+    problem = binary_problem(**law)
     if symbols is not None and not 2 <= symbols <= 8:
         raise SanitizerError("a release of a bit has between 2 and 8 symbols; more than 3 gain nothing")
     attackers = known_attackers(attackers)
     _need_jax(trials)
-    curve = finite_curve(
-        problem, points=points, trials=trials, symbols=symbols, attackers=attackers, seed=seed, progress=progress
-    )
+    _known_training(training, "binary", trials)
+    if epochs is not None and (training == "ours" or epochs < 1):
+        raise SanitizerError("'--epochs' is at least 1, and for networks: use it with --training network or paper")
+    source = f"p = {law['p']:g}, q_Y = {law['qy']:g}, q_Z = {', '.join(f'{q:g}' for q in law['qz'])}"
+    if training == "paper":
+        if symbols != 2:
+            raise SanitizerError("the paper's training releases a bit; leave --symbols at 2")
+        curve = paper_binary_curve(
+            problem,
+            points=points,
+            trials=trials,
+            settings=SymbolSettings.paper(epochs=epochs or 1000),
+            attackers=attackers,
+            seed=seed,
+            progress=progress,
+        )
+        source += ", trained as in the paper"
+    else:
+        curve = finite_curve(
+            problem,
+            points=points,
+            trials=trials,
+            symbols=symbols,
+            networks=None if training == "ours" else SymbolSettings(epochs=epochs or 300),
+            attackers=attackers,
+            seed=seed,
+            progress=progress,
+        )
     if target is not None:
-        source = f"p = {p:g}, q_Y = {qy:g}, q_Z = {', '.join(f'{q:g}' for q in qz)}"
         write_page(target, render_curve(curve, source=source, version=__version__), overwrite=overwrite)
     return curve
+
+
+def _bits(p: float | None, qy: float | None, qz: Sequence[float] | None, preset: str | None) -> dict[str, Any]:
+    given = {name: value for name, value in (("p", p), ("qy", qy), ("qz", qz or None)) if value is not None}
+    if preset is not None:
+        if preset != "paper":
+            raise SanitizerError(f"there is no preset called {preset!r} for a bit; use paper")
+        if given:
+            raise SanitizerError("the preset holds p, qy and qz; give either the preset or those")
+    return {**PAPER_BITS, **given}
+
+
+def _known_training(training: str, kind: str, trials: int) -> None:
+    if training not in TRAININGS[kind]:
+        raise SanitizerError(f"there is no training called {training!r}; use {' or '.join(TRAININGS[kind])}")
+    if training != "ours" and trials < 1:
+        raise SanitizerError("this training needs at least one trial; give --trials 1 or more")
 
 
 def _shown(curve: Curve, target: Path | None, covariance: str | Path | None, source: str, *, overwrite: bool) -> Curve:

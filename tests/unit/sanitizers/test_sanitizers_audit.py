@@ -17,7 +17,8 @@ from aegis.sanitizers.components import Erasure, Modulo, Noise
 from aegis.sanitizers.curve import check_counts
 from aegis.sanitizers.exposure import Exposure
 from aegis.sanitizers.finite import binary_problem, optimum
-from aegis.sanitizers.finite_curve import audit_release, certain_share, draw, finite_curve
+from aegis.sanitizers.finite_curve import audit_release, certain_share, finite_curve
+from aegis.sanitizers.finite_sample import draw
 from aegis.sanitizers.gaussian import coalition_problem, paper_problem
 from aegis.sanitizers.gaussian_audit import AuditRows, audit_mixture
 from aegis.sanitizers.gaussian_curve import gaussian_curve, method_of
