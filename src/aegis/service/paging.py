@@ -12,6 +12,7 @@ from typing import Any, Generic, TypeVar
 from sqlalchemy import ColumnElement, Select, tuple_
 from sqlalchemy.orm import InstrumentedAttribute, Session
 
+from aegis.catalog.tables import UtcTime
 from aegis.errors import InputError
 
 T = TypeVar("T")
@@ -80,13 +81,12 @@ def _decode(cursor: str, keys: tuple[InstrumentedAttribute[Any], ...]) -> tuple[
 
 
 def _typed(value: Any, key: InstrumentedAttribute[Any]) -> Any:
-    wanted = key.type.python_type
-    if wanted is datetime.datetime:
+    if isinstance(key.type, UtcTime):
         moment = datetime.datetime.fromisoformat(value)
         if moment.tzinfo is None:
             raise ValueError
         return moment.astimezone(datetime.UTC)
-    if not isinstance(value, wanted) or isinstance(value, bool):
+    if not isinstance(value, key.type.python_type) or isinstance(value, bool):
         raise TypeError
     if isinstance(value, int) and abs(value) >= 2**62:
         raise ValueError
