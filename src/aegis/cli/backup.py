@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import dataclasses
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from aegis.cli import catalog_options, options, serve, terminal
 from aegis.masking.plural import count
+
+if TYPE_CHECKING:
+    from aegis.catalog.backup import Manifest
 
 
 def backup(
@@ -24,7 +27,7 @@ def backup(
         from aegis.service.backup import backup as write
 
         made = write(catalog, out, overwrite=overwrite)
-    _show(made, str(out), json=json)
+    _show(made, out, json=json)
     if not json:
         terminal.next_step(f"aegis restore {out} --database NEW.sqlite --storage NEW-FOLDER")
 
@@ -40,15 +43,16 @@ def restore(
     from aegis.service.backup import restore as fill
 
     made = fill(archive, database_url=database, storage=storage)
-    _show(made, str(archive), json=json)
+    _show(made, archive, json=json)
     if not json:
         terminal.next_step(f"aegis serve --database {database} --storage {storage}")
 
 
-def _show(made: Any, archive: str, *, json: bool) -> None:
-    """The manifest: how much there is, and the head of the record, worth noting elsewhere."""
+def _show(made: Manifest, archive: Path, *, json: bool) -> None:
+    """How much there is, and the head of the record, worth noting elsewhere."""
     if json:
-        terminal.print_json({"archive": archive, **dataclasses.asdict(made)})
+        terminal.print_json({"archive": str(archive), **dataclasses.asdict(made)})
         return
-    terminal.out().print(f"{archive}: {count(sum(made.rows.values()), 'row')}, {count(made.blobs, 'file')}")
-    terminal.out().print(f"audit head: {made.head}", soft_wrap=True)
+    said = f"{count(sum(made.rows.values()), 'row')} and {count(made.files, 'file')}, as of {made.created_at}"
+    terminal.out().print(f"{archive}: {said}", soft_wrap=True)
+    terminal.out().print(f"audit: {count(made.audit_rows, 'row')}, head {made.audit_head}", soft_wrap=True)

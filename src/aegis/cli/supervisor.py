@@ -122,11 +122,11 @@ class Supervisor:
                 each.process.wait()
 
 
-def hold_lifeline() -> None:
-    """In a child: end politely when the supervisor is gone."""
+def hold_lifeline() -> bool:
+    """In a child: end politely when the supervisor is gone. Gives whether there is one."""
     given = os.environ.pop(LIFELINE, None)
     if given is None:
-        return
+        return False
 
     def watch(descriptor: int) -> None:
         while os.read(descriptor, 1):
@@ -134,3 +134,4 @@ def hold_lifeline() -> None:
         os.kill(os.getpid(), signal.SIGTERM)
 
     threading.Thread(target=watch, args=(int(given),), daemon=True, name="lifeline").start()
+    return True

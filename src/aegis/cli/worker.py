@@ -31,12 +31,12 @@ def worker(
     stop = threading.Event()
     for each in (signal.SIGTERM, signal.SIGINT):
         signal.signal(each, lambda *_: stop.set())
-    hold_lifeline()
+    supervised = hold_lifeline()
     with catalog_options.open_catalog(database, storage, settings=settings) as catalog:
         from aegis.service.worker import run_pending, run_worker
 
         done = run_pending(catalog) if once else run_worker(catalog, stop)
     if json:
         terminal.print_json({"jobs_done": done})
-    else:
+    elif not supervised:
         terminal.aside(f"{count(done, 'job')} done")
