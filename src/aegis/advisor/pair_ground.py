@@ -28,7 +28,7 @@ RESAMPLES = 32
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class PairGround:
-    """What both scores stand on: the summary, the pairs, and what masks do to groups of values."""
+    """What the scores stand on: the summary, the pairs, and what masks do to groups of values."""
 
     summary: Summary
     pairs: PairTables
@@ -69,6 +69,25 @@ class PairGround:
         summed = np.zeros((groups.size, values.shape[1]))
         np.add.at(summed, groups.codes, spread * weights[:, None])
         return summed
+
+    def onto(self, name: str, key: Key) -> Floats | None:
+        """Which share of each group of values becomes each masked value; None where the groups stay as they are."""
+        if (name, key) not in self._onto:
+            self._onto[name, key] = self._shares(name, key)
+        return self._onto[name, key]
+
+    @cached_property
+    def _onto(self) -> dict[tuple[str, Key], Floats | None]:
+        return {}
+
+    def _shares(self, name: str, key: Key) -> Floats | None:
+        masked, groups = self.summary.attributes[name].masked[key], self.pairs.groups[name]
+        size = masked.joint.attribute.size
+        # A mask finer than the groups tells no more than they do.
+        if isinstance(masked.change, Partition) and size >= groups.size and not groups.exact:
+            return None
+        shares = self.on_groups(name, masked, np.eye(size))
+        return None if shares.shape == (size, size) and np.array_equal(shares, np.eye(size)) else shares
 
     def _weights(self, name: str) -> Floats:
         """The share of each value in its group."""

@@ -1,4 +1,4 @@
-"""Scores of whole configurations from what their pairs of attributes tell, one by one."""
+"""Scores of whole configurations from what their pairs of attributes tell, one by one and grown to a tree."""
 
 from __future__ import annotations
 
@@ -9,12 +9,9 @@ from itertools import combinations
 import numpy as np
 from numpy.typing import NDArray
 
+from aegis.advisor.dependency_tree import tree_accuracies
 from aegis.advisor.pair_ground import RESAMPLES, Floats, Key, PairGround
-from aegis.masking.partition import Partition
 from aegis.utility.leave_one_out import PRIOR_RECORDS, best_other
-
-INFORMATION_WEIGHT = 3.0
-"""Any weight from 2 to 5 ranks alike (docs/theory/choosing-a-measure.md)."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -33,11 +30,11 @@ def pair_information(ground: PairGround, rng: np.random.Generator) -> tuple[Floa
 
 
 def pair_prediction(ground: PairGround, rng: np.random.Generator) -> tuple[Floats, Floats]:
-    """What the best pair decides and what all pairs know; and resamples of it.
+    """What the best pair decides, alone and grown to a tree, and what all pairs know; and resamples of it.
 
-    The first part is how many of the errors that the commonest label makes the best pair avoids, records left out: a
-    mask may keep much information and still change no decision. The second is the mean share of the label's entropy
-    that pairs tell; it counts `INFORMATION_WEIGHT` times because it is spread over all pairs.
+    The first part is how many of the errors that the commonest label makes are avoided, on average over the best pair,
+    records left out, and the trees of three to five attributes that grow from it: a mask may keep much information and
+    still change no decision. The second is the mean share of the label's entropy that pairs tell.
     """
     values = _pair_values(ground)
     entropy, commonest = np.empty(len(values.bits)), np.empty(len(values.bits))
@@ -47,8 +44,11 @@ def pair_prediction(ground: PairGround, rng: np.random.Generator) -> tuple[Float
         entropy[i], commonest[i] = -(shares * np.log2(shares)).sum(), shares.max()
     varies = np.where(commonest < 1.0, 1.0 - commonest, 1.0)
     best = values.accuracies.max(axis=1)
-    decided = (best - commonest) / varies
-    known = INFORMATION_WEIGHT / np.where(entropy > 0, entropy, 1.0)
+    reached = best[:, None]
+    if len(ground.names) > 2:
+        reached = np.hstack([reached, tree_accuracies(ground, values.bits, values.accuracies)])
+    decided = np.maximum((reached - commonest[:, None]) / varies[:, None], 0.0).mean(axis=1)
+    known = 1.0 / np.where(entropy > 0, entropy, 1.0)
     errors = np.sqrt(best * (1.0 - best) / ground.pairs.sample_rows) / varies
     errors = errors + known * values.bits_errors.mean(axis=1)
     return _resampled(ground, decided + known * values.bits.mean(axis=1), errors, rng)
@@ -81,7 +81,6 @@ def _pair_values(ground: PairGround) -> _PairValues:
         name: np.array([places[name][c.masks[name], c.label_mask] for c in ground.summary.configurations])
         for name in ground.names
     }
-    shares: dict[tuple[str, Key], Floats | None] = {}
     found = np.empty((3, len(ground.summary.configurations), len(pairs)))
     for number, (first, second) in enumerate(pairs):
         # Labels first, so that masking both sides is two plain matrix products.
@@ -89,43 +88,23 @@ def _pair_values(ground: PairGround) -> _PairValues:
         width = len(keys[second])
         both, which = np.unique(chosen[first] * width + chosen[second], return_inverse=True)
         tables = [
-            _merged(ground, counts, (first, keys[first][code // width]), (second, keys[second][code % width]), shares)
+            _merged(ground, counts, (first, keys[first][code // width]), (second, keys[second][code % width]))
             for code in both.tolist()
         ]
         found[:, :, number] = _told(tables)[:, which]
     return _PairValues(bits=found[0], bits_errors=found[1], accuracies=found[2])
 
 
-def _merged(
-    ground: PairGround,
-    counts: Floats | None,
-    first: tuple[str, Key],
-    second: tuple[str, Key],
-    shares: dict[tuple[str, Key], Floats | None],
-) -> Floats:
+def _merged(ground: PairGround, counts: Floats | None, first: tuple[str, Key], second: tuple[str, Key]) -> Floats:
     """The pair table after masking, a line per pair of masked values."""
     masked = ground.summary.attributes[first[0]].masked[first[1]]
     if counts is None:  # a table of one attribute has no pairs: its joint speaks for itself
         return np.asarray(masked.joint.counts, dtype=np.float64)
     change = None if masked.label_mask is None else ground.summary.label_masks[masked.label_mask][1]
     labelled = counts if change is None else np.asarray(change.push(counts, axis=0), dtype=np.float64)
-    for name, key in (first, second):
-        if (name, key) not in shares:
-            shares[name, key] = _on_groups(ground, name, key)
-    left, right = shares[first], shares[second]
+    left, right = ground.onto(*first), ground.onto(*second)
     merged = labelled if left is None else left.T @ labelled
     return (merged if right is None else merged @ right).reshape(len(labelled), -1).T
-
-
-def _on_groups(ground: PairGround, name: str, key: Key) -> Floats | None:
-    """Which share of each group of values becomes each masked value; None where the groups stay as they are."""
-    masked, groups = ground.summary.attributes[name].masked[key], ground.pairs.groups[name]
-    size = masked.joint.attribute.size
-    # A mask finer than the groups tells no more than they do.
-    if isinstance(masked.change, Partition) and size >= groups.size and not groups.exact:
-        return None
-    shares = ground.on_groups(name, masked, np.eye(size))
-    return None if shares.shape == (size, size) and np.array_equal(shares, np.eye(size)) else shares
 
 
 def _told(tables: list[Floats]) -> Floats:
@@ -148,18 +127,29 @@ def _told_together(counts: Floats, starts: NDArray[np.int64], lengths: NDArray[n
     """The same for tables under one another, each beginning at one of ``starts``."""
     label = np.add.reduceat(counts, starts, axis=0)
     total = np.maximum(label.sum(axis=1), 1e-300)
-    prior = np.repeat(PRIOR_RECORDS * label / total[:, None], lengths, axis=0)
+    prior = PRIOR_RECORDS * label / total[:, None]
+    # A label that never occurs is never looked up; any weight keeps its logarithm finite.
+    never = np.where(prior > 0, prior, 1.0)
+    if (prior == prior[0]).all():  # the pairs of one sample: nothing to repeat
+        prior, never = prior[:1], never[:1]
+    else:
+        prior, never = np.repeat(prior, lengths, axis=0), np.repeat(never, lengths, axis=0)
     over_labels = np.ones(counts.shape[1])  # a product with ones: numpy's sum over a short axis is slow
-    rows = (counts @ over_labels)[:, None]
-    own = np.maximum(counts - 1.0, 0.0) + prior
-    ratio = own / np.where(prior > 0, prior, 1.0) * (PRIOR_RECORDS / (np.maximum(rows - 1.0, 0.0) + PRIOR_RECORDS))
-    each = np.log2(ratio, where=counts > 0, out=np.zeros_like(ratio))
-
-    def summed(values: Floats) -> Floats:
-        return np.add.reduceat(values @ over_labels, starts) / total
-
-    mean = summed(counts * each)
-    variance = np.maximum(summed(counts * each**2) - mean**2, 0.0)
-    hits = np.where(own > best_other(counts + prior) + 5e-7, counts, 0.0)
-    accuracy = np.maximum(summed(hits), label.max(axis=1) / total)
+    own = counts - 1.0
+    np.maximum(own, 0.0, out=own)
+    own += never
+    hits = np.where(own > best_other(counts + prior) + 5e-7, counts, 0.0) @ over_labels
+    # The bits of a record: log2 of its label's share among the others with its values, over the overall share.
+    each = np.log2(own, out=own)
+    others = counts @ over_labels
+    others -= 1.0
+    np.maximum(others, 0.0, out=others)
+    others += PRIOR_RECORDS
+    each -= np.log2(others, out=others)[:, None]
+    each -= np.log2(never / PRIOR_RECORDS)
+    weighted = counts * each
+    mean = np.add.reduceat(weighted @ over_labels, starts) / total
+    weighted *= each
+    variance = np.maximum(np.add.reduceat(weighted @ over_labels, starts) / total - mean**2, 0.0)
+    accuracy = np.maximum(np.add.reduceat(hits, starts) / total, label.max(axis=1) / total)
     return np.stack([np.maximum(mean, 0.0), np.sqrt(variance / total), accuracy])

@@ -3,7 +3,7 @@
 ==================  ======================================================================================
 score               what it asks
 ==================  ======================================================================================
-pair-prediction     how many errors the best two masked attributes avoid, and how much all pairs know
+pair-prediction     how many errors the best pair and trees grown from it avoid, and how much all pairs know
 label-probe         how well a line through all masked attributes would predict the label (share of its variance)
 pair-information    how many bits two masked attributes tell about the label, on average over pairs
 ==================  ======================================================================================
@@ -73,7 +73,7 @@ class PairScore:
 PAIR_SCORES: Mapping[str, PairScore] = {
     "pair-prediction": PairScore(
         unit="share of errors avoided and of entropy told",
-        summary="How many errors the best two masked attributes avoid, and how much all pairs know.",
+        summary="How many errors the best pair and trees grown from it avoid, and how much all pairs know.",
         function=pair_prediction,
     ),
     "label-probe": PairScore(
