@@ -3,39 +3,34 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pyarrow as pa
 
 from aegis._version import __version__
 from aegis.data.dataset import Dataset
 from aegis.data.domain import Domain
 from aegis.data.engine import open_dataset
-from aegis.data.kind import Kind
 from aegis.data.output import check_free
-from aegis.errors import AnonymizerError, DataError, LabelError, MeasureError, RoleError
+from aegis.errors import AnonymizerError, LabelError, MeasureError, RoleError
 from aegis.evaluation.anonymizer_comparison import compare_tables
 from aegis.evaluation.classifiers import CLASSIFIERS, check_classifiers
 from aegis.evaluation.comparison_result import ORIGINAL, Balance, Comparison
-from aegis.evaluation.model_table import ModelTable
 from aegis.evaluation.score_cache import ScoreCache
 from aegis.evaluation.splits import SplitPlan
 from aegis.report.comparison_report import render_comparison
 from aegis.report.page import write_page
-from aegis.summaries.answer import ask, encode
+from aegis.summaries.answer import ask
 from aegis.workflows.anonymize import METHODS
+from aegis.workflows.model_tables import label_codes, model_table, with_published
 from aegis.workflows.published_cache import published
 
 Progress = Callable[[int, int, str], None]
 TESTS_ON = ("released", "original")
 BALANCES = ("auto", "none", "weights", "matching")
 RARE = 0.1  # a label below this share is balanced by weights unless told otherwise
-MOST_LABELS = 20
-_ARROW = {Kind.DATE: pa.date32(), Kind.TIMESTAMP: pa.timestamp("us")}
-_TOO_MANY_TEXTS = 0.5  # distinct texts per record from which a column names records instead of describing them
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -118,8 +113,8 @@ def compare(
     assert predicted is not None
     table = ask(dataset.table)
     names = tuple(identifying) or dataset.roles.identifying
-    original, skipped = _model_table(ORIGINAL, table, dataset, leave=(predicted, *names), keep=(*chosen, *hidden))
-    label_domain, codes = _label(table, predicted, dataset)
+    original, skipped = model_table(ORIGINAL, table, dataset, leave=(predicted, *names), keep=(*chosen, *hidden))
+    label_domain, codes = label_codes(table, predicted, dataset)
     aim = _positive(label_domain, codes, positive)
     way = _balance(balance, codes)
     home = None if cache is None else Path(cache)
@@ -139,7 +134,7 @@ def compare(
             "categorical": list(categorical),
         }
         columns, facts = published(dataset, settings, chosen, hidden, home, original.fingerprint(codes))
-        tables.append(_with(original, method, columns, raw=table if test_on == "original" else None))
+        tables.append(with_published(original, method, columns, raw=table if test_on == "original" else None))
         releases[method] = facts
     with ScoreCache(None if home is None else home / "scores.jsonl") as known:
         found = compare_tables(
@@ -201,61 +196,6 @@ def _check_roles(dataset: Dataset, label: str | None, quasi: Sequence[str], sens
         raise RoleError("no column is quasi-identifying; name some with --quasi or in the roles file")
     if label in quasi:
         raise RoleError(f"{label!r} is both the label and a quasi-identifier; give it one role")
-
-
-def _model_table(
-    name: str, table: pa.Table, dataset: Dataset, *, leave: Sequence[str], keep: Sequence[str]
-) -> tuple[ModelTable, tuple[str, ...]]:
-    """Every column but some as codes, without texts that name records instead of describing them."""
-    domains, codes, skipped = {}, {}, []
-    for column in dataset.schema.names:
-        if column in leave:
-            continue
-        domain, coded = encode(table[column], dataset.schema.kind(column))
-        if (
-            domain.kind is Kind.TEXT
-            and len(domain.values) > max(40, _TOO_MANY_TEXTS * len(coded))
-            and column not in keep
-        ):
-            skipped.append(column)
-            continue
-        domains[column], codes[column] = domain, coded
-    return ModelTable(name=name, domains=domains, codes=codes), tuple(skipped)
-
-
-def _with(original: ModelTable, method: str, columns: pa.Table, *, raw: pa.Table | None) -> ModelTable:
-    """The original with its quasi-identifiers as an anonymizer publishes them; test rows as in ``raw``, if given."""
-    domains, codes, tested = dict(original.domains), dict(original.codes), {}
-    for name in columns.column_names:
-        kind, column = original.domains[name].kind, columns[name]
-        if pa.types.is_string(column.type) and kind in _ARROW:  # dates are clustered as categories, and learnt as dates
-            column = column.cast(_ARROW[kind])
-        elif pa.types.is_string(column.type):
-            kind = Kind.TEXT
-        elif kind.is_number and pa.types.is_floating(column.type):  # means of whole numbers
-            kind = Kind.REAL
-        if raw is None:
-            domains[name], codes[name] = encode(column, kind)
-            continue
-        both = [part.combine_chunks().cast(column.type) for part in (column, raw[name])]
-        domains[name], coded = encode(pa.chunked_array(both), kind)
-        codes[name], tested[name] = coded[: len(column)], coded[len(column) :]
-    return replace(original, name=method, domains=domains, codes=codes, tested=tested)
-
-
-def _label(table: pa.Table, label: str, dataset: Dataset) -> tuple[Domain, np.ndarray[Any, np.dtype[np.int64]]]:
-    domain, codes = encode(table[label], dataset.schema.kind(label))
-    if not len(codes):
-        raise DataError("the table has no rows")
-    if domain.missing:
-        absent = int((codes == len(domain.values)).sum())
-        raise LabelError(f"label {label!r} misses {absent} of {len(codes)} values: leave those records out first")
-    if len(domain.values) > MOST_LABELS:
-        raise LabelError(
-            f"label {label!r} has {len(domain.values)} values and these models tell at most {MOST_LABELS} apart: "
-            "name a label of few classes"
-        )
-    return domain, codes
 
 
 def _positive(domain: Domain, codes: np.ndarray[Any, np.dtype[np.int64]], asked: str | None) -> int | None:
