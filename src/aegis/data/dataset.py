@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+from aegis.data.sampling import sampled
 from aegis.data.schema import Roles, Schema
 
 if TYPE_CHECKING:
@@ -39,4 +40,6 @@ class Dataset:
         """About one in so many blocks of rows; the others are not read where the engine can skip them."""
         if self.blocks is not None and self.blocks.whole is self.table:
             return self.blocks.some(one_in, seed)
+        if self.backend.name != "duckdb":  # single rows will do: other engines skip no blocks of a derived table
+            return sampled(self.table, 1 / one_in, seed=seed)
         return self.table.sample(1 / one_in, method="block", seed=seed)

@@ -13,9 +13,11 @@ One process has one Spark: its first address stands until it ends.
 
 from __future__ import annotations
 
+import itertools
 import os
 import re
 import shutil
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -118,6 +120,31 @@ def fetched(expression: Any) -> Any:
     # The session is in UTC, so a time with its zone and one without are the same.
     naive = [pa.timestamp("us") if pa.types.is_timestamp(field.type) else field.type for field in answer.schema]
     return answer.cast(pa.schema(zip(answer.column_names, naive, strict=True)))
+
+
+def batches(expression: Any, rows: int = 20_000) -> Any:
+    """The rows of a table as a stream of Arrow batches: one partition at a time is here, never all of them."""
+    import pyarrow as pa
+
+    backend = expression.get_backend()
+    backend._run_pre_execute_hooks(expression)
+    frame = backend.raw_sql(backend.compile(expression))
+    # Times with a zone would come in the zone of this machine.
+    zoned = [name for name, kind in frame.dtypes if kind == "timestamp"]
+    frame = frame.withColumns({name: frame[name].cast("timestamp_ntz") for name in zoned}) if zoned else frame
+    schema = expression.schema().to_pyarrow()
+    schema = pa.schema(
+        [pa.field(f.name, pa.timestamp("us") if pa.types.is_timestamp(f.type) else f.type) for f in schema]
+    )
+
+    def chunks() -> Iterator[Any]:
+        source = frame.toLocalIterator(prefetchPartitions=False)
+        while chunk := list(itertools.islice(source, rows)):
+            columns = zip(*chunk, strict=True)
+            arrays = [pa.array(values, field.type) for values, field in zip(columns, schema, strict=True)]
+            yield pa.record_batch(arrays, schema=schema)
+
+    return pa.RecordBatchReader.from_batches(schema, chunks())
 
 
 def placed(backend: Any, table: Any, name: str) -> Any:

@@ -1,8 +1,10 @@
-"""A table expression to a table of a database: written under another name, and renamed in one transaction."""
+"""A table expression to a table of a database: written under another name, and renamed in one transaction.
+
+Spark has no transactions: what stood under the name is dropped and the new table renamed, one after the other.
+"""
 
 from __future__ import annotations
 
-import hashlib
 import secrets
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -14,8 +16,6 @@ import ibis.expr.types as ir
 
 from aegis.data.engine import connect
 from aegis.errors import EngineError, OutputError
-
-_MODULUS = 1 << 256
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,11 +48,14 @@ def draft_table(
 ) -> Iterator[tuple[Any, ir.Table]]:
     """Write ``table`` under a name of its own; it gets its real name when the block ends well, else it is dropped.
 
-    Gives the connection and the table as written. ``source`` is what ``table`` was read from: the same database does
-    the writing itself, to another one the rows are sent.
+    Gives the connection and the table as written. ``source`` is the address that ``table`` was read from, where that
+    is known: the same database does the writing itself, to another one the rows are sent.
     """
+    backend = table.get_backend()
     same = isinstance(source, str) and source.partition("#")[0] == address.database
-    connection = table.get_backend() if same else connect(address.database)
+    connection = backend if same else connect(address.database)
+    same = same or _one_place(connection, backend)
+    connection = backend if same else connection
     if address.table in connection.list_tables() and not overwrite:
         raise OutputError(f"there is a table {address.table!r} already; choose another name or add --overwrite")
     draft = f"aegis_draft_{secrets.token_hex(6)}"
@@ -71,28 +74,27 @@ def draft_table(
                 connection.drop_table(draft)
 
 
+def _one_place(one: Any, other: Any) -> bool:
+    """Whether two connections are to the same database, so that rows need not travel."""
+    if one.name != other.name or one.name == "duckdb":  # two embedded databases share a name only
+        return False
+    if one.name == "pyspark":
+        return one._session is other._session
+    return bool(one._con_args == other._con_args and one._con_kwargs == other._con_kwargs)
+
+
 def _rename(connection: Any, draft: str, name: str, *, overwrite: bool) -> None:
-    old, new = _quoted(name), _quoted(draft)
-    drop = f"DROP TABLE IF EXISTS {old}; " if overwrite else ""
+    spark = connection.name == "pyspark"
+    old, new = (_quoted(each, "`" if spark else '"') for each in (name, draft))
+    steps = [f"DROP TABLE IF EXISTS {old}"] * overwrite + [f"ALTER TABLE {new} RENAME TO {old}"]
     try:
-        connection.raw_sql(f"BEGIN; {drop}ALTER TABLE {new} RENAME TO {old}; COMMIT")
+        for step in steps if spark else ["; ".join(["BEGIN", *steps, "COMMIT"])]:
+            connection.raw_sql(step)
     except Exception as error:
         with suppress(Exception):
             connection.raw_sql("ROLLBACK")
         raise OutputError(f"the table could not be given its name {name!r} ({type(error).__name__})") from None
 
 
-def sha256_of_table(table: ir.Table) -> str:
-    """A hash of the rows that does not depend on their order: the sum of a hash of each, as texts."""
-    texts = table.select(**{name: table[name].cast("string") for name in table.columns})
-    total = 0
-    for batch in texts.to_pyarrow_batches(chunk_size=50_000):
-        columns = [column.to_pylist() for column in batch.columns]
-        for row in zip(*columns, strict=True):
-            total += int.from_bytes(hashlib.sha256(repr(row).encode()).digest(), "big")
-    head = repr(tuple(table.columns)).encode()
-    return hashlib.sha256(head + (total % _MODULUS).to_bytes(32, "big")).hexdigest()
-
-
-def _quoted(name: str) -> str:
-    return '"' + name.replace('"', '""') + '"'
+def _quoted(name: str, mark: str) -> str:
+    return mark + name.replace(mark, 2 * mark) + mark

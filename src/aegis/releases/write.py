@@ -7,7 +7,11 @@ from pathlib import Path
 
 import ibis
 import ibis.expr.types as ir
+import pyarrow as pa
+from pyarrow.csv import CSVWriter
+from pyarrow.parquet import ParquetWriter
 
+from aegis.data import spark
 from aegis.errors import EngineError, OutputError
 
 FORMATS = (".csv", ".parquet")
@@ -31,7 +35,9 @@ def write_table(table: ir.Table, draft: Path, *, like: Path, shuffle: bool) -> N
     # DuckDB would write beside the draft and rename: it leaves that file behind when the disk is full.
     how = {"use_tmp_file": False} if table.get_backend().name == "duckdb" else {}
     try:
-        if is_csv(like):
+        if table.get_backend().name == "pyspark":
+            _write_batches(spark.batches(table), draft, csv=is_csv(like))
+        elif is_csv(like):
             table.to_csv(draft, **how)
         else:
             table.to_parquet(draft, **how)
@@ -41,6 +47,15 @@ def write_table(table: ir.Table, draft: Path, *, like: Path, shuffle: bool) -> N
         if any(sign in str(error).lower() for sign in _FULL):
             raise OutputError(f"{like} cannot be written: the disk is full or the file too large") from None
         raise EngineError(f"the engine could not write {like.name} ({type(error).__name__})") from None
+
+
+def _write_batches(batches: pa.RecordBatchReader, draft: Path, *, csv: bool) -> None:
+    """Rows as they come from an engine that would write a folder of files, somewhere in its own storage."""
+    with batches, draft.open("wb") as file:
+        writer = CSVWriter(file, batches.schema) if csv else ParquetWriter(file, batches.schema)
+        with writer:
+            for batch in batches:
+                writer.write_batch(batch)
 
 
 def blank_is_missing(table: ir.Table) -> ir.Table:

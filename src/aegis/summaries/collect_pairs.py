@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from aegis.data.dataset import Dataset
 from aegis.data.domain import Domain
 from aegis.data.kind import Kind
+from aegis.data.sampling import sampled
 from aegis.errors import SummaryError
 from aegis.summaries.answer import ask, codes_in, plain, to_numpy
 from aegis.summaries.binned import stepped
@@ -179,7 +180,7 @@ def _sample(dataset: Dataset, counted: Counted, limits: PairLimits, seed: int) -
         # Some blocks of rows first, so that the others need not be read, then single rows of those.
         table = dataset.some_blocks(one_in=max(1, int(1 / (_BLOCKS * fraction))), seed=seed)
         fraction = 1 / _BLOCKS
-    return table.select(*names).sample(fraction, method="row", seed=seed).limit(limits.rows)
+    return sampled(table.select(*names), fraction, seed=seed).limit(limits.rows)
 
 
 def _code(column: ir.Column, histogram: Histogram, groups: ValueGroups) -> ir.Column:

@@ -27,7 +27,8 @@ from aegis.privacy.policy import Policy, Suppressed
 from aegis.releases.apply import ValueMapping
 from aegis.releases.certificate import FORMAT_VERSION, Certificate, certificate_paths
 from aegis.releases.suppression import with_suppression
-from aegis.releases.table_output import TableAddress, draft_table, is_url, sha256_of_table
+from aegis.releases.table_hash import sha256_of_table
+from aegis.releases.table_output import TableAddress, draft_table, is_url
 from aegis.releases.write import blank_is_missing, check_format, is_csv, sha256_of, write_table
 from aegis.workflows.candidates import find_hierarchies, one_configuration
 from aegis.workflows.check import classes_of, read_policy, unlisted, why_not
@@ -120,7 +121,10 @@ def release(
     kept = utility_kept(dataset, masked.masks, roles, released=judged.released)
     ready = Configuration(name=chosen.name, masks=masked.masks, label=roles.label, roles=roles)
     kinds = {name: published.schema.kind(name) for name in (*rules.attributes, *contents)}
-    with _written(table, out, paths, source=data, shuffle=shuffle, overwrite=overwrite) as (draft, others):
+    with _written(table, out, paths, source=options.get("engine") or data, shuffle=shuffle, overwrite=overwrite) as (
+        draft,
+        others,
+    ):
         written = measure_written(draft.dataset, rules, roles, kinds=kinds, hierarchies=known)
         if not written.satisfied:
             reason = why_not(written, written.released)
@@ -210,9 +214,10 @@ def _written(
         address = TableAddress.parse(str(out))
         writing = draft_table(table, address, source=source, shuffle=shuffle, overwrite=overwrite)
         with writing as (_, written), drafts_of(paths, overwrite=overwrite, modes=modes) as drafts:
+            dataset = open_dataset(written)
             found = _Draft(
-                dataset=open_dataset(written),
-                sha256=sha256_of_table(written),
+                dataset=dataset,
+                sha256=sha256_of_table(dataset.table),
                 bytes=None,
                 certificate=(drafts[-2], drafts[-1]),
             )

@@ -15,7 +15,8 @@ from aegis.errors import AegisError, DataError, VerificationError
 from aegis.privacy.judgement import Judgement
 from aegis.privacy.policy import Policy
 from aegis.releases.certificate import Certificate, read_certificate
-from aegis.releases.table_output import is_url, sha256_of_table
+from aegis.releases.table_hash import sha256_of_table
+from aegis.releases.table_output import is_url
 from aegis.releases.write import check_format, sha256_of
 from aegis.workflows.candidates import find_hierarchies
 from aegis.workflows.written import measure_written, open_written
@@ -61,10 +62,15 @@ def verify(
     release: str | Path,
     certificate: str | Path,
     *,
+    engine: str | None = None,
     hierarchies: str | Path | Mapping[str, Hierarchy] | None = None,
 ) -> Verification:
-    """Check the certificate's own hash, the hash of the released file or table, and every model on its rows."""
-    if not is_url(release):
+    """Check the certificate's own hash, the hash of the released file or table, and every model on its rows.
+
+    With an ``engine``, the URL of one, ``release`` is the name of a table inside it.
+    """
+    in_database = engine is not None or is_url(release)
+    if not in_database:
         check_format(Path(release))
         if not Path(release).is_file():
             raise DataError(f"there is no file {release}; check the path")
@@ -75,14 +81,15 @@ def verify(
         return _failed(steps, "certificate", str(error))
     steps.append(VerifiedStep(name="certificate", passed=True, said="its own hash matches"))
     content = known.content
-    if _hash(release) != known.file_sha256:
-        what = "table" if is_url(release) else "file"
+    table = open_dataset(str(release), engine=engine) if in_database else None
+    if (sha256_of(Path(release)) if table is None else sha256_of_table(table.table)) != known.file_sha256:
+        what = "file" if table is None else "table"
         return _failed(steps, "release", f"the {what} is not the one that was certified: its hash differs", known)
     steps.append(VerifiedStep(name="release", passed=True, said="its hash is the one in the certificate"))
     try:
         policy = Policy.from_mapping(content["policy"], where="the certificate's policy")
         judged = measure_written(
-            open_dataset(str(release)) if is_url(release) else open_written(Path(release), named=Path(release)),
+            open_written(Path(release), named=Path(release)) if table is None else table,
             policy,
             _roles(content),
             kinds={name: Kind(kind) for name, kind in content["kinds"].items()},
@@ -92,10 +99,6 @@ def verify(
         said = str(error) if isinstance(error, AegisError) else "the certificate contradicts itself"
         return _failed(steps, "models", said, known)
     return _compared(steps, known, policy, judged)
-
-
-def _hash(release: str | Path) -> str:
-    return sha256_of_table(open_dataset(str(release)).table) if is_url(release) else sha256_of(Path(release))
 
 
 def _compared(steps: list[VerifiedStep], known: Certificate, policy: Policy, judged: Judgement) -> Verification:
