@@ -1,4 +1,7 @@
-"""120,000 records × 6 quasi-identifiers, 30 binary secrets, 3,240 classes: time, and l = 2 kept or refused."""
+"""120,000 records × 6 quasi-identifiers, 30 binary secrets, 3,240 classes: time, and l = 2 kept or refused.
+
+Two minutes, by the clock: on a machine with nothing else to do.
+"""
 
 from __future__ import annotations
 
