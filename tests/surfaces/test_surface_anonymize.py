@@ -89,6 +89,8 @@ MISTAKES = {  # what is given, and the sentence with the nearest that can be
     "lambda for mdav": (["--k", "5", "--method", "mdav", "--lambda", "0.5"], "leave out --classes and --lambda"),
     "l for mdav": (["--k", "5", "--method", "mdav", "--l", "2"], "leave out --l, or use mo-obam or k-member"),
     "trade-off": (["--k", "5", "--lambda", "3"], "between 0 and 1"),
+    "threshold": (["--k", "5", "--tau", "2"], "above 0 and at most 1"),
+    "threshold in words": (["--k", "5", "--tau", "low"], "--tau takes numbers separated by commas"),
 }
 
 
@@ -101,6 +103,22 @@ def test_what_cannot_be_is_refused(aegis: Aegis, clinic: Path, tmp_path: Path, m
     assert said in answer.err
     assert answer.err.count("\n") == 1
     assert list(tmp_path.iterdir()) == []
+
+
+def test_people_at_risk_are_counted_for_any_threshold(aegis: Aegis, clinic: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out.csv"
+    answer = aegis(
+        "anonymize", clinic / "clinic.csv", "--quasi", ",".join(QUASI), "--k", "4", "--method", "mdav", "--tau",
+        "0.2,0.3", "--out", out, "--json",
+    )  # fmt: skip
+    assert answer.status == 0, answer.err
+    found = answer.json
+    after = _rows(out)
+    sizes = Counter(zip(*(after[column] for column in QUASI), strict=True))
+    for tau in ("0.05", "0.075", "0.1", "0.2", "0.3"):
+        assert found["linkage"][tau] == sum(size for size in sizes.values() if 1 / size > float(tau))
+        assert found["before"]["linkage"][tau] >= found["linkage"][tau] or float(tau) < 0.25
+    assert found["linkage"]["0.3"] == 0  # k = 4 protects everybody from 0.25 up
 
 
 def _people(path: Path, ages: list[object]) -> Path:

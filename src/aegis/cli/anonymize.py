@@ -34,6 +34,9 @@ def anonymize(
     categorical: Annotated[
         str, typer.Option("--categorical", help="Number columns that name categories, comma separated.")
     ] = "",
+    tau: Annotated[
+        str, typer.Option("--tau", help="More linkage thresholds to count for, comma separated (0.05, 0.075, 0.1).")
+    ] = "",
     seed: options.Seed = 0,
     overwrite: options.Overwrite = False,
     json: options.Json = False,
@@ -44,6 +47,7 @@ def anonymize(
     engine: options.Engine = None,
 ) -> None:
     """Replace quasi-identifiers by the centres of classes of at least k records. Rows stay in order."""
+    from aegis.cli.tune import numbers
     from aegis.workflows.anonymize import anonymize as cluster
     from aegis.workflows.unlisted import warning
 
@@ -68,6 +72,7 @@ def anonymize(
             seed=seed,
             centroid="medoid" if medoid else "rounded" if rounded else "mean",
             categorical=options.names(categorical),
+            taus=numbers(tau, "--tau"),
             out=out,
             overwrite=overwrite,
             progress=show,

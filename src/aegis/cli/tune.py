@@ -64,7 +64,7 @@ def tune(
             sensitive=options.names(sensitive),
             ks=_whole(k_values, "--k-values"),
             classes=_whole(classes_values, "--classes-values") or None,
-            trade_offs=_numbers(lambda_values, "--lambda-values") or None,
+            trade_offs=numbers(lambda_values, "--lambda-values") or None,
             l=diversity,
             seconds_each=seconds_each,
             rounds=rounds,
@@ -96,7 +96,8 @@ def tune(
     return 0
 
 
-def _numbers(text: str, option: str, *, kind: str = "numbers") -> tuple[float, ...]:
+def numbers(text: str, option: str, *, kind: str = "numbers") -> tuple[float, ...]:
+    """The numbers of a list that an option takes."""
     from aegis.errors import InputError
 
     try:
@@ -108,10 +109,10 @@ def _numbers(text: str, option: str, *, kind: str = "numbers") -> tuple[float, .
 def _whole(text: str, option: str) -> tuple[int, ...]:
     from aegis.errors import InputError
 
-    numbers = _numbers(text, option, kind="whole numbers")
-    if not all(number.is_integer() for number in numbers):
+    found = numbers(text, option, kind="whole numbers")
+    if not all(number.is_integer() for number in found):
         raise InputError(f"{option} takes whole numbers separated by commas")
-    return tuple(int(number) for number in numbers)
+    return tuple(int(number) for number in found)
 
 
 def _show(done: Tuning) -> None:

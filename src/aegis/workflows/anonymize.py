@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +16,7 @@ from aegis.anonymizers.k_member import KMember
 from aegis.anonymizers.mdav import MDAV
 from aegis.anonymizers.mo_obam import MOOBAM
 from aegis.anonymizers.result import Anonymized, Listener
-from aegis.anonymizers.risk import Risk
+from aegis.anonymizers.risk import THRESHOLDS, Risk, measure_risk, risk_before
 from aegis.data.dataset import Dataset
 from aegis.data.engine import open_dataset
 from aegis.data.output import check_apart, check_free, draft_of
@@ -81,12 +81,15 @@ def anonymize(
     seed: int = 0,
     centroid: str = "mean",
     categorical: Sequence[str] = (),
+    taus: Sequence[float] = (),
     out: str | Path | None = None,
     overwrite: bool = False,
     progress: Listener | None = None,
     **options: Any,
 ) -> Anonymization:
     """Publish class centres instead of quasi-identifiers, with every class at least ``k`` records and ``l`` values.
+
+    ``taus`` are linkage thresholds to count people at risk for, beside 0.05, 0.075 and 0.1.
 
     Columns that are identifying by their role are replaced by ``*``; all others are published as they are, and the
     answer names them. What is written is read back and counted again: if a class has fewer than ``k`` records nothing
@@ -97,6 +100,8 @@ def anonymize(
         check_format(target)
         check_free(target, overwrite=overwrite)
         check_apart([target], [data])
+    if not all(0 < tau <= 1 for tau in taus):
+        raise AnonymizerError("a linkage threshold is a probability above 0 and at most 1, such as 0.2")
     dataset = data if isinstance(data, Dataset) else open_dataset(data, **options)
     estimator = _estimator(
         method, k=k, l=l, classes=classes, trade_off=trade_off, seconds=seconds, seed=seed, centroid=centroid
@@ -119,8 +124,13 @@ def anonymize(
                 pa.parquet.write_table(table, draft)
             _check_written(draft, target, chosen, hidden, k=k, l=l)
     untouched = tuple(n for n in table.column_names if n not in published and n not in starred)
+    result = estimator.result_
+    if taus:
+        wanted = tuple(sorted({*THRESHOLDS, *taus}))
+        seen = measure_risk(estimator.labels_, records.sensitive, names=records.sensitive_names, thresholds=wanted)
+        result = replace(result, before=risk_before(records, thresholds=wanted), after=seen)
     return Anonymization(
-        result=estimator.result_,
+        result=result,
         path=target,
         table=table,
         suppressed=starred,
