@@ -226,7 +226,7 @@ def unassign(work: Work, *, user_id: str, role: str, product: str | None = None)
 
 
 def _role_of(work: Work, user_id: str, role: Any, product: str | None) -> tuple[User, UserRole, str | None]:
-    if role not in {each.value for each in UserRole}:
+    if not isinstance(role, str) or role not in {each.value for each in UserRole}:
         raise InputError(f"a role is one of {', '.join(each.value for each in UserRole)}")
     chosen = UserRole(role)
     if chosen is UserRole.ADMIN and product is not None:

@@ -157,7 +157,7 @@ def list_requests(
     if product is not None:
         query = query.where(Request.product_id == visible_product(work, product).id)
     if state is not None:
-        if state not in {each.value for each in RequestState}:
+        if not isinstance(state, str) or state not in {each.value for each in RequestState}:
             raise InputError(f"a state is one of {', '.join(each.value for each in RequestState)}")
         query = query.where(in_state(RequestState(state), work.now))
     rows, cursor = page_of(work.session, query, keys=(Request.created_at, Request.id), page=page, descending=True)
@@ -244,7 +244,10 @@ def check_measure(measure: Any) -> None:
 
 def _columns(product: Product, columns: Iterable[str]) -> list[str]:
     open_ones = [each["name"] for each in product.columns if each["role"] != Role.IDENTIFYING]
-    wanted = list(dict.fromkeys(columns)) if not isinstance(columns, str) else [columns]
+    wanted = [columns] if isinstance(columns, str) else list(columns)
+    if not all(isinstance(name, str) for name in wanted):
+        raise RoleError("the columns of a request are named by texts")
+    wanted = list(dict.fromkeys(wanted))
     if not set(wanted) <= set(open_ones):
         raise RoleError("a requested column is not one of the product's, or identifies people; look at its schema")
     return wanted or open_ones

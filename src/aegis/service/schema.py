@@ -42,7 +42,7 @@ def checked_columns(columns: Iterable[Mapping[str, Any]], label: str | None) -> 
     if label is None:
         return checked, labels[0] if labels else None
     roles = {column["name"]: column["role"] for column in checked}
-    if label not in roles:
+    if not isinstance(label, str) or label not in roles:
         raise RoleError("the label is none of the columns; name one of them")
     if labels not in ([], [label]) or roles[label] not in (Role.LABEL, Role.SENSITIVE):
         raise RoleError(f"the label must be the column with the role {Role.LABEL.value}, or a sensitive one")

