@@ -59,7 +59,7 @@ def show_new(visit: Visit) -> Response:
 def register(visit: Visit) -> Response:
     values = _typed(visit.form)
     if visit.form.text("more"):
-        return _page(visit, values.with_rows(_MORE_ROWS), product=None, problem=None)
+        return _page(visit, values.with_rows(_empty_rows(visit.form) + _MORE_ROWS), product=None, problem=None)
     try:
         with visit.write() as work:
             product = products.register(
@@ -86,7 +86,7 @@ def change(visit: Visit) -> Response:
     product = _editable(visit)
     values = _typed(visit.form)
     if visit.form.text("more"):
-        return _page(visit, values.with_rows(_MORE_ROWS), product=product, problem=None)
+        return _page(visit, values.with_rows(_empty_rows(visit.form) + _MORE_ROWS), product=product, problem=None)
     try:
         with visit.write() as work:
             products.change(
@@ -168,6 +168,10 @@ def _typed(form: Form) -> Values:
         policy=form.text("policy").replace("\r\n", "\n"),
         version=form.text("version"),
     )
+
+
+def _empty_rows(form: Form) -> int:
+    return sum(not name.strip() for name in form.texts("column"))
 
 
 def _columns(values: Values) -> list[dict[str, Any]]:

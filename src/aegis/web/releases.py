@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from typing import BinaryIO
 
@@ -12,6 +11,7 @@ from aegis.catalog.states import JobState, ReleaseState
 from aegis.errors import ConflictError, InputError, NotFoundError
 from aegis.report.certificate_report import certificate_parts
 from aegis.service import jobs, products, releases
+from aegis.service.certificates import certificate_text
 from aegis.service.permissions import Permission, may, require
 from aegis.web.form import attachment
 from aegis.web.paging import paging
@@ -78,7 +78,7 @@ def send_certificate(visit: Visit) -> Response:
     with visit.read() as work:
         view = releases.release(work, release_id=visit.names["release"])
     return Response(
-        json.dumps(dict(view.certificate), indent=1, ensure_ascii=False) + "\n",
+        certificate_text(view.certificate),
         media_type="application/json",
         headers={"Content-Disposition": attachment(f"{view.file_name}.certificate.json")},
     )

@@ -140,6 +140,7 @@ class Watched:
         self.url = url
         self.complaints: list[str] = []
         self.page = context.new_page()
+        self.page.set_default_timeout(15_000)
         self.page.on("console", self._heard)
         self.page.on("pageerror", lambda error: self.complaints.append(f"script: {error}"))
         self.page.on("requestfailed", lambda request: self._failed(request))
