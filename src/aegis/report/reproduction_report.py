@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Any
 
@@ -73,7 +74,7 @@ def render_reproduction(done: Reproduction, *, version: str) -> str:
         version=version,
         title=f"Reproduction · {done.paper} · Aegis",
         paper=done.paper,
-        headline=f"{agreed} of {len(done.claims)} values are the same or better" if done.claims else done.title,
+        headline=done.title if done.quick else f"{agreed} of {len(done.claims)} values are the same or better",
         lead=_lead(done),
         quick=done.quick,
         facts=tuple(
@@ -92,11 +93,13 @@ def render_reproduction(done: Reproduction, *, version: str) -> str:
 def _lead(done: Reproduction) -> str:
     verdicts = done.verdicts
     apart, unknown = verdicts[Verdict.DIFFERENT], verdicts[Verdict.NOT_COMPARABLE]
+    if done.quick:
+        return "The paper's value beside ours, with the reason wherever they differ."
     text = f"{done.title}: the paper's value beside ours, with the reason wherever they differ."
     if apart:
         text += f" {apart} {'is' if apart == 1 else 'are'} different."
     if unknown:
-        text += f" {unknown} cannot be compared, because the paper leaves out what it would take."
+        text += f" {unknown} {'has' if unknown == 1 else 'have'} nothing in the paper to be compared with."
     return text
 
 
@@ -138,16 +141,30 @@ def _drawn(one: Figure) -> Drawn:
         return Drawn(title=one.title, caption=one.caption, picture=picture(_lines(one)))
     if isinstance(one, RangeFigure):
         return Drawn(title=one.title, caption=one.caption, picture=picture(_ranges(one)))
-    right = tuple(
-        bool(one.rows) and all(row[i] is None or isinstance(row[i], float | int | Between) for row in one.rows)
-        for i in range(len(one.columns))
-    )
+    columns = [_column([row[i] for row in one.rows]) for i in range(len(one.columns))]
+    right = [aligned for _, aligned in columns]
     return Drawn(
         title=one.title,
         caption=one.caption,
         columns=tuple(zip(one.columns, right, strict=True)),
-        rows=tuple(tuple((_text(cell), at) for cell, at in zip(row, right, strict=True)) for row in one.rows),
+        rows=tuple(tuple((texts[i], aligned) for texts, aligned in columns) for i in range(len(one.rows))),
     )
+
+
+def _column(cells: list[Value]) -> tuple[list[str], bool]:
+    """The texts of a column, and whether it stands at the right; numbers of like size have as many decimals."""
+    numbers = [cell for cell in cells if isinstance(cell, float) and math.isfinite(cell)]
+    aligned = bool(cells) and all(cell is None or isinstance(cell, float | int | Between) for cell in cells)
+    sizes = [abs(number) for number in numbers if number]
+    if not sizes or max(sizes) >= 1_000 or min(sizes) < 1e-3:
+        return [_text(cell) for cell in cells], aligned
+    decimals = 3 if max(sizes) < 10 else 2 if max(sizes) < 100 else 1
+    return [_fixed(cell, decimals) if isinstance(cell, float) else _text(cell) for cell in cells], aligned
+
+
+def _fixed(value: float, decimals: int) -> str:
+    text = f"{value:.{decimals}f}" if math.isfinite(value) else _text(value)
+    return text.replace("-", "−", 1)
 
 
 def _lines(one: LineFigure) -> str:

@@ -8,11 +8,12 @@ from dataclasses import replace
 from aegis.evaluation.reproduction import Reproduction, Section, Verdict
 from aegis.workflows.reproduce.aegis_choices import SEEDS
 from aegis.workflows.reproduce.aegis_data import MASKS, MOST_ROWS, STRENGTH, tables
-from aegis.workflows.reproduce.aegis_effectiveness import fig_1, fig_5_effectiveness, fig_5_efficiency
+from aegis.workflows.reproduce.aegis_effectiveness import fig_5_effectiveness, fig_5_efficiency
 from aegis.workflows.reproduce.aegis_network import fig_6
 from aegis.workflows.reproduce.aegis_reconstruction import fig_7, fig_10
 from aegis.workflows.reproduce.aegis_robustness import fig_9
 from aegis.workflows.reproduce.aegis_scale import fig_11
+from aegis.workflows.reproduce.aegis_spread import fig_1
 from aegis.workflows.reproduce.aegis_summaries import fig_8
 from aegis.workflows.reproduce.aegis_table import table_2
 from aegis.workflows.reproduce.setting import Setting

@@ -66,11 +66,26 @@ def fig_7(setting: Setting, tables: dict[str, Table]) -> Section:
                     paper=paper,
                     ours=float(np.median(found[way])),
                     tolerance=0.01,
-                    better="lower",
+                    better=None if way == VALUES else "lower",  # a baseline that does better is no merit of ours
                     unit="total variation",
                     why=_WHY[way],
                 )
             )
+        fitted, drawn = float(np.median(found[WITH])), float(np.median(found[RECORDS]))
+        claims.append(
+            Claim(
+                what=f"{table.title}: Aegis+1D comes closer than sampling as the paper words it ({RECORDS.lower()})",
+                source="Fig. 7, section 5.3",
+                paper="yes",
+                ours=f"{'yes' if fitted < drawn else 'no'}: {fitted:.3f} against {drawn:.3f}",
+                unit="total variation",
+                verdict=Verdict.SAME if fitted < drawn else Verdict.DIFFERENT,
+                why=""
+                if fitted < drawn
+                else "Who may draw original records with their labels knows the joint, up to "
+                "the noise of drawing; no reconstruction from counts can beat that.",
+            )
+        )
         claims.append(
             Claim(
                 what=f"{table.title}: one fit to all configurations ({POOLED_MASKED})",

@@ -67,8 +67,8 @@ def fig_9(setting: Setting, tables: dict[str, Table]) -> Section:
                 paper=Between(low=1e-6, high=1e-2),
                 ours=max(float(np.median(one["configurations"][measure]["rounded"])) for one in found.values()),
                 unit=_unit(measure),
-                why="What rounding at random leaves; the largest of the three data sets' medians. The true deviation "
-                f"of the configuration chosen by it is {largest('configurations', measure, 'exact'):.2g}.",
+                why="What rounding at random leaves; the largest of the three data sets' medians. The exact deviation "
+                f"of the best configuration is up to {largest('configurations', measure, 'exact'):.2g}.",
             )
         )
     return Section(

@@ -130,7 +130,8 @@ def _claims(sweeps: dict[str, tuple[Size, ...]], spent: Spent) -> tuple[Claim, .
             tolerance=1.0,
             better="lower",
             unit="times",
-            why="The paper's rises steadily, about linearly; so does ours: each attribute is grouped by on its own.",
+            why="The paper's rises steadily, about linearly. Ours is one query an attribute, and preparing each looks "
+            "through the description of all columns: beyond a hundred that is felt, in seconds.",
         ),
         judged(
             what="Masking at 10M rows",

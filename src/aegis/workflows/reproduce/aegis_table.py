@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from aegis.evaluation.reproduction import Claim, Section, TableFigure, Value, Verdict
+from aegis.evaluation.reproduction import Claim, Section, Verdict
 from aegis.summaries.collect import Limits, count_histograms
 from aegis.workflows.reproduce.aegis_data import Table
 from aegis.workflows.reproduce.setting import Setting
@@ -75,7 +75,6 @@ def _groups(one: Shape) -> dict[str, tuple[float, ...]]:
 def table_2(setting: Setting, tables: dict[str, Table]) -> Section:
     """The same statistics of our copies of the data."""
     claims: list[Claim] = []
-    shown: list[tuple[Value, ...]] = []
     for name, table in tables.items():
         ours = _shape(setting.part(f"shape-{name}", partial(_statistics, table)))
         for what, theirs in _groups(PAPER[name]).items():
@@ -91,15 +90,10 @@ def table_2(setting: Setting, tables: dict[str, Table]) -> Section:
                     why=_WHY[name] if not same or what.startswith("domain") else "",
                 )
             )
-        for who, one in (("paper", PAPER[name]), ("ours", ours)):
-            numbers = (*one.domain_sizes, *one.categories, *one.ranges)
-            shown.append((f"{name}, {who}", one.rows, one.categorical, one.numerical, *numbers))
-    heads = [f"{part} {what}" for what in ("DS", "categories", "range") for part in ("min.", "avg.", "max.")]
     return Section(
         title="Table 2: the data sets",
         text="Columns that hold texts or dates are categorical, as is a label; the others are numerical.",
         claims=tuple(claims),
-        figures=(TableFigure(title="Table 2", columns=("data", "rows", "cat.", "num.", *heads), rows=tuple(shown)),),
     )
 
 
@@ -148,4 +142,10 @@ def _agree(paper: float, ours: float) -> bool:
 
 
 def _words(values: tuple[float, ...]) -> str:
-    return " / ".join(f"{value:,.0f}" if value == round(value) else f"{value:,.2f}" for value in values)
+    return " / ".join(_number(value) for value in values)
+
+
+def _number(value: float) -> str:
+    if value >= 1e8:
+        return f"{value:.3g}".replace("e+0", "e").replace("e+", "e")
+    return f"{value:,.0f}" if value == round(value) else f"{value:,.2f}"
