@@ -61,8 +61,11 @@ class KMember(Anonymizer):
         kind_of = kinds.reshape(-1).astype(np.int64)
         order = np.argsort(kind_of, kind="stable").astype(np.int64)
         start = np.searchsorted(kind_of[order], np.arange(int(kind_of.max()) + 2)).astype(np.int64)
+        # kinds are sorted by tuple, so a tuple's kinds stand together
+        tuple_of_kind = tuples.tuple_of[order[start[:-1]]]
+        kind_start = np.searchsorted(tuple_of_kind, np.arange(len(tuples) + 1)).astype(np.int64)
         seed = int(np.random.default_rng(self.random_state).integers(len(start) - 1))
-        _grow(units, state, order, start, seed, self.k, self.l)
+        _grow(units, state, order, start, kind_start, seed, self.k, self.l)
         labels = np.unique(state.label, return_inverse=True)[1].astype(np.int64)
         loss = information_loss(records, centers_of(records, labels).rows(labels), scale=self.scale)
         return publish(
@@ -82,48 +85,96 @@ class KMember(Anonymizer):
 
 
 @compiled
-def _grow(units: Units, state: State, order: Ints, start: Ints, seed: int, k: int, l: int) -> None:  # noqa: E741
-    kinds = len(start) - 1
-    used = np.zeros(kinds, dtype=np.int64)
-    live = np.arange(kinds)
-    lives = kinds
+def _first_kind(start: Ints, kind_start: Ints, used: Ints, t: int) -> int:
+    """The first kind of a tuple that still has a record."""
+    kind = kind_start[t]
+    while used[kind] == start[kind + 1] - start[kind]:
+        kind += 1
+    return kind
+
+
+@compiled
+def _new_value(
+    units: Units,
+    state: State,
+    order: Ints,
+    start: Ints,
+    kind_start: Ints,
+    used: Ints,
+    live: Ints,
+    lives: int,
+    c: int,
+    l: int,  # noqa: E741
+) -> int:
+    """The kind that costs class ``c`` least among those that bring a value it lacks; -1 if none does."""
+    best, chosen = np.inf, -1
+    for e in range(lives):
+        for kind in range(kind_start[live[e]], kind_start[live[e] + 1]):
+            if used[kind] == start[kind + 1] - start[kind]:
+                continue
+            candidate = order[start[kind] + used[kind]]
+            if adds_value(units, state, candidate, c, l):
+                cost = cost_of_adding(units, state, candidate, c)
+                if cost < best:
+                    best, chosen = cost, kind
+    return chosen
+
+
+@compiled
+def _grow(
+    units: Units,
+    state: State,
+    order: Ints,
+    start: Ints,
+    kind_start: Ints,
+    seed: int,
+    k: int,
+    l: int,  # noqa: E741
+) -> None:
+    used = np.zeros(len(start) - 1, dtype=np.int64)
+    live = np.arange(len(kind_start) - 1)  # tuples: until a class is full only they matter, not their secrets
+    lives = len(live)
+    left = start[kind_start[1:]] - start[kind_start[:-1]]
     remaining = len(order)
     last = order[start[seed]]
     c = 0
     while remaining >= k and c < len(state.size):
-        far, seed = -1.0, -1
+        far, chosen = -1.0, -1
         for e in range(lives):
-            away = distance(units, order[start[live[e]]], last)
+            away = distance(units, order[start[kind_start[live[e]]]], last)
             if away > far:
-                far, seed = away, live[e]
-        u = order[start[seed] + used[seed]]
-        last = u
-        add(units, state, u, c)
-        used[seed] += 1
+                far, chosen = away, live[e]
+        kind = _first_kind(start, kind_start, used, chosen)
+        last = order[start[kind] + used[kind]]
+        add(units, state, last, c)
+        used[kind] += 1
+        left[chosen] -= 1
         remaining -= 1
         while not satisfies(state, c, k, l):
-            full = state.size[c] >= k
-            best, chosen = np.inf, -1
-            for e in range(lives):
-                t = live[e]
-                if used[t] == start[t + 1] - start[t]:
-                    continue
-                candidate = order[start[t] + used[t]]
-                if full and not adds_value(units, state, candidate, c, l):
-                    continue
-                cost = cost_of_adding(units, state, candidate, c)
-                if cost < best:
-                    best, chosen = cost, t
-            if chosen < 0:
-                break
-            add(units, state, order[start[chosen] + used[chosen]], c)
-            used[chosen] += 1
+            if state.size[c] >= k:
+                kind = _new_value(units, state, order, start, kind_start, used, live, lives, c, l)
+                if kind < 0:
+                    break
+                chosen = int(np.searchsorted(kind_start, kind, side="right")) - 1
+            else:
+                best, chosen = np.inf, -1
+                for e in range(lives):
+                    t = live[e]
+                    if left[t] > 0:
+                        cost = cost_of_adding(units, state, order[start[kind_start[t]]], c)
+                        if cost < best:
+                            best, chosen = cost, t
+                if chosen < 0:
+                    break
+                kind = _first_kind(start, kind_start, used, chosen)
+            add(units, state, order[start[kind] + used[kind]], c)
+            used[kind] += 1
+            left[chosen] -= 1
             remaining -= 1
         kept = 0
         for e in range(lives):
-            t = live[e]
-            if used[t] < start[t + 1] - start[t]:
-                live[kept] = t
+            if left[live[e]] > 0:
+                live[kept] = live[e]
                 kept += 1
         lives = kept
         if not satisfies(state, c, k, l):
