@@ -65,7 +65,7 @@ def _with_routes(middleware: list[Middleware]) -> FastAPI:
         redirect_slashes=False,
         middleware=middleware,
     )
-    problem.install(app)
+    problem.install(app, methods_at=lambda path: openapi.methods_at(openapi.describe(app, is_open=OPEN), path))
     whole = APIRouter(prefix=PREFIX)
     for module in _ROUTERS:
         whole.include_router(module.router)

@@ -7,6 +7,7 @@ from typing import Any
 
 from fastapi import FastAPI
 from fastapi.openapi.utils import get_openapi
+from starlette.routing import compile_path
 
 from aegis.api.gate import CSRF_HEADER, SESSION_COOKIE
 from aegis.api.problem import MEDIA_TYPE, Problem
@@ -75,3 +76,17 @@ def _complete(operation: dict[str, Any], *, is_open: bool) -> None:
 def _problem_schemas() -> dict[str, Any]:
     schema = Problem.model_json_schema(ref_template="#/components/schemas/{model}")
     return {**schema.pop("$defs", {}), "Problem": schema}
+
+
+def methods_at(document: Mapping[str, Any], path: str) -> list[str]:
+    """The methods that an address knows: several routes may share it.
+
+    >>> methods_at({"paths": {"/users/{id}": {"get": {}, "patch": {}}, "/users": {"post": {}}}}, "/users/1")
+    ['GET', 'PATCH']
+    """
+    return sorted(
+        method.upper()
+        for template, operations in document["paths"].items()
+        if compile_path(template)[0].match(path)
+        for method in operations
+    )

@@ -7,7 +7,7 @@ messages of Aegis never hold a cell value, and those of the validation name the 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from http import HTTPStatus
 from typing import Any
 
@@ -96,8 +96,8 @@ def answer_error(scope: Scope, error: AegisError) -> ProblemResponse:
     return answer(scope, status=error.http_status, detail=str(error), kind=kind_of(error), headers=headers)
 
 
-def install(app: FastAPI) -> None:
-    """Let every error of an app leave in this shape."""
+def install(app: FastAPI, *, methods_at: Callable[[str], list[str]]) -> None:
+    """Let every error of an app leave in this shape; ``methods_at`` gives the methods that an address knows."""
 
     def aegis_error(request: Request, error: Exception) -> Response:
         assert isinstance(error, AegisError)
@@ -106,7 +106,10 @@ def install(app: FastAPI) -> None:
     def http_error(request: Request, error: Exception) -> Response:
         assert isinstance(error, HTTPException)
         detail = _ROUTING.get(error.status_code, "the request cannot be answered as it is")
-        return answer(request.scope, status=error.status_code, detail=detail, headers=error.headers)
+        headers = dict(error.headers or {})
+        if error.status_code == 405:
+            headers["Allow"] = ", ".join(methods_at(request.url.path))
+        return answer(request.scope, status=error.status_code, detail=detail, headers=headers)
 
     def invalid(request: Request, error: Exception) -> Response:
         assert isinstance(error, RequestValidationError)
