@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
@@ -213,3 +214,33 @@ def test_a_real_table_is_clustered_ranked_released_and_verified(aegis: Aegis, tm
     out.chmod(0o644)
     out.write_text("\n".join(lines[:-1]) + "\n", encoding="utf-8")
     assert aegis("verify", out, certificate).status == 1
+
+
+def test_ctrl_c_writes_the_best_valid_table_so_far(
+    aegis: Aegis, clinic: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The signal comes while the search runs; what is written keeps k and l all the same."""
+    from aegis.anonymizers.optimise import Search
+
+    improve = Search.improve
+
+    def interrupted(self: Search, budget: Any) -> None:
+        signal.raise_signal(signal.SIGINT)
+        improve(self, budget)
+
+    monkeypatch.setattr(Search, "improve", interrupted)
+    out = tmp_path / "out.csv"
+    answer = aegis(
+        "anonymize", clinic / "clinic.csv", "--quasi", ",".join(QUASI), "--sensitive", "diagnosis", "--k", "5", "--l",
+        "2", "--seconds", "60", "--out", out, "--json",
+    )  # fmt: skip
+    assert answer.status == 130
+    assert answer.json["finished"] == "interrupted"
+    assert answer.json["seconds"] < 30
+    assert "best valid table so far" in answer.err
+    after = _rows(out)
+    classes: dict[Any, list[Any]] = {}
+    for one in zip(*(after[column] for column in (*QUASI, "diagnosis")), strict=True):
+        classes.setdefault(one[:-1], []).append(one[-1])
+    assert min(len(secrets) for secrets in classes.values()) >= 5
+    assert min(len(set(secrets)) for secrets in classes.values()) >= 2
