@@ -1,0 +1,116 @@
+"""A server killed at any moment loses nothing it acknowledged and leaves nothing half."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+from sqlalchemy import select
+
+from aegis.catalog.audit import verify_chain
+from aegis.catalog.tables import Audit, Release, Request, Summary
+from aegis.service.actor import SYSTEM
+from aegis.service.catalog import utc_now
+from aegis.service.worker import run_pending
+
+Stage = Any
+KILLS = 3
+
+_SERVER = """
+import io, json, sys
+from pathlib import Path
+from aegis.service import releases, requests, summaries
+from aegis.service.catalog import Catalog
+from aegis.service.identity import actor_of_user
+told = json.loads(sys.argv[1])
+catalog = Catalog.open(told["url"], told["storage"])
+who = {name: actor_of_user(catalog, user_id=user_id) for name, user_id in told["people"].items()}
+files = {name: Path(path).read_bytes() for name, path in told["files"].items()}
+print("ready", flush=True)
+while True:
+    with catalog.write(who["consumer"]) as work:
+        asked = requests.ask(work, product="clinic", purpose="to be killed")
+    print("request", asked.id, flush=True)
+    with catalog.write(who["expert"]) as work:
+        requests.decide(work, request_id=asked.id, approve=True, configuration_id=told["configuration"])
+    print("approved", asked.id, flush=True)
+    with releases.incoming(catalog, who["provider"], request_id=asked.id, file=io.BytesIO(files["release"]),
+                           certificate=io.BytesIO(files["certificate"]), file_name="a.csv") as checked:
+        with catalog.write(who["provider"]) as work:
+            pushed = releases.receive(work, checked)
+    print("release", pushed.id, flush=True)
+    with summaries.incoming(catalog, who["provider"], product="clinic",
+                            stream=io.BytesIO(files["summary"])) as checked:
+        with catalog.write(who["provider"]) as work:
+            made = summaries.receive(work, checked)
+    print("summary", made.id, flush=True)
+"""
+
+
+@pytest.mark.parametrize("kind", ["sqlite", "postgres"])
+def test_killed_in_the_middle_of_pushes_and_approvals(new_stage: Any, kind: str, tmp_path: Path) -> None:
+    stage = new_stage(kind)
+    stage.catalog.clock = utc_now
+    stage.product()
+    made = stage.configurations()
+    file, certificate = stage.parts.released["strict"]
+    paths = {}
+    for name, content in (("release", file), ("certificate", certificate), ("summary", stage.parts.summary)):
+        (tmp_path / name).write_bytes(content)
+        paths[name] = str(tmp_path / name)
+    given = {
+        "url": stage.url,
+        "storage": str(stage.catalog.store.root),
+        "people": {name: stage.user_id(name) for name in ("consumer", "expert", "provider")},
+        "files": paths,
+        "configuration": made["strict"].id,
+    }
+    acknowledged: dict[str, set[str]] = {"request": set(), "approved": set(), "release": set(), "summary": set()}
+    chance = random.Random(kind)
+    for _ in range(KILLS):
+        for what, name in _killed_after(chance.uniform(0.05, 0.6), given):
+            acknowledged[what].add(name)
+        _check(stage, acknowledged)
+    run_pending(stage.catalog)
+    _check(stage, acknowledged)
+    assert acknowledged["request"]
+
+
+def _killed_after(seconds: float, given: dict[str, Any]) -> list[tuple[str, str]]:
+
+    server = subprocess.Popen([sys.executable, "-c", _SERVER, json.dumps(given)], stdout=subprocess.PIPE, text=True)
+    assert server.stdout is not None
+    assert server.stdout.readline().strip() == "ready"
+    time.sleep(seconds)
+    os.kill(server.pid, signal.SIGKILL)
+    lines = server.stdout.read().splitlines()
+    server.stdout.close()
+    server.wait()
+    return [
+        (line.split()[0], line.split()[1]) for line in lines if len(line.split()) == 2 and len(line.split()[1]) == 32
+    ]
+
+
+def _check(stage: Stage, acknowledged: dict[str, set[str]]) -> None:
+    with stage.catalog.read(SYSTEM) as work:
+        assert verify_chain(work.session).intact
+        asked = {row.id: row for row in work.session.scalars(select(Request))}
+        pushed = {row.id: row for row in work.session.scalars(select(Release))}
+        told = {row.id: row for row in work.session.scalars(select(Summary))}
+        recorded = set(work.session.scalars(select(Audit.subject_id)))
+    assert acknowledged["request"] <= set(asked)
+    assert all(asked[each].state != "PENDING" for each in acknowledged["approved"])
+    assert acknowledged["release"] <= set(pushed)
+    assert acknowledged["summary"] <= set(told)
+    assert {*asked, *pushed, *told} <= recorded  # nothing happened off the record
+    for row in (*pushed.values(), *told.values()):
+        path = stage.catalog.store.path(row.digest)
+        assert path.stat().st_size == row.bytes
