@@ -22,7 +22,7 @@ from aegis.errors import InputError
 
 _HEADER_BYTES = 8192
 _CHUNK_BYTES = 1 << 18
-ARCHIVES = ("application/x-tar", "application/gzip", "application/zip")
+ARCHIVES = ("application/octet-stream", "application/x-tar", "application/gzip", "application/zip")
 
 
 def body_of(request: Request) -> Iterator[bytes]:

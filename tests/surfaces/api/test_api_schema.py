@@ -19,6 +19,9 @@ with warnings.catch_warnings():
     from schemathesis.checks import CHECKS, load_all_checks
 
     load_all_checks()
+    schemathesis.serializer.alias(
+        ["application/x-tar", "application/gzip", "application/zip"], "application/octet-stream"
+    )
 
 if TYPE_CHECKING:
     from tests.surfaces.api.conftest import Stage

@@ -190,7 +190,7 @@ def test_a_summary_that_is_not_right_is_refused(stage: Stage, change: Any) -> No
     assert not list((stage.catalog.store.root / "drafts").iterdir())
 
 
-@pytest.mark.parametrize("kind", ["text/plain", "application/octet-stream", "application/python-pickle", ""])
+@pytest.mark.parametrize("kind", ["text/plain", "application/x-www-form-urlencoded", "application/python-pickle", ""])
 def test_what_is_no_archive_is_refused_by_its_name(stage: Stage, kind: str) -> None:
     assert _push(stage, b"anything", kind).status_code == 422
 
