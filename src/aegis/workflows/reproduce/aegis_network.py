@@ -35,6 +35,10 @@ def fig_6(setting: Setting, tables: dict[str, Table]) -> Section:
             tolerance=1.5,
             better="lower",
             unit="points",
+            why="Which configuration is chosen is decided by the draws of the rounding; another family of "
+            "configurations, another loss."
+            if name == "AQ"
+            else "",
         )
         for (name, measure), paper in _NETWORK.items()
     ]
