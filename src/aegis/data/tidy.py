@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import ibis
 import ibis.expr.datatypes as dt
 
+from aegis.data import spark
 from aegis.data.interruption import is_interruption
 from aegis.data.kind import Kind
 from aegis.errors import EngineError
@@ -58,7 +59,9 @@ def _too_wide(table: ir.Table) -> set[str]:
     bounds = {f"low_{i}": table[name].min().cast("string") for i, name in enumerate(names)}
     bounds |= {f"high_{i}": table[name].max().cast("string") for i, name in enumerate(names)}
     try:
-        (answer,) = table.aggregate(**bounds).to_pyarrow().to_pylist()
+        asked = table.aggregate(**bounds)
+        spoken = spark.fetched(asked) if table.get_backend().name == "pyspark" else asked.to_pyarrow()
+        (answer,) = spoken.to_pylist()
     except Exception as error:  # an engine's message may quote data
         if is_interruption(error):
             raise KeyboardInterrupt from None

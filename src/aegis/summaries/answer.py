@@ -48,6 +48,11 @@ def told(question: Callable[[], pa.Table]) -> pa.Table:
         ) from None
 
 
+def count_rows(table: ir.Table) -> int:
+    """How many rows a table has."""
+    return int(ask(table.aggregate(n=table.count()))["n"][0].as_py())
+
+
 def grouped(table: ir.Table, columns: Mapping[str, ir.Column], *, limit: int) -> pa.Table:
     """The distinct combinations of ``columns``, by the names given, with how often each occurs as ``n``."""
     plain = {name: column.op() for name, column in columns.items()}

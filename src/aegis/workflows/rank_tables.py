@@ -15,6 +15,7 @@ from aegis.errors import ConfigurationError, DataError, LabelError, PolicyNotSat
 from aegis.privacy.judgement import judge_all
 from aegis.privacy.policy import Policy
 from aegis.releases.write import sha256_of
+from aegis.summaries.answer import count_rows
 from aegis.summaries.class_table import ClassTable
 from aegis.summaries.collect_classes import count_classes
 from aegis.workflows.candidates import Configurations, find_hierarchies, gather
@@ -82,7 +83,7 @@ def rank_tables(
 
 
 def _same_records(path: Path, dataset: Dataset, table: ClassTable) -> ClassTable:
-    rows = int(dataset.table.count().execute())
+    rows = count_rows(dataset.table)
     if table.records > rows:
         raise DataError(f"{path.name} has {table.records:,} rows and the data {rows:,}: they are not the same records")
     return table

@@ -7,7 +7,7 @@ from collections.abc import Collection
 from aegis.data.dataset import Dataset
 from aegis.data.kind import Kind
 from aegis.data.schema import Roles
-from aegis.summaries.answer import distinct_in_first
+from aegis.summaries.answer import count_rows, distinct_in_first
 
 _LOOKED_AT = 50_000
 _NEARLY_ALL = 0.98
@@ -23,7 +23,7 @@ def looks_identifying(dataset: Dataset, roles: Roles, *, masked: Collection[str]
     ]
     if not names:
         return ()
-    rows = min(int(dataset.table.count().execute()), _LOOKED_AT)
+    rows = min(count_rows(dataset.table), _LOOKED_AT)
     if rows <= _FEW:
         return ()
     distinct = distinct_in_first(dataset.table, names, rows=_LOOKED_AT)
