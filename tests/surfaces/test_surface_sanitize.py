@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import os
 import re
 import zipfile
 from collections.abc import Callable
@@ -329,3 +330,38 @@ def test_a_refused_audit_is_status_1_and_writes_nothing(
     answer = aegis(*asked, "--out", tmp_path / "o.csv", "--model", tmp_path / "m.npz", "--report", tmp_path / "r.html")
     assert answer.status == 1
     assert list(tmp_path.iterdir()) == []
+
+
+DATASETS = Path(os.environ.get("AEGIS_DATASETS", Path(__file__).parents[3] / "shared" / "datasets"))
+
+
+@pytest.mark.datasets
+def test_a_sanitized_table_is_ranked_judged_released_and_verified_like_any_other(aegis: Aegis, tmp_path: Path) -> None:
+    """German credit: how people live, for who knows their property and not for who knows their job."""
+    data, sanitized, released = (tmp_path / f"{name}.csv" for name in ("data", "sanitized", "released"))
+    data.write_bytes((DATASETS / "german/german_credit_coded.csv").read_bytes())
+    answer = aegis(
+        "sanitize", data, "--private", "housing", "--authorized", "property_magnitude,age,residence_since",
+        "--adversary", "job", "--distortion", "0.15", *QUICK, "--keep-names", "--out", sanitized, "--json",
+    )  # fmt: skip
+    assert answer.status == 0, answer.err
+    assert answer.json["released"] == ["housing"]
+    assert set(read(sanitized)["housing"]) <= {f"s{i}" for i in range(9)}
+    assert read(sanitized)["purpose"] == read(data)["purpose"]
+    policy, config = tmp_path / "policy.yaml", tmp_path / "plain.yaml"
+    policy.write_text("quasi_identifying: [housing, own_telephone]\nk: 5\n", encoding="utf-8")
+    config.write_text("housing: {suppress: {}}\n", encoding="utf-8")
+    asked = ("--label", "class", "--configs", config, "--tables", sanitized, "--policy", policy, "--json")
+    ranking = aegis("advise", data, *asked)
+    assert ranking.status == 0, ranking.err
+    assert {one["configuration"] for one in ranking.json["ranking"]} == {"plain", "sanitized"}
+    assert aegis("check", sanitized, "--policy", policy).status == 0
+    done = aegis("release", sanitized, "--policy", policy, "--label", "class", "--out", released)
+    assert done.status == 0, done.err
+    assert aegis("verify", released, released.with_name(released.name + ".certificate.json")).status == 0
+    # the gate is a gate: classes that only the suppressed column makes large enough
+    policy.write_text("quasi_identifying: [housing, own_telephone]\nk: 350\n", encoding="utf-8")
+    assert aegis("check", sanitized, "--policy", policy).status == 1
+    strict = aegis("advise", data, *asked).json
+    assert [one["configuration"] for one in strict["ranking"]] == ["plain"]
+    assert "k-anonymity" in strict["rejected"]["sanitized"]

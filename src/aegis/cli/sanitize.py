@@ -65,6 +65,12 @@ def sanitize(
         int | None,
         typer.Option("--seed", help="Repeat a run exactly. Whoever knows the seed can undo the noise: keep it secret."),
     ] = None,
+    keep_names: Annotated[
+        bool,
+        typer.Option(
+            "--keep-names", help="Call a release what the column was called: policies and advise then know it."
+        ),
+    ] = False,
     report: options.Report = None,
     overwrite: options.Overwrite = False,
     json: options.Json = False,
@@ -85,7 +91,9 @@ def sanitize(
             raise InputError("name the private columns with --private to fit a mechanism; a model is applied without")
         if model is None:
             raise InputError("name the private columns with --private, or a model to apply with --model")
-        done = sanitize_again(data, model=model, out=out, seed=seed, overwrite=overwrite, **reading)
+        done = sanitize_again(
+            data, model=model, out=out, seed=seed, keep_names=keep_names, overwrite=overwrite, **reading
+        )
     else:
         with terminal.progress("sanitizing") as bar:
             done = fit(
@@ -100,6 +108,7 @@ def sanitize(
                 family=family,  # type: ignore[arg-type]  # checked there
                 attackers=options.names(attackers),
                 seed=seed,
+                keep_names=keep_names,
                 overwrite=overwrite,
                 progress=lambda stage, now, total: bar(now, total, stage),
                 **reading,
@@ -137,7 +146,7 @@ def _show(done: Sanitized) -> None:
         for number, (party, before) in enumerate(zip(audit.adversaries, one.saturation_losses, strict=True), start=1):
             rows.append([f"adversary {number}", f"{before:.4g}", f"{party.loss:.4g}", party.attacker])
         columns: list[str | tuple[str, str]] = ["error of", ("without", "right"), ("with", "right"), "best attacker"]
-        title = f"{one.mechanism.column} → {', '.join(one.mechanism.released_columns)} ({one.method})"
+        title = f"{one.mechanism.column} ({one.method})"
         terminal.out().print(terminal.table(title, columns, rows))
         beside = exposure.reference_pinned_share
         than = "" if beside is None else f"; plain noise of this distortion: {100 * beside:.1f} %"
@@ -147,9 +156,16 @@ def _show(done: Sanitized) -> None:
             else f"records an adversary names correctly: {100 * exposure.pinned_share:.1f} %",
             soft_wrap=True,
         )
+        for number, party in enumerate(audit.adversaries, start=1):
+            if one.distortion < one.max_distortion and party.loss <= audit.distortion.loss:
+                terminal.aside(
+                    f"adversary {number} errs no more than the authorised party: the release of "
+                    f"{one.mechanism.column} does not protect from it"
+                )
         if one.distortion >= one.max_distortion:
             terminal.aside(
                 f"the authorised party needs no release of {one.mechanism.column} for that distortion: it is silent"
             )
+    terminal.aside(f"written in place of {', '.join(done.columns)}: {', '.join(done.released)}")
     if done.seeded:
         terminal.aside("the noise comes from the seed: whoever knows it can undo the release")

@@ -75,6 +75,7 @@ def sanitize(
     family: Family = "capped",
     attackers: Sequence[str] | None = None,
     seed: int | None = None,
+    keep_names: bool = False,
     overwrite: bool = False,
     progress: Progress | None = None,
     **options: Any,
@@ -82,7 +83,8 @@ def sanitize(
     """Find a mechanism for each private column, audit it, and write the table with releases in their place.
 
     Table, model and report appear together, and only if the audit accepted every column. The noise of the table comes
-    from the system unless a ``seed`` is given: whoever knows the seed can undo it.
+    from the system unless a ``seed`` is given: whoever knows the seed can undo it. ``keep_names`` calls a release what
+    the column was called, so that policies and the advisor take it for that column's masked form.
     """
     paths = _outputs(out, model, report, overwrite=overwrite)
     if family not in FAMILIES:
@@ -111,8 +113,8 @@ def sanitize(
         progress=progress,
     )
     mechanisms = tuple(one.mechanism for one in fitted)
-    released = _released(mechanisms, columns, _noise(seed))
-    table = _replaced(_carrier(data, dataset, out=paths[0], options=options), released, mechanisms)
+    released = _released(mechanisms, columns, _noise(seed), keep_names=keep_names)
+    table = _replaced(_carrier(data, dataset, out=paths[0], options=options), released)
     page = None
     if report is not None:
         page = render_sanitized(
@@ -129,7 +131,7 @@ def sanitize(
         source=dataset.name,
         rows=table.num_rows,
         columns=tuple(private),
-        released=tuple(name for mechanism in mechanisms for name in mechanism.released_columns),
+        released=tuple(name for parts in released.values() for name in parts),
         fitted=fitted,
         seeded=seed is not None,
         out=paths[0],
@@ -144,6 +146,7 @@ def sanitize_again(
     model: str | Path,
     out: str | Path,
     seed: int | None = None,
+    keep_names: bool = False,
     overwrite: bool = False,
     **options: Any,
 ) -> Sanitized:
@@ -156,14 +159,14 @@ def sanitize_again(
     if read.num_rows == 0:
         raise DataError(f"{dataset.name} has no rows; there is nothing to sanitize")
     columns = {name: _column(read[name], dataset.schema.kind(name)) for name in names}
-    released = _released(mechanisms, columns, _noise(seed))
-    table = _replaced(_carrier(data, dataset, out=paths[0], options=options), released, mechanisms)
+    released = _released(mechanisms, columns, _noise(seed), keep_names=keep_names)
+    table = _replaced(_carrier(data, dataset, out=paths[0], options=options), released)
     _write(table, None, None, paths, overwrite=overwrite)
     return Sanitized(
         source=dataset.name,
         rows=table.num_rows,
         columns=tuple(names),
-        released=tuple(name for mechanism in mechanisms for name in mechanism.released_columns),
+        released=tuple(name for parts in released.values() for name in parts),
         fitted=(),
         seeded=seed is not None,
         out=paths[0],
@@ -215,7 +218,11 @@ def _column(column: pa.ChunkedArray, kind: Kind) -> NDArray[Any]:
 
 
 def _released(
-    mechanisms: Sequence[Mechanism], columns: Mapping[str, NDArray[Any]], rng: np.random.Generator
+    mechanisms: Sequence[Mechanism],
+    columns: Mapping[str, NDArray[Any]],
+    rng: np.random.Generator,
+    *,
+    keep_names: bool,
 ) -> dict[str, dict[str, pa.Array]]:
     made: dict[str, dict[str, pa.Array]] = {}
     for mechanism in mechanisms:
@@ -226,7 +233,8 @@ def _released(
             hidden = np.isin(drawn, mechanism.silent)
         first, *rest = parts.items()
         # silence is a missing value, not a zero that looks like one
-        made[mechanism.column] = {first[0]: pa.array(first[1], mask=hidden)} | {n: pa.array(v) for n, v in rest}
+        name = mechanism.column if keep_names else first[0]
+        made[mechanism.column] = {name: pa.array(first[1], mask=hidden)} | {n: pa.array(v) for n, v in rest}
     return made
 
 
@@ -237,13 +245,11 @@ def _carrier(data: Any, dataset: Dataset, *, out: Path, options: Mapping[str, An
     return ask(dataset.table)
 
 
-def _replaced(
-    table: pa.Table, released: Mapping[str, Mapping[str, pa.Array]], mechanisms: Sequence[Mechanism]
-) -> pa.Table:
+def _replaced(table: pa.Table, released: Mapping[str, Mapping[str, pa.Array]]) -> pa.Table:
     fields: dict[str, Any] = {}
     kept = set(table.column_names) - set(released)
-    for mechanism in mechanisms:
-        taken = kept & set(mechanism.released_columns)
+    for parts in released.values():
+        taken = kept & set(parts)
         if taken:
             raise SanitizerError(f"the table has a column {sorted(taken)[0]!r} already; rename it first")
     for name in table.column_names:

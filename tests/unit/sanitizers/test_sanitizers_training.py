@@ -124,21 +124,78 @@ def test_a_cap_on_exposure_lowers_exposure(trained: Trained) -> None:
     assert held.pinned(9.24, 0.4) < free.pinned(9.24, 0.4) - 0.05
 
 
-def test_any_differentiable_loss_plugs_in() -> None:
+def test_any_differentiable_loss_plugs_in_and_an_interrupted_run_goes_on(tmp_path: Path) -> None:
     import jax.numpy as jnp
 
-    rng = np.random.default_rng(0)
-    sample = gaussian_sample(paper_problem(), 500, rng=rng)
+    sample = gaussian_sample(paper_problem(), 500, rng=np.random.default_rng(0))
     settings = TrainingSettings(
         steps=20,
-        epochs=2,
+        epochs=4,
         hidden=20,
         loss=lambda truth, guess: jnp.log(jnp.cosh(truth - guess)),
         warmup_steps=0,
         inner_steps=1,
     )
-    result = train(sample, sample, targets=[0.5], trials=1, blank=(5.0, [9.0, 9.0]), settings=settings)
-    assert np.isfinite(result.losses).all()
+
+    def run(checkpoint: Path | None = None, stop_after: int | None = None, seed: int = 0) -> Trained:
+        def interrupt(done: int, total: int) -> None:
+            epochs.append(done)
+            if done == stop_after:
+                raise KeyboardInterrupt
+
+        return train(
+            sample,
+            sample,
+            targets=[0.5],
+            trials=2,
+            blank=(5.0, [9.0, 9.0]),
+            settings=settings,
+            seed=seed,
+            checkpoint=checkpoint,
+            progress=interrupt,
+        )
+
+    epochs: list[int] = []
+    whole = run()
+    assert np.isfinite(whole.losses).all()
+    kept = tmp_path / "run.npz"
+    with pytest.raises(KeyboardInterrupt):
+        run(kept, stop_after=2)
+    epochs.clear()
+    resumed = run(kept)
+    assert epochs == [3, 4], "what was done is not done again"
+    assert (resumed.losses_by_epoch == whole.losses_by_epoch).all()
+    assert all((a[0] == b[0]).all() for a, b in zip(resumed.layers, whole.layers, strict=True))
+    epochs.clear()
+    assert (run(kept).distortion == whole.distortion).all()
+    assert epochs == []
+    with pytest.raises(SanitizerError, match="a run with other settings or data"):
+        run(kept, seed=1)
+    save_training(whole, tmp_path / "finished.npz")
+    with pytest.raises(SanitizerError, match="another version"):
+        run(tmp_path / "finished.npz")
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["finished.npz", "run.npz"]
+
+
+def test_a_run_in_which_nothing_is_gained_ends_early() -> None:
+    # the privatizer never wakes up and the target is far: adversaries learn, so every loss only falls
+    settings = TrainingSettings(
+        steps=120, epochs=12, inner_steps=1, hidden=20, warmup_steps=1000, patience=3, starts=("noise",)
+    )
+    heard: list[tuple[int, int]] = []
+    stopped = train_gaussian(
+        paper_problem(),
+        aims=[50.0],
+        trials=2,
+        settings=settings,
+        train_rows=500,
+        progress=lambda done, total: heard.append((done, total)),
+    )
+    epochs = stopped.losses_by_epoch.shape[2]
+    assert 4 <= epochs < 12
+    assert heard[-1] == (epochs, 12)
+    best = stopped.losses_by_epoch.min(axis=-1).argmax(axis=-1)
+    assert best.max() < epochs - 3, "the best epoch of every trial lies before the three in which nothing was gained"
 
 
 @pytest.mark.parametrize(("symbols", "within"), [(2, 0.01), (3, 0.03)])
