@@ -57,7 +57,7 @@ def fig_5_efficiency(setting: Setting, tables: dict[str, Table]) -> Section:
     shown = ("Aegis+1D g3", "Aegis+1D MI", "Aegis+1D χ²", "Sampling g3", "Mascara", ADVISOR, *MODELS)
     rows = [(who, *(seconds[name, who] for name in tables)) for who in shown]
     first = judged(
-        what="Air Quality: Aegis+1D with g3, 50 configurations, everything included",
+        what="Air Quality: Aegis+1D with g3, 50 configurations, from the rows to the choice",
         source="Fig. 5a, section 5.2.1",
         paper=6.0,
         ours=seconds["AQ", "Aegis+1D g3"],
@@ -68,13 +68,13 @@ def fig_5_efficiency(setting: Setting, tables: dict[str, Table]) -> Section:
     )
     ratios = [
         judged(
-            what=f"{tables[name].title}: {who} against Aegis+1D",
+            what=f"{tables[name].title}: how many times as long as Aegis+1D {who} takes",
             source=f"Fig. 5{'abc'[list(tables).index(name)]}, section 5.2.1",
             paper=round(paper, 1),
             ours=seconds[name, who] / seconds[name, "Aegis+1D g3"],
             tolerance=0.25 * paper,
             better="higher",
-            unit="times as long",
+            unit="times",
             why=_why_times(name, who, seconds[name, who]),
         )
         for (name, who), paper in _TIMES.items()
