@@ -25,7 +25,7 @@ from aegis.catalog.audit import verify_chain
 from aegis.catalog.database import Database
 from aegis.catalog.migrate import current_form
 from aegis.catalog.states import ReleaseState
-from aegis.catalog.storage import CHUNK_BYTES, FolderStore, chunks_of
+from aegis.catalog.storage import CHUNK_BYTES, FolderStore, Store, chunks_of
 from aegis.catalog.tables import Audit, Release, Summary, Table, User, UtcTime
 from aegis.data.output import PRIVATE, draft_of
 from aegis.errors import ConflictError, DataError, VerificationError
@@ -50,7 +50,7 @@ class Manifest:
     audit_head: str
 
 
-def backup(database: Database, store: FolderStore, out: str | Path, *, overwrite: bool = False) -> Manifest:
+def backup(database: Database, store: Store, out: str | Path, *, overwrite: bool = False) -> Manifest:
     """Write the archive, whole or not at all, readable by its owner only."""
     out = Path(out)
     with (
@@ -104,7 +104,7 @@ def restore(archive: str | Path, *, database_url: str, storage: str | Path) -> M
     return _told(manifest)
 
 
-def _restore(file: tarfile.TarFile, manifest: dict[str, Any], session: Session, store: FolderStore) -> None:
+def _restore(file: tarfile.TarFile, manifest: dict[str, Any], session: Session, store: Store) -> None:
     tables = {table.name: table for table in Table.metadata.sorted_tables}
     session.execute(text("DELETE FROM chain_head"))
     seen: set[str] = set()

@@ -79,6 +79,10 @@ class Store(Protocol):
         """Everything that is kept."""
         ...
 
+    def sweep_drafts(self, *, older_than_seconds: float, now_seconds: float) -> int:
+        """Remove drafts that a crash left behind; gives how many."""
+        ...
+
     def referring(self, *, removing: bool = False) -> AbstractContextManager[None]:
         """Held from `keep` until the row that names the bytes is committed; alone by whoever removes bytes."""
         ...

@@ -19,7 +19,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any, BinaryIO
 
-from aegis.catalog.storage import FolderStore, limited
+from aegis.catalog.storage import Store, limited
 from aegis.errors import AegisError, SummaryError, TooLargeError
 from aegis.service.settings import Settings
 from aegis.summaries.folder import MANIFEST, read_summary
@@ -81,7 +81,7 @@ def unpacked(path: Path, settings: Settings) -> Iterator[Path]:
 
 
 @contextmanager
-def opened_summary(store: FolderStore, digest: str, settings: Settings) -> Iterator[Summary]:
+def opened_summary(store: Store, digest: str, settings: Settings) -> Iterator[Summary]:
     """A summary of the store, read."""
     with unpacked(store.path(digest), settings) as folder:
         yield read_carefully(folder)

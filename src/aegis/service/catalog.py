@@ -10,12 +10,13 @@ from pathlib import Path
 from typing import Any, Self
 
 from sqlalchemy.exc import DBAPIError, IntegrityError
+from sqlalchemy.exc import TimeoutError as NoConnectionError
 from sqlalchemy.orm import Session
 from sqlalchemy.orm.exc import StaleDataError
 
 from aegis.catalog import audit
 from aegis.catalog.database import DEFAULT_POOL, Database
-from aegis.catalog.storage import Draft, FolderStore, Stored
+from aegis.catalog.storage import Draft, FolderStore, Store, Stored
 from aegis.errors import ConflictError, EngineError
 from aegis.service.actor import Actor
 from aegis.service.settings import Settings
@@ -32,7 +33,7 @@ class Work:
     """One transaction on behalf of one actor; everything in it happens together or not at all."""
 
     def __init__(
-        self, *, session: Session, store: FolderStore, actor: Actor, now: datetime.datetime, settings: Settings
+        self, *, session: Session, store: Store, actor: Actor, now: datetime.datetime, settings: Settings
     ) -> None:
         self.session = session
         self.store = store
@@ -89,7 +90,7 @@ class Catalog:
     """An open catalog. `read` and `write` give the work that every function of the service takes first."""
 
     def __init__(
-        self, *, database: Database, store: FolderStore, settings: Settings | None = None, clock: Clock = utc_now
+        self, *, database: Database, store: Store, settings: Settings | None = None, clock: Clock = utc_now
     ) -> None:
         self.database = database
         self.store = store
@@ -125,6 +126,8 @@ class Catalog:
         try:
             with self.database.read() as session:
                 yield self._work(session, actor)
+        except NoConnectionError:
+            raise EngineError(_BUSY) from None
         except DBAPIError as error:
             raise _refused(error) from None
 
@@ -139,6 +142,8 @@ class Catalog:
                 yield work
                 work._commit()
                 committed = True
+        except NoConnectionError:
+            raise EngineError(_BUSY) from None
         except StaleDataError:
             raise ConflictError("somebody else changed it at the same moment; look at it again") from None
         except IntegrityError as error:
@@ -154,6 +159,7 @@ class Catalog:
         return Work(session=session, store=self.store, actor=actor, now=self.clock(), settings=self.settings)
 
 
+_BUSY = "too many people ask the catalog at once; try again in a moment"
 _RETRY = {"40001", "40P01", "55P03"}  # serialization failure, deadlock, lock not available
 
 

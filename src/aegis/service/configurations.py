@@ -215,7 +215,7 @@ def _found(work: Work, key: str, *, lock: bool = False) -> tuple[Configuration, 
     require(work.actor, Permission.SEE_CATALOG)
     row = by_id(work, Configuration, key, lock=lock)
     product = None if row is None else work.session.get(Product, row.product_id)
-    if row is None or product is None or not sees_product(work.actor, product):
+    if row is None or product is None or not sees_product(work, product):
         raise NotFoundError("there is no such configuration; look at the product's list")
     return row, product
 

@@ -50,10 +50,8 @@ def sign_in(catalog: Catalog, *, name: str, password: str, address: str) -> Sign
     secret, csrf = new_secret(), new_secret()
     with catalog.write(ANONYMOUS) as work:
         attempt_succeeded(work, name=name)
-        rows = work.session.execute(
-            select(User, Assignment).outerjoin(Assignment, Assignment.user_id == User.id).where(User.id == person.id)
-        ).all()
-        if not rows[0][0].active:
+        rows = identity.person_rows(work, person.id)
+        if not rows[0].active:
             raise NotSignedInError(_WRONG)
         work.actor = actor = identity.actor_of_rows(rows)
         expires = work.now + datetime.timedelta(hours=work.settings.session_hours)

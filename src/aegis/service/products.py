@@ -58,7 +58,7 @@ def register(
     )
     work.session.add(found)
     work.session.flush()
-    if not work.actor.holds(UserRole.PROVIDER, found.id):
+    if not (work.actor.is_admin or work.actor.holds(UserRole.PROVIDER)):
         work.session.add(
             Assignment(id=new_id(), user_id=work.actor.user_id, role=UserRole.PROVIDER.value, product_id=found.id)
         )

@@ -7,9 +7,8 @@ from typing import Any, TypeVar
 from sqlalchemy import select
 
 from aegis.catalog.states import ProductState
-from aegis.catalog.tables import Product, Table
+from aegis.catalog.tables import Product, Request, Table
 from aegis.errors import NotFoundError
-from aegis.service.actor import Actor
 from aegis.service.catalog import Work
 from aegis.service.permissions import Permission, may, require
 from aegis.service.words import is_id, printable
@@ -26,16 +25,25 @@ def visible_product(work: Work, key: str, *, lock: bool = False) -> Product:
     if lock:
         query = query.with_for_update().execution_options(populate_existing=True)
     found = work.session.scalar(query) if printable(key) else None
-    if found is None or not sees_product(work.actor, found):
+    if found is None or not sees_product(work, found):
         raise NotFoundError(_NO_PRODUCT)
     return found
 
 
-def sees_product(actor: Actor, product: Product) -> bool:
-    """Drafts are for those who work on them; a token of one product sees that one only."""
+def sees_product(work: Work, product: Product) -> bool:
+    """Drafts are for those who work on them, retired products also for those who once asked for them.
+
+    A token of one product sees that one only.
+    """
+    actor = work.actor
     if actor.token_product not in (None, product.id):
         return False
-    return product.state != ProductState.DRAFT or may(actor, Permission.SEE_DRAFT, product.id)
+    if product.state == ProductState.PUBLISHED or may(actor, Permission.SEE_DRAFT, product.id):
+        return True
+    if product.state == ProductState.DRAFT:
+        return False
+    asked = select(Request.id).where(Request.consumer_id == actor.user_id, Request.product_id == product.id)
+    return work.session.scalar(asked.limit(1)) is not None
 
 
 def by_id(work: Work, table: type[RowType], key: Any, *, lock: bool = False) -> RowType | None:

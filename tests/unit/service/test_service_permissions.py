@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -25,6 +26,7 @@ from aegis.service import (
 from aegis.service.actor import ANONYMOUS, Actor, Held, Scope, UserRole
 from aegis.service.catalog import Work
 from aegis.service.permissions import RULES, Permission, allowed, may, require
+from aegis.service.settings import MEBIBYTE, Settings
 from aegis.service.worker import run_pending
 
 Stage = Any
@@ -258,3 +260,32 @@ def test_a_token_that_reads_changes_nothing(busy: Stage) -> None:
             with pytest.raises((NotPermittedError, NotFoundError)), _undone(busy, reader) as work:
                 act(busy, work)
     run_pending(busy.catalog)
+
+
+def test_the_documented_table_is_the_one_that_is_asked() -> None:
+    page = (Path(__file__).parents[3] / "docs" / "concepts" / "catalog.md").read_text(encoding="utf-8")
+    table = page[page.index("| act | roles |") :].split("\n\n")[0].splitlines()[2:]
+    expected = []
+    for permission, rule in RULES.items():
+        roles = "everybody signed in" if rule.roles is None else ", ".join(sorted(rule.roles))
+        roles += " (of any product)" if rule.anywhere else ""
+        scopes = "any" if rule.scopes == set(Scope) else ", ".join(sorted(rule.scopes)) or "none"
+        expected.append(f"| {permission.value} | {roles} | {scopes} |")
+    assert table == expected
+
+
+def test_the_documented_limits_are_the_settings() -> None:
+    page = (Path(__file__).parents[3] / "docs" / "concepts" / "catalog.md").read_text(encoding="utf-8")
+    told = " ".join(page[page.index("## Limits") :].split())
+    known = Settings()
+    for words in (
+        f"summaries at {known.summary_bytes // MEBIBYTE} MiB packed",
+        f"{known.summary_unpacked_bytes // MEBIBYTE} MiB unpacked",
+        f"releases at {known.release_bytes // MEBIBYTE // 1024} GiB",
+        f"certificates at {known.certificate_bytes // MEBIBYTE} MiB",
+        f"within {known.sign_in_window_minutes} minutes",
+        f"Sessions last {known.session_hours} hours, invitations {known.link_hours}",
+        f"expire after {known.pending_days} days",
+    ):
+        assert words in told
+    assert (known.sign_in_failures, known.sign_in_failures_per_address, known.token_days) == (5, 20, 365)
