@@ -1,4 +1,4 @@
-"""``aegis evaluate``: the exhaustive way on a table of one's own, resumable."""
+"""``aegis evaluate``: the exhaustive way on a table of one's own, resumable, over families of candidates."""
 
 from __future__ import annotations
 
@@ -6,13 +6,16 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 Aegis = Callable[..., Any]
+QUICK = ("--models", "naive-bayes", "--splits", "2", "--most-rows", "300", "--shortlist", "2", "--json")
+KEYS = {"name", "spearman", "kendall", "regret", "top5", "cpu_seconds"}
 
 
 def test_the_contract_and_a_second_run_that_trains_nothing(aegis: Aegis, clinic: Path, tmp_path: Path) -> None:
     ask = (
-        "evaluate", clinic / "clinic.csv", "--generate", "4", "--models", "logistic-regression", "--splits", "2",
-        "--most-rows", "300", "--shortlist", "2", "--cache", tmp_path / "results.jsonl", "--json",
+        "evaluate", clinic / "clinic.csv", "--generate", "4", "--cache", tmp_path / "results.jsonl", *QUICK,
     )  # fmt: skip
     answer = aegis(*ask, "--report", tmp_path / "page.html")
     assert answer.status == 0, answer.err
@@ -20,9 +23,12 @@ def test_the_contract_and_a_second_run_that_trains_nothing(aegis: Aegis, clinic:
     assert {"name", "rows", "attributes", "selectors"} <= set(table)
     assert len(table["gold"]["configurations"]) == 4
     names = {one["name"] for one in table["selectors"]}
-    assert {"pair-prediction", "verify-2", "random", "Aegis+1D mutual-information", "Mascara"} <= names
+    assert {"pair-prediction", "verify-2", "random", "Mascara"} <= names
+    assert {
+        f"{way} {measure}" for way in ("Aegis+1D", "Aegis-1D", "Sampling") for measure in ("g3", "chi-square")
+    } <= names
     for one in table["selectors"]:
-        assert {"name", "spearman", "kendall", "regret", "top5", "cpu_seconds"} <= set(one)
+        assert set(one) == KEYS
         assert one["regret"] >= 0
     page = (tmp_path / "page.html").read_text(encoding="utf-8")
     assert "://" not in page.replace("http://www.w3.org/", "")
@@ -32,7 +38,46 @@ def test_the_contract_and_a_second_run_that_trains_nothing(aegis: Aegis, clinic:
     assert (tmp_path / "results.jsonl").read_bytes() == kept, "nothing was trained again"
 
 
-def test_an_unknown_model_is_said(aegis: Aegis, clinic: Path) -> None:
+def test_families_are_judged_one_by_one_and_averaged(aegis: Aegis, clinic: Path, tmp_path: Path) -> None:
+    families = ("k-anonymous", "released")
+    answer = aegis(
+        "evaluate", clinic / "clinic.csv", "--generate", "6", "--families", ",".join(families), *QUICK,
+        "--report", tmp_path / "page.html",
+    )  # fmt: skip
+    assert answer.status == 0, answer.err
+    (table,) = answer.json["datasets"]
+    by_name = {family["name"]: family for family in table["families"]}
+    assert tuple(by_name) == families
+    candidates = [one["configuration"] for one in by_name["released"]["gold"]["configurations"]]
+    assert any(name.startswith("clustered-") for name in candidates)
+    assert any(name.startswith("noise") for name in candidates)
+    judged = {one["name"] for one in by_name["released"]["selectors"]}
+    assert {"pair-prediction", "mutual-information (exact)", "verify-2", "random"} <= judged
+    assert "Aegis+1D g3" not in judged, "nothing can be reconstructed where no mask acted"
+    means = {one["name"]: one for one in table["selectors"]}
+    each = [one for family in by_name.values() for one in family["selectors"] if one["name"] == "pair-prediction"]
+    assert means["pair-prediction"]["regret"] == pytest.approx(sum(one["regret"] for one in each) / 2, abs=1e-5)
+    page = (tmp_path / "page.html").read_text(encoding="utf-8")
+    assert all(f"Family: {name}" in page for name in families)
+
+
+def test_a_table_of_other_records_is_refused(aegis: Aegis, clinic: Path, tmp_path: Path) -> None:
+    lines = (clinic / "clinic.csv").read_text(encoding="utf-8").splitlines()
+    other = tmp_path / "other.csv"
+    other.write_text("\n".join([lines[0], *reversed(lines[1:])]) + "\n", encoding="utf-8")
+    ask = ("evaluate", clinic / "clinic.csv", "--label", "diagnosis", "--generate", "2", *QUICK)
+    answer = aegis(*ask, "--tables", other)
+    assert answer.status == 2
+    assert "same records in the same order" in answer.err
+
+
+def test_what_does_not_exist_is_said(aegis: Aegis, clinic: Path) -> None:
     answer = aegis("evaluate", clinic / "clinic.csv", "--generate", "2", "--models", "magic")
     assert answer.status == 2
     assert "magic" in answer.err
+    answer = aegis("evaluate", clinic / "clinic.csv", "--generate", "2", "--families", "light,odd")
+    assert answer.status == 2
+    assert "odd" in answer.err
+    answer = aegis("evaluate", clinic / "clinic.csv", "--families", "light")
+    assert answer.status == 2
+    assert "--generate" in answer.err

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -11,6 +12,7 @@ from aegis.cli import options, terminal
 from aegis.masking.plural import count
 
 if TYPE_CHECKING:
+    from aegis.evaluation.agreement import Agreement
     from aegis.workflows.evaluate import Evaluation
 
 
@@ -20,6 +22,17 @@ def evaluate(
     configs: options.Configs = None,
     generate: options.Generate = 0,
     strength: options.Strength = "mixed",
+    families: Annotated[
+        str,
+        typer.Option(
+            "--families",
+            help="Sets of --generate candidates, comma separated: light, medium, heavy, mixed, k-anonymous, released.",
+        ),
+    ] = "",
+    tables: Annotated[
+        list[Path] | None,
+        typer.Option("--tables", help="A released table of the same rows in the same order; may be repeated."),
+    ] = None,
     models: Annotated[str, typer.Option("--models", help="Models to train, comma separated; three by default.")] = "",
     splits: Annotated[int, typer.Option("--splits", min=1, help="Train/test splits per configuration.")] = 4,
     most_rows: Annotated[
@@ -45,7 +58,10 @@ def evaluate(
     table: options.Table = None,
     engine: options.Engine = None,
 ) -> None:
-    """Train models on every configuration and compare all ways of choosing one without training."""
+    """Train models on every configuration and compare all ways of choosing one without training.
+
+    Models: logistic-regression, linear-svm, kernel-svm, random-forest, boosted-trees, sgd, naive-bayes, mlp.
+    """
     from aegis.evaluation.models import GOLD_MODELS
     from aegis.workflows.evaluate import evaluate as train
 
@@ -56,6 +72,8 @@ def evaluate(
             configurations=configs,
             generate=generate,
             strength=strength,
+            families=options.names(families),
+            tables=tables or (),
             seed=seed,
             models=options.names(models) or GOLD_MODELS,
             splits=splits,
@@ -82,6 +100,19 @@ def evaluate(
 
 
 def _show(done: Evaluation) -> None:
+    for family in done.families:
+        accuracies = family.gold.accuracies
+        of = f"{done.name}, {family.name}" if len(done.families) > 1 else done.name
+        title = (
+            f"{of}: {count(len(accuracies), 'candidate')}, accuracy {100 * accuracies.min():.1f} to "
+            f"{100 * accuracies.max():.1f} %, {family.gold.cpu_seconds:.1f} CPU seconds to train them all"
+        )
+        _table(title, family.selectors)
+    if len(done.families) > 1:
+        _table(f"{done.name}: means over {count(len(done.families), 'family', 'families')}", done.selectors)
+
+
+def _table(title: str, selectors: Sequence[Agreement]) -> None:
     rows = [
         [
             one.selector,
@@ -91,13 +122,8 @@ def _show(done: Evaluation) -> None:
             f"{100 * one.top5:.0f} %",
             f"{one.cpu_seconds:.2f}",
         ]
-        for one in done.selectors
+        for one in selectors
     ]
-    accuracies = done.gold.accuracies
-    title = (
-        f"{done.name}: {count(len(accuracies), 'configuration')}, accuracy {100 * accuracies.min():.1f} to "
-        f"{100 * accuracies.max():.1f} %, {done.gold.cpu_seconds:.1f} CPU seconds to train them all"
-    )
     columns: list[str | tuple[str, str]] = [
         "selector",
         ("Spearman", "right"),

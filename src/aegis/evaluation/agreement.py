@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -62,6 +63,30 @@ def agreement(selector: str, scores: ArrayLike, gold: ArrayLike, *, cpu_seconds:
 def random_choice(gold: ArrayLike) -> Agreement:
     """What choosing at random comes to on average: everything ties."""
     return agreement("random", np.zeros(np.shape(gold)), gold)
+
+
+def mean_agreement(families: Sequence[Sequence[Agreement]]) -> list[Agreement]:
+    """Each selector averaged over the families that have it, CPU seconds summed up.
+
+    >>> one, two = agreement("s", [1, 2], [0.1, 0.3]), agreement("s", [2, 1], [0.1, 0.3])
+    >>> round(mean_agreement([[one], [two]])[0].regret, 3)
+    0.1
+    """
+    found: dict[str, list[Agreement]] = {}
+    for family in families:
+        for one in family:
+            found.setdefault(one.selector, []).append(one)
+    return [
+        Agreement(
+            selector=name,
+            spearman=float(np.mean([one.spearman for one in each])),
+            kendall=float(np.mean([one.kendall for one in each])),
+            regret=float(np.mean([one.regret for one in each])),
+            top5=float(np.mean([one.top5 for one in each])),
+            cpu_seconds=sum(one.cpu_seconds for one in each),
+        )
+        for name, each in found.items()
+    ]
 
 
 def _close(values: Floats) -> float:

@@ -62,8 +62,13 @@ class CodedRows:
         return np.bincount(self.codes[name], minlength=self.domains[name].size)
 
 
-def read_rows(dataset: Dataset, counted: Counted, *, most_rows: int | None = None, seed: int = 0) -> CodedRows:
-    """Read the counted columns of ``dataset`` as codes; ``most_rows`` keeps a random sample of that many."""
+def read_rows(
+    dataset: Dataset, counted: Counted, *, most_rows: int | None = None, seed: int = 0, in_order: bool = False
+) -> CodedRows:
+    """Read the counted columns of ``dataset`` as codes; ``most_rows`` keeps a random sample of that many.
+
+    ``in_order`` keeps the order in which the engine hands the rows over, for tables that hold the same records.
+    """
     return read_columns(
         dataset,
         label=counted.label,
@@ -72,6 +77,7 @@ def read_rows(dataset: Dataset, counted: Counted, *, most_rows: int | None = Non
         rows=counted.rows,
         most_rows=most_rows,
         seed=seed,
+        in_order=in_order,
     )
 
 
@@ -84,6 +90,7 @@ def read_columns(
     rows: int,
     most_rows: int | None = None,
     seed: int = 0,
+    in_order: bool = False,
 ) -> CodedRows:
     """Read the columns of ``domains`` as codes, or a sample of ``most_rows`` of the ``rows`` there are."""
     table = dataset.table.select(label, *domains)
@@ -94,7 +101,7 @@ def read_columns(
     coded = {name: _codes(answer[name], domain) for name, domain in domains.items()}
     labels = _codes(answer[label], label_domain)
     # The engine may hand rows over in any order; results that are cached must not depend on it.
-    order = np.lexsort([labels, *coded.values()])
+    order = np.arange(len(labels)) if in_order else np.lexsort([labels, *coded.values()])
     if most_rows is not None and most_rows < len(order):
         order = order[np.sort(np.random.default_rng(seed).choice(len(order), size=most_rows, replace=False))]
     return CodedRows(

@@ -104,6 +104,31 @@ def reliability(by_split: NDArray[np.float64]) -> float:
     return max(0.0, 1.0 - noise / between) if between > 1e-15 else 0.0
 
 
+def split_half(by_split: NDArray[np.float64], *, halvings: int = 50, seed: int = 0) -> float:
+    """The rank correlation to expect between two sets of as many splits each, never seen together.
+
+    The splits are halved at random, the means of the halves are rank-correlated, and Spearman and Brown's formula
+    says what twice as many splits in each half would give.
+
+    >>> split_half(np.array([[0.8, 0.8], [0.7, 0.7], [0.9, 0.9]]))
+    1.0
+    """
+    from scipy.stats import spearmanr
+
+    configurations, splits = by_split.shape
+    if configurations < 3 or splits < 2:
+        return float("nan")
+    rng = np.random.default_rng(seed)
+    found = []
+    for _ in range(halvings):
+        order = rng.permutation(splits)
+        halves = [by_split[:, part].mean(axis=1) for part in (order[: splits // 2], order[splits // 2 :])]
+        told_apart = all(np.ptp(half) > 0 for half in halves)
+        found.append(float(spearmanr(*halves).statistic) if told_apart else 0.0)
+    half = float(np.mean(found))
+    return 2.0 * half / (1.0 + half) if half > 0 else 0.0
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Task:
     """Models to train on one split of one configuration, with the keys of their results."""

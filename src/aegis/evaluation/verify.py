@@ -9,8 +9,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from aegis.errors import MeasureError
+from aegis.evaluation.candidate import Candidate, gold_of
 from aegis.evaluation.coded_rows import CodedRows
-from aegis.evaluation.gold import GoldScore, Progress, gold_standard
+from aegis.evaluation.gold import GoldScore, Progress
 from aegis.evaluation.result_cache import ResultCache
 from aegis.evaluation.splits import SplitPlan
 from aegis.masking.configuration import Configuration
@@ -68,15 +69,40 @@ def verify(
     progress: Progress | None = None,
 ) -> Verified:
     """Try the ``shortlist`` configurations with the highest ``scores`` and put them in order of their accuracy."""
+    return verify_candidates(
+        [Candidate(rows=rows, configuration=one) for one in configurations],
+        scores,
+        label=label,
+        shortlist=shortlist,
+        models=models,
+        plan=plan,
+        cache=cache,
+        jobs=jobs,
+        progress=progress,
+    )
+
+
+def verify_candidates(
+    candidates: Sequence[Candidate],
+    scores: ArrayLike,
+    *,
+    label: str,
+    shortlist: int = 8,
+    models: Sequence[str] = CHEAP_MODELS,
+    plan: SplitPlan | None = None,
+    cache: ResultCache | None = None,
+    jobs: int = 1,
+    progress: Progress | None = None,
+) -> Verified:
+    """The same for candidates of any kind."""
     counted = np.asarray(scores, dtype=np.float64)
-    if shortlist < 1 or counted.shape != (len(configurations),):
+    if shortlist < 1 or not candidates or counted.shape != (len(candidates),):
         raise MeasureError("verifying needs one score per configuration and a shortlist of at least one")
-    plan = plan or cheap_plan(rows.rows)
+    plan = plan or cheap_plan(candidates[0].rows.rows)
     falling = np.argsort(-counted, kind="stable")
     places = falling[:shortlist]
-    tried = gold_standard(
-        rows,
-        [configurations[i] for i in places],
+    tried = gold_of(
+        [candidates[i] for i in places],
         label=label,
         models=models,
         plan=plan,

@@ -1,11 +1,14 @@
-"""Does the advisor choose well on this table? Train models on every configuration and see."""
+"""Does the advisor choose well on this table? Train models on every candidate and see."""
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+import numpy as np
 
 from aegis._version import __version__
 from aegis.advisor.rank import TOGETHER
@@ -14,63 +17,94 @@ from aegis.data.engine import open_dataset
 from aegis.data.hierarchy import Hierarchy
 from aegis.data.output import check_apart, check_free
 from aegis.data.schema import Roles
-from aegis.evaluation.agreement import Agreement, agreement, random_choice
-from aegis.evaluation.coded_rows import read_rows
-from aegis.evaluation.gold import GoldStandard, gold_standard
-from aegis.evaluation.models import GOLD_MODELS
+from aegis.errors import ConfigurationError
+from aegis.evaluation.agreement import Agreement, agreement, mean_agreement, random_choice
+from aegis.evaluation.candidate import Candidate, gold_of
+from aegis.evaluation.coded_rows import CodedRows, read_rows
+from aegis.evaluation.gold import GoldStandard
+from aegis.evaluation.models import GOLD_MODELS, check_models
+from aegis.evaluation.published_table import table_scores
 from aegis.evaluation.result_cache import ResultCache
-from aegis.evaluation.selectors import select
+from aegis.evaluation.selectors import Selection, select
 from aegis.evaluation.splits import SplitPlan
-from aegis.evaluation.verify import verify as try_shortlist
+from aegis.evaluation.verify import verify_candidates
+from aegis.summaries.collect import Counted
 from aegis.summaries.collect_pairs import count_pairs
+from aegis.summaries.pair_counts import PairTables
 from aegis.summaries.summary import summarize as summarize_counts
 from aegis.workflows.candidates import Configurations, checked, find_hierarchies, gather, with_generated
-from aegis.workflows.summarize import DEFAULT_PAIR_SCORES, count
+from aegis.workflows.families import GIVEN, RELEASED, Family, FamilySource
+from aegis.workflows.summarize import count
 
 Progress = Callable[[int, int, str], None]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class EvaluatedFamily:
+    """The gold standard of one family of candidates, and how near every way of choosing comes to it."""
+
+    name: str
+    gold: GoldStandard
+    selectors: tuple[Agreement, ...]
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            "name": self.name,
+            "gold": {
+                "models": list(self.gold.models),
+                "splits": self.gold.splits,
+                "training_rows": self.gold.training_rows,
+                "cpu_seconds": self.gold.cpu_seconds,
+                "reliability": self.gold.accuracy_reliability,
+                "configurations": [
+                    {
+                        "configuration": one.configuration,
+                        "id": one.id,
+                        "accuracy": one.accuracy,
+                        "interval": list(one.interval),
+                        "auc": one.auc,
+                    }
+                    for one in self.gold.scores
+                ],
+            },
+            "selectors": [one.to_json() for one in self.selectors],
+        }
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Evaluation:
-    """The gold standard of one table, and how near every way of choosing comes to it."""
+    """One table, every family of candidates that was tried on it."""
 
     name: str
     rows: int
     attributes: int
     label: str
-    gold: GoldStandard
-    selectors: tuple[Agreement, ...]
+    families: tuple[EvaluatedFamily, ...]
+
+    @property
+    def gold(self) -> GoldStandard:
+        """The gold standard of the first family."""
+        return self.families[0].gold
+
+    @property
+    def selectors(self) -> tuple[Agreement, ...]:
+        """Every way of choosing, averaged over the families in which it can choose; the best first."""
+        means = mean_agreement([family.selectors for family in self.families])
+        return tuple(sorted(means, key=lambda one: (one.regret, -one.spearman)))
 
     def to_json(self) -> dict[str, Any]:
         """The object that ``aegis evaluate --json`` prints."""
-        return {
-            "datasets": [
-                {
-                    "name": self.name,
-                    "rows": self.rows,
-                    "attributes": self.attributes,
-                    "label": self.label,
-                    "gold": {
-                        "models": list(self.gold.models),
-                        "splits": self.gold.splits,
-                        "training_rows": self.gold.training_rows,
-                        "cpu_seconds": self.gold.cpu_seconds,
-                        "reliability": self.gold.accuracy_reliability,
-                        "configurations": [
-                            {
-                                "configuration": one.configuration,
-                                "id": one.id,
-                                "accuracy": one.accuracy,
-                                "interval": list(one.interval),
-                                "auc": one.auc,
-                            }
-                            for one in self.gold.scores
-                        ],
-                    },
-                    "selectors": [one.to_json() for one in self.selectors],
-                }
-            ]
+        table: dict[str, Any] = {
+            "name": self.name,
+            "rows": self.rows,
+            "attributes": self.attributes,
+            "label": self.label,
+            "selectors": [one.to_json() for one in self.selectors],
         }
+        if len(self.families) == 1:
+            table["gold"] = self.families[0].to_json()["gold"]
+        table["families"] = [family.to_json() for family in self.families]
+        return {"datasets": [table]}
 
 
 def evaluate(
@@ -80,6 +114,8 @@ def evaluate(
     configurations: Configurations = None,
     generate: int = 0,
     strength: str = "mixed",
+    families: Sequence[str] = (),
+    tables: Sequence[str | Path] = (),
     seed: int = 0,
     models: Sequence[str] = GOLD_MODELS,
     splits: int = 4,
@@ -95,63 +131,53 @@ def evaluate(
     progress: Progress | None = None,
     **options: Any,
 ) -> Evaluation:
-    """Train ``models`` on every configuration, the exhaustive way, and compare every way of choosing without training.
+    """Train ``models`` on every candidate, the exhaustive way, and compare every way of choosing without training.
 
-    Results are kept in the file ``cache`` as they come, so that an interrupted run goes on where it stopped.
+    ``families`` names several sets of ``generate`` candidates each, judged one by one: strengths of the generator,
+    ``k-anonymous`` for what the search finds, ``released`` for masks mixed with clustered tables and noise. ``tables``
+    are released tables of the same records in the same order, clustered or sanitized, to be judged as well. Results are
+    kept in the file ``cache`` as they come, so that an interrupted run goes on where it stopped.
     """
     if report is not None:
         check_free(Path(report), overwrite=overwrite)
         check_apart([report], [data, configurations])
+    check_models(tuple(models))
+    if families and generate < 2:
+        raise ConfigurationError("a family needs at least two candidates; say how many with --generate")
     dataset = data if isinstance(data, Dataset) else open_dataset(data, roles=roles, **options)
     counted = count(dataset, label=label, label_bins=label_bins)
     known = find_hierarchies(hierarchies, data)
-    chosen = with_generated(
-        gather(configurations, hierarchies=known, data=data),
-        counted,
-        count=generate,
-        strength=strength,
-        seed=seed,
-        hierarchies=known,
-    )
-    chosen = checked(chosen, counted, dataset.schema.names)
-    summary = summarize_counts(
-        name=dataset.name,
-        label=counted.label,
-        label_histogram=counted.label_histogram,
-        joints=counted.joints,
-        configurations=chosen,
-    )
+    rows = read_rows(dataset, counted, in_order=bool(tables) or RELEASED in families)
+    source = FamilySource(dataset=dataset, counted=counted, rows=rows, hierarchies=known, seed=seed)
+    given = gather(configurations, hierarchies=known, data=data)
+    if families:
+        found = [Family(name=GIVEN, configurations=tuple(given))] if given else []
+        found += [source.family(name, generate, tables if name == RELEASED else ()) for name in dict.fromkeys(families)]
+    else:
+        made = with_generated(given, counted, count=generate, strength=strength, seed=seed, hierarchies=known)
+        published = tuple(source.published(one) for one in tables)
+        found = [Family(name=GIVEN if given else strength, configurations=tuple(made), tables=published)]
+    for family in found:
+        checked(list(family.configurations), counted, dataset.schema.names)
     pairs = count_pairs(dataset, counted, seed=seed) if len(counted.joints) > 1 else None
-    selections = select(summary, pairs=pairs, seed=seed)
-    rows = read_rows(dataset, counted)
     plan = SplitPlan(splits=splits, most_training_rows=most_training_rows, most_test_rows=most_training_rows, seed=seed)
     with ResultCache(None if cache is None else Path(cache)) as store:
-        gold = gold_standard(
-            rows,
-            chosen,
-            label=counted.label,
-            models=models,
+        judge = _Judge(
+            name=dataset.name,
+            counted=counted,
+            pairs=pairs,
+            rows=rows,
+            models=tuple(models),
             plan=plan,
-            cache=store,
+            shortlist=shortlist,
+            seed=seed,
+            store=store,
             jobs=jobs,
             progress=progress,
         )
-        found = [agreement(s.selector, s.scores, gold.accuracies, cpu_seconds=s.cpu_seconds) for s in selections]
-        best = next((s for s in selections if s.selector in DEFAULT_PAIR_SCORES), selections[0])
-        if shortlist and len(chosen) > 1:
-            tried = try_shortlist(
-                rows, chosen, best.scores, label=counted.label, shortlist=shortlist, cache=store, jobs=jobs
-            )
-            spent = best.cpu_seconds + tried.cpu_seconds
-            found.append(agreement(f"verify-{shortlist}", tried.scores, gold.accuracies, cpu_seconds=spent))
-    found.append(random_choice(gold.accuracies))
+        judged = tuple(judge.family(one) for one in found)
     evaluation = Evaluation(
-        name=dataset.name,
-        rows=counted.rows,
-        attributes=len(counted.joints),
-        label=counted.label,
-        gold=gold,
-        selectors=tuple(sorted(found, key=lambda one: (one.regret, -one.spearman))),
+        name=dataset.name, rows=counted.rows, attributes=len(counted.joints), label=counted.label, families=judged
     )
     if report is not None:
         from aegis.report.evaluation_report import render_evaluation  # an extra
@@ -162,10 +188,82 @@ def evaluate(
             label=evaluation.label,
             rows=evaluation.rows,
             attributes=evaluation.attributes,
-            gold=gold,
+            families=[(family.name, family.gold, family.selectors) for family in judged],
             selectors=evaluation.selectors,
             default=TOGETHER,
             version=__version__,
         )
         write_page(Path(report), page, overwrite=overwrite)
     return evaluation
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class _Judge:
+    """What every family is judged with."""
+
+    name: str
+    counted: Counted
+    pairs: PairTables | None
+    rows: CodedRows
+    models: tuple[str, ...]
+    plan: SplitPlan
+    shortlist: int
+    seed: int
+    store: ResultCache
+    jobs: int
+    progress: Progress | None
+
+    def family(self, family: Family) -> EvaluatedFamily:
+        selections = self._selections(family)
+        candidates = [Candidate(rows=self.rows, configuration=one) for one in family.configurations]
+        candidates += [Candidate(rows=one.rows, configuration=one.configuration) for one in family.tables]
+        gold = gold_of(
+            candidates,
+            label=self.counted.label,
+            models=self.models,
+            plan=self.plan,
+            cache=self.store,
+            jobs=self.jobs,
+            progress=self.progress,
+        )
+        found = [agreement(s.selector, s.scores, gold.accuracies, cpu_seconds=s.cpu_seconds) for s in selections]
+        if self.shortlist and len(candidates) > 1:
+            best = next((s for s in selections if s.selector == TOGETHER), selections[0])
+            tried = verify_candidates(
+                candidates,
+                best.scores,
+                label=self.counted.label,
+                shortlist=self.shortlist,
+                cache=self.store,
+                jobs=self.jobs,
+            )
+            spent = best.cpu_seconds + tried.cpu_seconds
+            found.append(agreement(f"verify-{self.shortlist}", tried.scores, gold.accuracies, cpu_seconds=spent))
+        found.append(random_choice(gold.accuracies))
+        in_order = sorted(found, key=lambda one: (one.regret, -one.spearman))
+        return EvaluatedFamily(name=family.name, gold=gold, selectors=tuple(in_order))
+
+    def _selections(self, family: Family) -> list[Selection]:
+        """The scores of every selector that can judge all candidates of the family."""
+        summary = summarize_counts(
+            name=self.name,
+            label=self.counted.label,
+            label_histogram=self.counted.label_histogram,
+            joints=self.counted.joints,
+            configurations=family.configurations,
+        )
+        selections = select(summary, pairs=self.pairs, seed=self.seed)
+        if not family.tables:
+            return selections
+        started = time.process_time()
+        scores = [table_scores(summary, one, seed=self.seed) for one in family.tables]
+        spent = (time.process_time() - started) / max(len(scores[0]), 1)
+        return [
+            Selection(
+                selector=one.selector,
+                scores=np.append(one.scores, [each[one.selector] for each in scores]),
+                cpu_seconds=one.cpu_seconds + spent,
+            )
+            for one in selections
+            if all(one.selector in each for each in scores)
+        ]

@@ -1,0 +1,66 @@
+"""What a selector thinks of a table that no mask made: clustered, sanitized, or published by somebody else.
+
+No function of a value says what happened to it, so nothing can be reconstructed. What is published can be counted like
+any table: measures of single attributes and scores of pairs need no more.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from aegis.advisor.pair_scores import PAIR_SCORES, score_configurations
+from aegis.advisor.reference import Reference
+from aegis.evaluation.coded_rows import CodedRows
+from aegis.masking.configuration import Configuration
+from aegis.summaries.collect import Counted
+from aegis.summaries.joint import Joint
+from aegis.summaries.pair_counts import PairTables
+from aegis.summaries.summary import Summary, summarize
+from aegis.utility.measure import MEASURES
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class PublishedTable:
+    """A released table as it was counted, with its rows in the order of the original ones."""
+
+    name: str
+    counted: Counted
+    pairs: PairTables | None
+    rows: CodedRows
+
+    @property
+    def configuration(self) -> Configuration:
+        """Nothing is masked any more."""
+        return Configuration.of(self.name, {})
+
+
+def table_scores(original: Summary, table: PublishedTable, *, seed: int = 0) -> dict[str, float]:
+    """The scores of the selectors that can judge it, each on the scale of the configurations of ``original``."""
+    scores: dict[str, float] = {}
+    originals = {name: attribute.joint for name, attribute in original.attributes.items()}
+    label = np.asarray(original.label_histogram.counts, dtype=np.float64)
+    for measure in MEASURES:
+        change = _mean(measure, table.counted.joints, list(originals), label)
+        change -= _mean(measure, {name: joint for name, joint in originals.items() if joint}, list(originals), label)
+        scores[f"{measure} ({Reference.EXACT.value})"] = change if MEASURES[measure].higher_is_better else -change
+    if table.pairs is not None:
+        counted = table.counted
+        summary = summarize(
+            name=table.name,
+            label=counted.label,
+            label_histogram=counted.label_histogram,
+            joints=counted.joints,
+            configurations=[table.configuration],
+        )
+        for name in PAIR_SCORES:
+            scores[name] = float(score_configurations(summary, table.pairs, name, seed=seed).utilities[0])
+    return scores
+
+
+def _mean(measure: str, joints: Mapping[str, Joint], names: list[str], label: np.ndarray) -> float:
+    """Over all attributes; one that is not published says what a constant says."""
+    values = [float(MEASURES[measure](joints[name].counts if name in joints else label[None, :])) for name in names]
+    return float(np.mean(values))
