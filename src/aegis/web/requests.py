@@ -182,8 +182,11 @@ def _advice(work: Any, request: RequestView) -> JobView | None:
 def _choices(listed: list[ConfigurationView], job: JobView | None) -> list[Choice]:
     """Ranked configurations first, from best to worst; those that were not counted cannot be judged and come last."""
     ranks: dict[str, tuple[int, str]] = {}
+    kept_out: set[str] = set()
     if job is not None and job.state is JobState.DONE and job.result:
-        for one in jobs.ranking_of(job).ranking:
+        ranking = jobs.ranking_of(job)
+        kept_out = set(ranking.rejected)
+        for one in ranking.ranking:
             note = f"place {one.rank}, keeps {kept(one.retained)}" if one.retained is not None else f"place {one.rank}"
             ranks[one.id] = (one.rank, note + (", like the first" if one.like_best and one.rank > 1 else ""))
     ordered = sorted(listed, key=lambda one: (ranks.get(one.content_id, (10**9, ""))[0], one.name))
@@ -192,7 +195,7 @@ def _choices(listed: list[ConfigurationView], job: JobView | None) -> list[Choic
             id=one.id,
             name=one.name,
             words="; ".join(f"{column}: {said}" for column, said in one.described.items()) or "masks nothing",
-            note=ranks.get(one.content_id, (0, "not ranked"))[1],
+            note=ranks.get(one.content_id, (0, "the policy keeps it out" if one.name in kept_out else "not ranked"))[1],
         )
         for one in ordered
     ]

@@ -93,6 +93,7 @@ def _link_page(visit: Visit, *, problem: str | None) -> Response:
         words=words.format(name=link.user_name),
         button=button,
         asks_name=link.purpose == "setup",
+        user_name=link.user_name or "",
         name=visit.form.text("name", "admin"),
         display_name=visit.form.text("display_name"),
         shortest=visit.catalog.settings.password_characters,

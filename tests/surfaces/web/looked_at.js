@@ -28,7 +28,7 @@
   if (document.querySelectorAll("h1").length !== 1) say("there is not one h1");
 
   // Names: fields, buttons, links, pictures, regions; ids once.
-  for (const field of document.querySelectorAll("input:not([type=hidden]), select, textarea, progress")) {
+  for (const field of document.querySelectorAll("input:not([type=hidden], [hidden]), select, textarea, progress")) {
     const label = [...(field.labels ?? [])].map((one) => one.textContent).join(" ").trim();
     if (!label && !field.getAttribute("aria-label") && !byIds(field.getAttribute("aria-labelledby"))) say(`a field without a name: ${named(field)}`);
     for (const id of (field.getAttribute("aria-describedby") || "").split(/\s+/).filter(Boolean))
