@@ -133,6 +133,8 @@ def selectors(*, pairs: bool = True) -> dict[str, Selector]:
     for measure in MEASURES:
         every[f"{measure} (exact)"] = by_measure(measure, Reference.EXACT)
         every[f"{measure} (pooled)"] = by_measure(measure, Reference.POOLED)
+        if measure not in PAPER_MEASURES:  # those of the paper go by the paper's names
+            every[f"{measure} (per-configuration)"] = by_measure(measure, Reference.PER_CONFIGURATION)
     for measure in PAPER_MEASURES:
         every[f"Aegis+1D {measure}"] = as_in_the_paper(measure, histogram=True)
         every[f"Aegis-1D {measure}"] = as_in_the_paper(measure, histogram=False)
