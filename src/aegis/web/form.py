@@ -76,7 +76,11 @@ async def read_form(request: Request, *, limit_bytes: int) -> tuple[Form, FormDa
             data = FormData()
     except (MultiPartException, FormParserError, KeyError):
         raise InputError("the form cannot be read, or a field is too long; send it again from its page") from None
-    return _checked(data), data
+    try:
+        return _checked(data), data
+    except InputError:
+        await data.close()
+        raise
 
 
 def _checked(data: FormData) -> Form:
@@ -113,12 +117,13 @@ def attachment(name: str) -> str:
 
 
 async def _limited(request: Request, limit_bytes: int) -> AsyncGenerator[bytes, None]:
+    too_much = f"more than {limit_bytes:,} bytes were sent; send a smaller file"
     stated = request.headers.get("content-length", "")
     if stated.isdigit() and int(stated) > limit_bytes:
-        raise TooLargeError(f"more than {limit_bytes:,} bytes were sent; send a smaller file")
+        raise TooLargeError(too_much)
     seen = 0
     async for part in request.stream():
         seen += len(part)
         if seen > limit_bytes:
-            raise TooLargeError(f"more than {limit_bytes:,} bytes were sent; send a smaller file")
+            raise TooLargeError(too_much)
         yield part

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import re
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
@@ -257,6 +258,18 @@ def test_too_large_a_form_is_refused(admin: httpx.Client) -> None:
 def test_forms_that_are_none_are_refused_in_words(admin: httpx.Client, kind: str, body: bytes) -> None:
     answer = admin.post("/people", content=body, headers={"content-type": kind})
     assert 400 <= answer.status_code < 500
+
+
+def test_files_of_a_form_that_is_refused_are_closed(admin: httpx.Client) -> None:
+    """Left open they would be found as a ResourceWarning, which is an error here."""
+    path = "/products/nowhere/configurations/upload"
+    sent = {"csrf": csrf(admin), "text": "a\0b"}
+    assert admin.post(path, data=sent, files={"file": ("x.yaml", b"a: b")}).status_code == 422
+    big = {"file": ("x.yaml", b"a" * 3_000_000)}
+    assert admin.post(path, data={"csrf": csrf(admin)}, files=big).status_code == 413
+    many = [("file", (f"{i}.yaml", b"a")) for i in range(9)]
+    assert admin.post(path, data={"csrf": csrf(admin)}, files=many).status_code == 422
+    gc.collect()
 
 
 def test_a_zero_byte_is_no_text(admin: httpx.Client) -> None:
