@@ -10,7 +10,7 @@ from rich.text import Text
 
 from aegis.cli import catalog_options, options, terminal
 from aegis.cli.check import Policy
-from aegis.errors import GuaranteeError, InputError, RoleError
+from aegis.errors import GuaranteeError, RoleError
 from aegis.masking.plural import count
 
 if TYPE_CHECKING:
@@ -78,22 +78,19 @@ def product(
 def configurations(
     source: Annotated[Path, typer.Argument(help="A configuration file, or a folder of them (YAML or JSON).")],
     product: catalog_options.Product,
+    hierarchies: options.Hierarchies = None,
     url: catalog_options.Url = catalog_options.DEFAULT_URL,
     token_file: catalog_options.TokenFile = None,
     json: options.Json = False,
 ) -> None:
     """Propose masking configurations for a product."""
-    files = sorted(path for path in source.glob("*") if path.suffix in {".yaml", ".yml", ".json"})
-    if source.is_file():
-        files = [source]
-    if not files:
-        raise InputError(f"there is no configuration in {source}; give a YAML or JSON file, or a folder of them")
+    from aegis.masking.configuration_file import load_configurations, many_to_mapping
+    from aegis.workflows.candidates import find_hierarchies
+
+    # They travel with their hierarchies: the catalog has no folder to look them up in.
+    loaded = load_configurations(source, hierarchies=find_hierarchies(hierarchies, source))
     with catalog_options.client(url, token_file) as catalog:
-        found = [
-            each
-            for file in files
-            for each in catalog.propose(product, file.read_text(encoding="utf-8"), name=file.stem)
-        ]
+        found = catalog.propose(product, many_to_mapping(loaded))
     if json:
         listed = [{"id": each.id, "name": each.name, "content_id": each.content_id} for each in found]
         terminal.print_json({"configurations": listed})

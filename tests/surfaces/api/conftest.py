@@ -103,6 +103,7 @@ class Stage:
     url: str
     clinic: Clinic
     http: httpx.Client
+    storage: Path
     people: dict[str, Person] = field(default_factory=dict)
     product: str = ""
     foreign_product: str = ""
@@ -120,6 +121,10 @@ class Stage:
         """One call as somebody: with their token, or with the cookie of their session."""
         own = {} if who is None else self.people[who].cookies if cookie else self.people[who].headers
         return self.http.request(method, f"{self.url}/api/v1{path}", headers={**own, **(headers or {})}, **sent)
+
+    def drafts(self) -> list[Path]:
+        """What uploads left behind that were not entered."""
+        return list((self.storage / "drafts").iterdir())
 
     def add(self, name: str, role: str | None = None, product: str | None = None) -> Person:
         """A new person."""
@@ -261,7 +266,7 @@ def staged(database: str, storage: Path, files: Clinic, *, clock: Any = None) ->
         serving(create_api(catalog)) as url,
         httpx.Client(timeout=60, verify=False) as http,
     ):
-        stage = Stage(catalog=catalog, url=url, clinic=files, http=http)
+        stage = Stage(catalog=catalog, url=url, clinic=files, http=http, storage=storage)
         link = people.setup_link(catalog)
         assert link is not None
         people.accept_link(catalog, secret=link.secret, password="a long password", name="admin", display_name="Admin")

@@ -120,7 +120,7 @@ def test_a_release_of_ten_gigabytes_is_refused_on_the_way(stage: Stage) -> None:
     status, sent = _raw(stage, "provider", f"/products/{stage.product}/releases", headers, body())
     assert " 413 " in status
     assert sent < 5 * stage.catalog.settings.release_bytes
-    assert not list((stage.catalog.store.root / "drafts").iterdir()), "something of it stayed"
+    assert not stage.drafts(), "something of it stayed"
 
 
 @pytest.mark.parametrize("who", ["consumer", "foreign_provider", "expert"])
@@ -187,7 +187,7 @@ def test_a_summary_that_is_not_right_is_refused(stage: Stage, change: Any) -> No
     assert answer.json()["type"].startswith("urn:aegis:problem:")
     after = stage.send("provider", "GET", f"/products/{stage.product}/summaries?page_size=200").json()["items"]
     assert after == before
-    assert not list((stage.catalog.store.root / "drafts").iterdir())
+    assert not stage.drafts()
 
 
 @pytest.mark.parametrize("kind", ["text/plain", "application/x-www-form-urlencoded", "application/python-pickle", ""])
@@ -266,7 +266,7 @@ def test_what_does_not_match_its_certificate_is_refused(stage: Stage) -> None:
         answer = _release(stage, parts, request)
         assert answer.status_code == status, f"{what}: {answer.text}"
     assert stage.send("provider", "GET", f"/requests/{request}").json()["state"] == "APPROVED"
-    assert not list((stage.catalog.store.root / "drafts").iterdir())
+    assert not stage.drafts()
 
 
 @settings(max_examples=30)

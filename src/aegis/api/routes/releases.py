@@ -7,13 +7,14 @@ from typing import Annotated, Any
 from urllib.parse import quote
 
 from fastapi import APIRouter, Query, Request
-from starlette.responses import JSONResponse, Response, StreamingResponse
+from starlette.responses import Response, StreamingResponse
 
 from aegis.api.asking import Paged, Read, Write
 from aegis.api.models import given, sent
 from aegis.api.models.fields import Id, IdPath, PageOf, ProductPath
 from aegis.api.upload import Parts, chunks_of, whole
 from aegis.service import releases
+from aegis.service.certificates import certificate_text
 
 router = APIRouter(tags=["releases"])
 
@@ -115,9 +116,10 @@ def one(asked: Read, release_id: IdPath) -> Any:
     summary="A certificate",
 )
 def certificate(asked: Read, release_id: IdPath) -> Response:
-    """The certificate as it was pushed, for `aegis verify`."""
+    """The certificate as a file for `aegis verify`, with its own hash."""
     with asked.work() as work:
-        return JSONResponse(dict(releases.release(work, release_id=release_id).certificate))
+        content = releases.release(work, release_id=release_id).certificate
+    return Response(certificate_text(content), media_type="application/json")
 
 
 @router.get(
