@@ -21,6 +21,7 @@ from _result import RESULTS, write
 PIECE = 25_000_000
 CONFIGURATIONS = 50
 CAP_MIB = 1024
+MEASURES = {"single-attributes": "leave-one-out-information", "default": None}
 
 NARROW = """
     (h & 1)::UTINYINT AS sex, ((h >> 1) % 12)::UTINYINT AS month, ((h >> 8) % 60)::UTINYINT AS minute,
@@ -39,6 +40,7 @@ LABEL = "((h % 5 + g % 7 + (g >> 50) % 6) > 7)::UTINYINT AS bought"
 MAKE = """
 import duckdb
 con = duckdb.connect(config={{"threads": 2, "memory_limit": "900MB"}})
+con.execute("SET enable_progress_bar = false")
 con.execute('''COPY (SELECT {columns}, {label} FROM (SELECT hash(r) AS h, hash(r + 77777777777) AS g
     FROM range({first}, {last}) t(r))) TO '{file}' (FORMAT parquet)''')
 """
@@ -67,7 +69,7 @@ def run(code: str) -> dict[str, float]:
     }
 
 
-def measured(rows: int, *, narrow: bool, scratch: Path, default_measure: bool) -> dict[str, Any]:
+def measured(rows: int, *, narrow: bool, scratch: Path, measures: list[str]) -> dict[str, Any]:
     """Make the table, rank configurations for it, and say what that took."""
     folder = Path(tempfile.mkdtemp(prefix="aegis-rows-", dir=scratch))
     try:
@@ -79,11 +81,9 @@ def measured(rows: int, *, narrow: bool, scratch: Path, default_measure: bool) -
             making += run(MAKE.format(columns=columns, label=LABEL, first=first, last=last, file=file))["cpu_seconds"]
             print(f"{last:,} rows written", flush=True)
         size = sum(file.stat().st_size for file in folder.glob("*.parquet"))
-        measures = {"single attributes": "leave-one-out-information"}
-        if default_measure:
-            measures["default"] = None  # type: ignore[assignment]
         ranked = {}
-        for name, measure in measures.items():
+        for name in measures:
+            measure = MEASURES[name]
             code = RANK.format(
                 folder=str(folder), rows=rows, configurations=CONFIGURATIONS, measure=measure,
                 cap=CAP_MIB, engine=CAP_MIB // 2, attributes=10,
@@ -108,10 +108,10 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rows", type=int, default=100_000_000)
     parser.add_argument("--narrow", action="store_true")
-    parser.add_argument("--no-default", action="store_true", help="leave out the ranking by pairs of attributes")
+    parser.add_argument("--measures", nargs="+", choices=MEASURES, default=list(MEASURES))
     arguments = parser.parse_args()
     scratch = Path(os.environ.get("AEGIS_SCRATCH", tempfile.gettempdir()))
-    found = measured(arguments.rows, narrow=arguments.narrow, scratch=scratch, default_measure=not arguments.no_default)
+    found = measured(arguments.rows, narrow=arguments.narrow, scratch=scratch, measures=arguments.measures)
     found["note"] = (
         "whole processes; RLIMIT_DATA held the process below the cap, and DuckDB was given half of it; the machine "
         "was shared, so CPU seconds say more than wall time"

@@ -189,7 +189,7 @@ def connect(engine: str | None) -> Any:
     if engine is None:
         # What does not fit into memory goes to the system's temporary folder, not into the working one.
         embedded = ibis.duckdb.connect(temp_directory=str(Path(tempfile.gettempdir()) / f"aegis-{os.getpid()}"))
-        return _quiet(embedded)
+        return _prepared(embedded)
     if spark.is_spark(engine):
         return spark.connect_spark(engine)
     scheme = engine.partition("://")[0].lower().replace("postgresql", "postgres")
@@ -201,7 +201,7 @@ def connect(engine: str | None) -> Any:
         )
     try:
         connection = ibis.connect(engine)
-        return _quiet(connection) if scheme == "duckdb" else connection
+        return _prepared(connection) if scheme == "duckdb" else connection
     except ImportError as error:
         if scheme == "postgres":
             raise MissingExtraError(feature="PostgreSQL", extra="postgres") from None
@@ -216,9 +216,13 @@ def connect(engine: str | None) -> Any:
         ) from None
 
 
-def _quiet(connection: Any) -> Any:
-    """A DuckDB without its progress bar, which would go to stdout, where the data goes."""
+def _prepared(connection: Any) -> Any:
+    """A DuckDB without a progress bar, which would go to stdout, where the data goes, and without its cache of files.
+
+    Every column is read about once and the system keeps files as well; the cache only fills the memory that is allowed.
+    """
     connection.raw_sql("SET enable_progress_bar = false")
+    connection.raw_sql("SET enable_external_file_cache = false")
     return connection
 
 
