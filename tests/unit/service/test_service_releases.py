@@ -101,12 +101,12 @@ def test_what_was_pushed_is_downloaded_byte_by_byte_and_verifies_at_home(approve
     assert (seen.downloads, seen.state) == (1, ReleaseState.VERIFIED)
 
 
-def test_bytes_that_were_not_certified_are_refused(approved: Stage) -> None:
-    file = approved.parts.released["strict"][0]
+def test_bytes_that_were_not_certified_are_refused(small: Stage) -> None:
+    file = small.parts.released["strict"][0]
     for wrong in (file + b"\n", file[:-1], b"", file.replace(b"*", b"+", 1)):
         with pytest.raises(VerificationError, match="hash differs"):
-            approved.push(request_id=approved.request.id, file=wrong)
-    _nothing_left(approved)
+            small.push(request_id=small.request.id, file=wrong)
+    _nothing_left(small)
 
 
 def test_a_changed_certificate_is_refused(small: Stage) -> None:
@@ -185,29 +185,29 @@ def test_an_identifying_column_that_was_let_through_is_found(small: Stage, tmp_p
     _nothing_left(small)
 
 
-def test_a_release_for_what_nobody_approved_is_refused_before_its_bytes_are_read(approved: Stage) -> None:
-    waiting = approved.ask()
+def test_a_release_for_what_nobody_approved_is_refused_before_its_bytes_are_read(small: Stage) -> None:
+    waiting = small.ask()
     taken: list[int] = []
 
     def stream() -> Any:
         taken.append(1)
         yield b""
 
-    approved.person("rival", UserRole.PROVIDER, product_id=approved.product("second").id)
+    small.person("rival", UserRole.PROVIDER, product_id=small.product("second").id)
     for name, target, error in (
         ("provider", {"request_id": waiting.id}, ConflictError),
         ("provider", {"request_id": "f" * 32}, NotFoundError),
         ("provider", {}, InputError),
-        ("provider", {"request_id": approved.request.id, "product": "second"}, InputError),
-        ("rival", {"request_id": approved.request.id}, NotFoundError),
+        ("provider", {"request_id": small.request.id, "product": "second"}, InputError),
+        ("rival", {"request_id": small.request.id}, NotFoundError),
         ("rival", {"product": "clinic"}, NotPermittedError),
-        ("consumer", {"request_id": approved.request.id}, NotPermittedError),
+        ("consumer", {"request_id": small.request.id}, NotPermittedError),
         ("expert", {"product": "clinic"}, NotPermittedError),
     ):
         with (
             pytest.raises(error),
             releases.incoming(
-                approved.catalog, approved.actor(name), file=stream(), certificate=stream(), file_name="a.csv", **target
+                small.catalog, small.actor(name), file=stream(), certificate=stream(), file_name="a.csv", **target
             ),
         ):
             pass
@@ -259,12 +259,12 @@ def test_withdrawing_a_release_revokes_the_requests_it_served(approved: Stage) -
     assert list(approved.catalog.store.digests()) == []
 
 
-def test_a_release_of_another_configuration_fulfils_nothing(approved: Stage) -> None:
-    pushed = approved.push(product="clinic", name="everything-hidden")
-    run_pending(approved.catalog)
-    assert _seen(approved, pushed.id).state is ReleaseState.VERIFIED
-    with pytest.raises(ConflictError, match="another configuration"), approved.write("provider") as work:
-        releases.fulfil(work, request_id=approved.request.id, release_id=pushed.id)
+def test_a_release_of_another_configuration_fulfils_nothing(small: Stage) -> None:
+    pushed = small.push(product="clinic", name="everything-hidden")
+    run_pending(small.catalog)
+    assert _seen(small, pushed.id).state is ReleaseState.VERIFIED
+    with pytest.raises(ConflictError, match="another configuration"), small.write("provider") as work:
+        releases.fulfil(work, request_id=small.request.id, release_id=pushed.id)
 
 
 def test_who_downloads_what(approved: Stage) -> None:
@@ -283,22 +283,22 @@ def test_who_downloads_what(approved: Stage) -> None:
         releases.open_download(work, release_id=pushed.id)
 
 
-def test_the_same_file_pushed_twice_outlives_the_withdrawal_of_one(approved: Stage) -> None:
-    first = approved.push(product="clinic")
-    second = approved.push(product="clinic")
-    run_pending(approved.catalog)
-    with approved.write("provider") as work:
+def test_the_same_file_pushed_twice_outlives_the_withdrawal_of_one(small: Stage) -> None:
+    first = small.push(product="clinic")
+    second = small.push(product="clinic")
+    run_pending(small.catalog)
+    with small.write("provider") as work:
         releases.withdraw(work, release_id=first.id, reason="once is enough")
-    assert leftovers.sweep(approved.catalog) == 0
-    with approved.write("provider") as work:
+    assert leftovers.sweep(small.catalog) == 0
+    with small.write("provider") as work:
         releases.open_download(work, release_id=second.id).stream.close()
 
 
-def test_a_policy_changed_meanwhile_counts(approved: Stage) -> None:
-    known = approved.parts.released["strict"]
-    actor = approved.actor("provider")
+def test_a_policy_changed_meanwhile_counts(small: Stage) -> None:
+    known = small.parts.released["strict"]
+    actor = small.actor("provider")
     arriving = releases.incoming(
-        approved.catalog,
+        small.catalog,
         actor,
         product="clinic",
         file=io.BytesIO(known[0]),
@@ -306,9 +306,9 @@ def test_a_policy_changed_meanwhile_counts(approved: Stage) -> None:
         file_name="a.csv",
     )
     with arriving as checked:
-        with approved.write("provider") as work:
+        with small.write("provider") as work:
             seen = products.product(work, product="clinic")
             products.change(work, product="clinic", version=seen.version, policy={"k": 50})
-        with pytest.raises(VerificationError, match="another policy"), approved.catalog.write(actor) as work:
+        with pytest.raises(VerificationError, match="another policy"), small.catalog.write(actor) as work:
             releases.receive(work, checked)
-    _nothing_left(approved)
+    _nothing_left(small)

@@ -223,10 +223,17 @@ def test_requests_that_make_no_sense_are_refused(small_stage: Stage, wrong: dict
 
 def test_only_published_products_take_requests(stage: Stage) -> None:
     stage.product()
+    known = stage.ask()
+    stage.person("newcomer", UserRole.CONSUMER)
     with stage.write("provider") as work:
         products.retire(work, product="clinic")
     with pytest.raises(ConflictError, match="no requests"):
         stage.ask()
+    with stage.read("consumer") as work:  # who asked before still sees what became of it
+        assert products.product(work, product="clinic").state == "retired"
+        assert requests.request(work, request_id=known.id).product_title == "A clinic"
+    with pytest.raises(NotFoundError):
+        stage.ask(by="newcomer")
     with pytest.raises(NotPermittedError):
         stage.ask(by="provider")
 
