@@ -6,14 +6,19 @@ from collections.abc import Callable
 
 import numpy as np
 import pyarrow as pa
+import pytest
 
 from aegis.data.dataset import Dataset
 from aegis.data.engine import open_dataset
+from aegis.releases.table_hash import sha256_of_table
+from aegis.summaries import collect
 from aegis.summaries.collect import Limits, count_joints
 from aegis.summaries.collect_classes import count_classes
 from aegis.summaries.collect_pairs import count_pairs
+from aegis.summaries.collect_part import count_part
 from aegis.summaries.profile import profile
 from aegis.workflows.advise import advise
+from aegis.workflows.summarize import summarize
 
 Opener = Callable[[pa.Table], Dataset]
 
@@ -84,3 +89,39 @@ def test_the_ranking_is_the_same(engine: Opener) -> None:
     assert here.best.configuration == there.best.configuration
     for name in ("age", "zip", "smoker", "day"):
         assert chosen[0][name] == chosen[1][name]
+
+
+def test_decimals_of_a_long_table_are_put_into_the_engines_own_bins(
+    engine: Opener, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(collect, "_FEW_ROWS", 0)
+    table = _table().select(["fine", "weight", "y"])
+    found = count_joints(engine(table), label="y", limits=Limits(numbers=100, bins=30))
+    for name in ("fine", "weight"):
+        joint = found.joints[name]
+        assert joint.attribute.discretised
+        starts, values = joint.attribute.values, np.array(table[name].drop_null().to_pylist())
+        assert 25 <= len(starts) <= 31
+        by_hand = np.bincount(np.maximum(np.searchsorted(starts, values, side="right") - 1, 0), minlength=len(starts))
+        assert joint.counts.sum(axis=1)[: len(starts)].tolist() == by_hand.tolist()
+
+
+def test_a_part_is_counted_like_the_first_by_every_engine(engine: Opener) -> None:
+    whole = _table()
+    first, second = whole.slice(0, 2_000), whole.slice(2_000)
+    known = summarize(first, label="y", generate=3, limits=Limits(numbers=100, bins=30), pair_scores=())
+    here, there = (count_part(data, known) for data in (open_dataset(second), engine(second)))
+    assert here.rows == there.rows == 1_000
+    for name, joint in here.joints.items():
+        assert joint.attribute == there.joints[name].attribute
+        assert joint.counts.tolist() == there.joints[name].counts.tolist()
+
+
+def test_the_hash_of_a_table_is_that_of_its_texts(engine: Opener) -> None:
+    table = _table(200).select(["age", "zip", "smoker", "day", "y"])
+    wanted = sha256_of_table(open_dataset(table).table)
+    assert sha256_of_table(engine(table).table) == wanted
+    assert sha256_of_table(engine(table.take(pa.array(range(199, -1, -1)))).table) == wanted, "in any order"
+    assert sha256_of_table(open_dataset(table.slice(1)).table) != wanted
+    changed = table.set_column(4, "y", pa.array(["well", *table["y"].to_pylist()[1:-1], "?"]))
+    assert sha256_of_table(open_dataset(changed).table) != wanted
