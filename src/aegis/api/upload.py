@@ -6,23 +6,36 @@ file stays with whoever wanted to send it.
 
 from __future__ import annotations
 
+import asyncio
 from collections import deque
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import BinaryIO
+from weakref import WeakKeyDictionary
 
+import anyio
 import anyio.from_thread
+import anyio.to_thread
 from fastapi import Request
 from python_multipart.exceptions import FormParserError
 from python_multipart.multipart import MultipartParser, parse_options_header
 from starlette.requests import ClientDisconnect
+from starlette.responses import Response
 
 from aegis.api.body_limit import too_large
 from aegis.errors import InputError
 
 _HEADER_BYTES = 8192
+_UPLOADS_AT_ONCE = 16
+_limiters: WeakKeyDictionary[asyncio.AbstractEventLoop, anyio.CapacityLimiter] = WeakKeyDictionary()
 _CHUNK_BYTES = 1 << 18
 ARCHIVES = ("application/octet-stream", "application/x-tar", "application/gzip", "application/zip")
+
+
+async def uploading(take: Callable[[], Response]) -> Response:
+    """Take something in, in a thread of its own kind: whoever sends slowly keeps other uploads waiting, not pages."""
+    limiter = _limiters.setdefault(asyncio.get_running_loop(), anyio.CapacityLimiter(_UPLOADS_AT_ONCE))
+    return await anyio.to_thread.run_sync(take, limiter=limiter)
 
 
 def body_of(request: Request) -> Iterator[bytes]:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import os
 import socket
 import sys
 from pathlib import Path
 
+import anyio.to_thread
+import uvicorn
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from aegis.api.app import create_api
@@ -19,6 +22,7 @@ from aegis.errors import AegisError
 from aegis.service.catalog import Catalog
 from aegis.web.app import create_pages
 
+THREADS = 12
 SOCKET, PROXY, ACCESS_LOG = "AEGIS_SOCKET", "AEGIS_BEHIND_PROXY", "AEGIS_ACCESS_LOG"
 
 
@@ -43,8 +47,6 @@ def create_site(catalog: Catalog, *, behind_proxy: bool = False) -> ASGIApp:
 
 def main() -> int:
     """Serve on the socket that was inherited, until told to stop."""
-    import uvicorn
-
     logging.basicConfig(stream=sys.stderr, level=logging.WARNING, format="%(asctime)s %(name)s %(message)s")
     if os.environ.get(ACCESS_LOG):
         logging.getLogger("aegis.access").setLevel(logging.INFO)
@@ -69,8 +71,14 @@ def main() -> int:
             timeout_keep_alive=30,
             timeout_graceful_shutdown=10,
         )
-        uvicorn.Server(config).run(sockets=[socket.socket(fileno=int(os.environ[SOCKET]))])
+        asyncio.run(_serve(uvicorn.Server(config), socket.socket(fileno=int(os.environ[SOCKET]))))
     return 0
+
+
+async def _serve(server: uvicorn.Server, listening: socket.socket) -> None:
+    # More threads would only wait for each other and for the database.
+    anyio.to_thread.current_default_thread_limiter().total_tokens = THREADS
+    await server.serve(sockets=[listening])
 
 
 if __name__ == "__main__":

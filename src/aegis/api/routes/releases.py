@@ -9,10 +9,10 @@ from urllib.parse import quote
 from fastapi import APIRouter, Query, Request
 from starlette.responses import Response, StreamingResponse
 
-from aegis.api.asking import Paged, Read, Write
+from aegis.api.asking import Paged, Read, Write, Writing
 from aegis.api.models import given, sent
 from aegis.api.models.fields import Id, IdPath, PageOf, ProductPath
-from aegis.api.upload import Parts, chunks_of, whole
+from aegis.api.upload import Parts, chunks_of, uploading, whole
 from aegis.service import releases
 from aegis.service.certificates import certificate_text
 
@@ -59,21 +59,25 @@ def list_releases(asked: Read, product: ProductPath, page: Paged) -> Any:
     summary="Push a release",
     openapi_extra=_FORM,
 )
-def push(
+async def push(
     asked: Write,
     request: Request,
     product: ProductPath,
     request_id: Annotated[Id | None, Query(description="The approved request that this release fulfils.")] = None,
 ) -> Response:
     """Push what `aegis release` wrote; its hash is checked against the certificate, then it is measured again."""
+    return await uploading(lambda: _pushed(asked, request, product, request_id))
+
+
+def _pushed(asked: Writing, request: Request, product: str, request_id: str | None) -> Response:
     parts = Parts(request)
     parts.next_part("certificate")
     certificate = whole(parts.content(), limit_bytes=asked.catalog.settings.certificate_bytes)
     file = parts.next_part("file")
     # The certificate names the file's hash, so it stands for both: a repeated push is known before the file is read,
     # and before the request that it fulfilled the first time would refuse it.
-    sent_again = [hashlib.sha256(certificate).hexdigest(), file.file_name]
-    before = asked.again(sent_again)
+    both = [hashlib.sha256(certificate).hexdigest(), file.file_name]
+    before = asked.again(both)
     if before is not None:
         return before
     with releases.incoming(
@@ -85,12 +89,7 @@ def push(
         file=parts.content(),
         file_name=file.file_name or "",
     ) as checked:
-        return asked.once(
-            given.Release,
-            lambda work: releases.receive(work, checked),
-            sent=sent_again,
-            status=201,
-        )
+        return asked.once(given.Release, lambda work: releases.receive(work, checked), sent=both, status=201)
 
 
 @router.post("/requests/{request_id}/fulfilment", response_model=given.Release, summary="Fulfil with a known release")

@@ -10,7 +10,7 @@ from starlette.responses import Response, StreamingResponse
 from aegis.api.asking import Paged, Read, Write
 from aegis.api.models import given
 from aegis.api.models.fields import PageOf, ProductPath
-from aegis.api.upload import ARCHIVES, body_of, chunks_of, is_archive
+from aegis.api.upload import ARCHIVES, body_of, chunks_of, is_archive, uploading
 from aegis.errors import NotFoundError
 from aegis.service import summaries
 
@@ -34,13 +34,17 @@ def list_summaries(asked: Read, product: ProductPath, page: Paged) -> Any:
 @router.post(
     "/summaries", response_model=given.Summary, status_code=201, summary="Push a summary", openapi_extra=_ARCHIVE
 )
-def push(asked: Write, request: Request, product: ProductPath) -> Response:
+async def push(asked: Write, request: Request, product: ProductPath) -> Response:
     """Push the folder that `aegis summarize` wrote, as a tar or zip; it is checked and becomes the current one."""
     is_archive(request)
-    with summaries.incoming(asked.catalog, asked.actor, product=product, stream=body_of(request)) as checked:
-        return asked.once(
-            given.Summary, lambda work: summaries.receive(work, checked), sent=checked.draft.digest, status=201
-        )
+
+    def take() -> Response:
+        with summaries.incoming(asked.catalog, asked.actor, product=product, stream=body_of(request)) as checked:
+            return asked.once(
+                given.Summary, lambda work: summaries.receive(work, checked), sent=checked.draft.digest, status=201
+            )
+
+    return await uploading(take)
 
 
 @router.get("/summary", response_model=given.Summary, summary="The current summary")
