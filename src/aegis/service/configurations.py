@@ -153,6 +153,14 @@ def _read(content: Any, *, name: str, hierarchies: Mapping[str, Hierarchy]) -> l
     return given
 
 
+def enter_unknown(work: Work, product: Product, given: Sequence[Masks]) -> None:
+    """Enter what came with a summary; what is known, or was withdrawn, stays as it is."""
+    known = set(work.session.scalars(select(Configuration.content_id).where(Configuration.product_id == product.id)))
+    fresh = [each for each in given if each.id not in known]
+    if fresh and len(known) + len(fresh) <= MOST_OF_A_PRODUCT:
+        _enter(work, product, fresh, how="pushed with a summary")
+
+
 def _enter(work: Work, product: Product, given: Sequence[Masks], *, how: str) -> list[ConfigurationView]:
     schema = schema_of(product.columns)
     known = {

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import secrets
+import threading
 from functools import lru_cache
 from typing import Any
 
@@ -14,6 +15,8 @@ from aegis.errors import InputError
 from aegis.service.settings import Settings
 
 MOST_CHARACTERS = 512
+_AT_ONCE = threading.BoundedSemaphore(4)
+"""Each argon2 hash takes tens of megabytes: a crowd that signs in together waits its turn."""
 
 
 def new_secret() -> str:
@@ -32,15 +35,18 @@ def hash_password(settings: Settings, password: Any) -> str:
         raise InputError(f"a password has {settings.password_characters} to {MOST_CHARACTERS} characters")
     if len(set(password)) < 4:
         raise InputError("the password repeats a few characters; choose another one")
-    return _hasher(settings).hash(password.encode("utf-8", "surrogatepass"))
+    with _AT_ONCE:
+        return _hasher(settings).hash(password.encode("utf-8", "surrogatepass"))
 
 
 def is_password(settings: Settings, known: str | None, password: Any) -> bool:
     """Whether the password is the known one; as slow where none is known, so that names cannot be probed."""
     if not isinstance(password, str) or len(password) > MOST_CHARACTERS:
         return False
+    expected = known or _decoy(settings)
     try:
-        _hasher(settings).verify(known or _decoy(settings), password.encode("utf-8", "surrogatepass"))
+        with _AT_ONCE:
+            _hasher(settings).verify(expected, password.encode("utf-8", "surrogatepass"))
     except (VerifyMismatchError, VerificationError, InvalidHashError):
         return False
     return known is not None

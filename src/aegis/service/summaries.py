@@ -20,19 +20,21 @@ from aegis.catalog.storage import Draft, Stream
 from aegis.catalog.tables import Product, User, new_id
 from aegis.catalog.tables import Summary as SummaryRow
 from aegis.data.schema import Role
-from aegis.errors import ConflictError, NotFoundError, SummaryError
+from aegis.errors import AegisError, ConflictError, NotFoundError, SummaryError
+from aegis.masking.configuration import Configuration
 from aegis.privacy.policy import Policy
 from aegis.service.actor import Actor
 from aegis.service.archive import read_carefully, unpacked
 from aegis.service.catalog import Catalog, Work
+from aegis.service.configurations import enter_unknown
 from aegis.service.paging import FIRST, Page, PageRequest, page_of
 from aegis.service.permissions import Permission, require
 from aegis.service.published import facts_of, histogram_views
-from aegis.service.schema import policy_of
+from aegis.service.schema import policy_of, schema_of
 from aegis.service.views import HistogramView, SummaryView
 from aegis.service.visible import visible_product
 from aegis.service.words import checked_document, printable
-from aegis.summaries.summary import Summary
+from aegis.summaries.summary import Summary, configuration_of
 
 DEFAULT_K = 5
 
@@ -45,6 +47,7 @@ class CheckedSummary:
     draft: Draft
     facts: Mapping[str, Any]
     kinds: Mapping[str, str | None]
+    configurations: tuple[Configuration, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -70,13 +73,15 @@ def incoming(catalog: Catalog, actor: Actor, *, product: str, stream: Stream) ->
         kinds[summary.label] = None  # a label may have been divided into ranges
         _check_fits(summary.label, kinds, found)
         facts = facts_of(summary, smallest_class=_smallest_class(policy_of(found)))
-        yield CheckedSummary(product_id=found.id, draft=draft, facts=facts, kinds=kinds)
+        yield CheckedSummary(
+            product_id=found.id, draft=draft, facts=facts, kinds=kinds, configurations=_told(summary, found)
+        )
     finally:
         catalog.store.discard(draft)
 
 
 def receive(work: Work, checked: CheckedSummary) -> SummaryView:
-    """Make the checked summary the product's current one."""
+    """Make the checked summary the product's current one; configurations that only it knows are entered with it."""
     product = visible_product(work, checked.product_id, lock=True)
     require(work.actor, Permission.PUSH_SUMMARY, product.id)
     _check_fits(checked.facts["label"], checked.kinds, product)  # the product may have changed meanwhile
@@ -107,6 +112,7 @@ def receive(work: Work, checked: CheckedSummary) -> SummaryView:
         level=row.level,
         configurations=len(row.configurations),
     )
+    enter_unknown(work, product, checked.configurations)
     return _view(row, work.actor.name)
 
 
@@ -178,6 +184,22 @@ def _check_names(summary: Summary) -> None:
     if not summary.rows <= 2**53:
         raise SummaryError("the summary counts more rows than there can be; write it again")
     checked_document([each.id for each in summary.configurations], what="the ids of the configurations")
+
+
+def _told(summary: Summary, product: Product) -> tuple[Configuration, ...]:
+    """The configurations that the summary tells in full and that fit the product's columns."""
+    if summary.opaque:
+        return ()
+    schema, told = schema_of(product.columns), []
+    for known in summary.configurations:
+        try:
+            masks = configuration_of(summary, known.name)
+            masks.check(schema)
+        except AegisError:
+            continue
+        if masks.id == known.id:  # it may mask columns that the summary does not count
+            told.append(masks)
+    return tuple(told)
 
 
 def _kind(domain: Any) -> str | None:

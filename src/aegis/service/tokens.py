@@ -16,7 +16,7 @@ from aegis.service.passwords import hash_of, new_secret
 from aegis.service.permissions import Permission, may, require
 from aegis.service.views import NewToken, TokenView
 from aegis.service.visible import by_id, visible_product
-from aegis.service.words import checked_text, checked_whole
+from aegis.service.words import checked_text, checked_whole, is_id
 
 MARK = "aegis_"
 """How every token begins, so that scanners of source code find lost ones."""
@@ -62,6 +62,8 @@ def list_tokens(work: Work, *, user_id: str | None = None, page: PageRequest = F
         require(work.actor, Permission.MANAGE_PEOPLE)
     else:
         require(work.actor, Permission.MANAGE_OWN_TOKENS)
+    if user_id is not None and not is_id(user_id):
+        raise NotFoundError("there is no such person; look at the list of people")
     query = (
         select(Token, User.name, Product.name)
         .join(User, User.id == Token.user_id)

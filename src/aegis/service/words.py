@@ -11,6 +11,7 @@ from aegis.errors import InputError
 
 _SLUG = re.compile(r"[a-z0-9](?:[a-z0-9._-]{0,62}[a-z0-9])?")
 _ID = re.compile(r"[0-9a-f]{32}")
+_UNPRINTABLE = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
 _DEEPEST = 40
 _LARGEST = 2**53
 
@@ -65,10 +66,15 @@ def checked_document(value: Any, *, what: str) -> Any:
 
 
 def printable(text: str) -> bool:
-    """Whether every character may be shown and stored: no control characters but line ends and tabs."""
-    if any((ord(c) < 32 and c not in "\n\r\t") or ord(c) == 127 for c in text):
-        return False
-    return not any(0xD800 <= ord(c) <= 0xDFFF for c in text)
+    """Whether every character may be shown and stored.
+
+    Control characters but line ends and tabs are not, nor halves of pairs, nor marks that turn the direction of what
+    follows and so make one name look like another.
+
+    >>> printable("Zoë, 東京"), printable("a\\0"), printable("admin\u202e")
+    (True, False, False)
+    """
+    return _UNPRINTABLE.search(text) is None
 
 
 def _plain(value: Any, deeper: int) -> bool:

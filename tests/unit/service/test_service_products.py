@@ -111,6 +111,7 @@ def test_a_product_without_policy_or_label_cannot_be_published(small_stage: Stag
         ({"name": "Big Name"}, InputError),
         ({"title": ""}, InputError),
         ({"title": "\ud800"}, InputError),
+        ({"title": "reversed \u202e"}, InputError),
         ({"description": "x" * 20_001}, InputError),
     ],
 )

@@ -16,7 +16,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from aegis.errors import AegisError, NotFoundError, NotPermittedError, SummaryError, TooLargeError
-from aegis.service import people, products, summaries
+from aegis.service import configurations, people, products, summaries
 from aegis.service.actor import UserRole
 from aegis.service.archive import pack_summary
 from aegis.service.settings import MEBIBYTE, Settings
@@ -360,3 +360,20 @@ def test_limits_are_settings(new_stage: Any) -> None:
     stage.product()
     with pytest.raises(TooLargeError, match="100 bytes"):
         stage.summary()
+
+
+def test_configurations_that_only_the_provider_knew_come_with_the_summary(clinic: Stage) -> None:
+    with clinic.read("expert") as work:
+        assert configurations.list_configurations(work, product="clinic") == []
+    clinic.summary()
+    with clinic.read("expert") as work:
+        entered = {each.name: each for each in configurations.list_configurations(work, product="clinic")}
+    assert set(entered) == {"strict", "everything-hidden", "young-or-old"}
+    assert all(each.in_summary and each.proposed_by == "provider" for each in entered.values())
+    with clinic.write("expert") as work:
+        configurations.withdraw(work, configuration_id=entered["strict"].id)
+    clinic.summary()
+    with clinic.read("expert") as work:  # withdrawn stays withdrawn
+        assert len(configurations.list_configurations(work, product="clinic")) == 2
+    proposed = clinic.configurations()  # and the same content is the same configuration
+    assert {each.id for each in proposed.values()} == {each.id for each in entered.values()}
