@@ -104,6 +104,7 @@ def _inside(name: str, engine: str, table: str | None, reading: dict[str, Any]) 
         raise DataError(
             "with an engine the data is the name of a table inside it; name no other with --table or #table"
         )
+    _check_there(engine)
     connection = connect(engine)
     if spark.is_spark(engine):
         return Path(name).stem, spark_files.open_in_spark(connection, name, **reading)
@@ -115,6 +116,19 @@ def _inside(name: str, engine: str, table: str | None, reading: dict[str, Any]) 
     if engine.lower().startswith("duckdb") and name not in tables and _names_a_file(name):
         return _from_file(name, None, connection, reading)
     return name, _database_table(connection, name, "the database")
+
+
+def _check_there(address: str) -> None:
+    """Raise if a DuckDB file that is to be read does not exist: opening it would make an empty one."""
+    scheme, _, rest = address.partition("://")
+    file = rest.partition("?")[0]
+    if (
+        scheme.lower() == "duckdb"
+        and file not in ("", ":memory:")
+        and not file.startswith("md:")
+        and not _is_there(Path(file))
+    ):
+        raise DataError(f"there is no database {file}; check the path")
 
 
 def _names_a_file(name: str) -> bool:
@@ -247,6 +261,7 @@ def _from_frame(frame: Any) -> ir.Table:
 def _from_url(url: str, table: str | None, reading: dict[str, Any]) -> tuple[str, ir.Table]:
     address, _, fragment = url.partition("#")
     name = table or fragment
+    _check_there(address)
     connection = connect(address)
     if spark.is_spark(address) and name:
         return Path(name).stem, spark_files.open_in_spark(connection, name, **reading)

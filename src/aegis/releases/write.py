@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import hashlib
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import ibis
 import ibis.expr.types as ir
-import pyarrow as pa
-from pyarrow.csv import CSVWriter
-from pyarrow.parquet import ParquetWriter
 
 from aegis.data import spark
 from aegis.errors import EngineError, OutputError
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 FORMATS = (".csv", ".parquet")
 _FULL = ("no space left", "file too large", "disk quota exceeded", "could not write")
@@ -51,6 +52,9 @@ def write_table(table: ir.Table, draft: Path, *, like: Path, shuffle: bool) -> N
 
 def _write_batches(batches: pa.RecordBatchReader, draft: Path, *, csv: bool) -> None:
     """Rows as they come from an engine that would write a folder of files, somewhere in its own storage."""
+    from pyarrow.csv import CSVWriter  # part of the core, imported late because only Spark needs them here
+    from pyarrow.parquet import ParquetWriter
+
     with batches, draft.open("wb") as file:
         writer = CSVWriter(file, batches.schema) if csv else ParquetWriter(file, batches.schema)
         with writer:

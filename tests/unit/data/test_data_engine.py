@@ -86,6 +86,13 @@ def test_every_source_gives_the_same_table(source: str, tmp_path: Path) -> None:
     assert dataset.table.to_pyarrow().to_pydict() == ROWS
 
 
+def test_a_database_that_is_not_there_is_not_made(tmp_path: Path) -> None:
+    for engine, data in ((None, f"duckdb://{tmp_path}/no.duckdb#t"), (f"duckdb://{tmp_path}/no.duckdb", "t")):
+        with pytest.raises(DataError, match="no database"):
+            open_dataset(data, engine=engine)
+    assert not list(tmp_path.iterdir())
+
+
 def test_a_folder_of_parquet_files_is_one_table(tmp_path: Path) -> None:
     for part in range(3):
         pa.parquet.write_table(_arrow(), tmp_path / f"part-{part}.parquet")
