@@ -177,7 +177,7 @@ def test_what_is_not_there_or_not_a_table(tmp_path: Path) -> None:
     with pytest.raises(DataError, match="cannot be read as parquet"):
         open_dataset(broken)
     with pytest.raises(EngineError, match="cannot be reached"):
-        open_dataset(f"duckdb://{tmp_path / 'no' / 'such' / 'folder.duckdb'}#t")
+        open_dataset(f"duckdb://{broken}#t")
     with pytest.raises(DataError, match="no table 'absent'"):
         open_dataset(_duckdb(tmp_path), table="absent")
     with pytest.raises(RoleError, match="does not have"):
