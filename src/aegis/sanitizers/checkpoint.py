@@ -102,6 +102,18 @@ class Checkpoint:
         return state, list(zip(*figures, strict=True))
 
 
+def check_checkpoint(path: Path) -> None:
+    """Refuse a file that no run can go on from, before anything is computed."""
+    if path.exists():
+        try:
+            with np.load(path, allow_pickle=False) as stored:
+                known = json.loads(stored["header"].tobytes().decode())["format"] == STATE_FORMAT
+        except (OSError, ValueError, KeyError, TypeError, zipfile.BadZipFile, EOFError):
+            known = False
+        if not known:
+            raise SanitizerError(f"{path.name} is not a checkpoint of a training; name a new file")
+
+
 def run_name(settings: TrainingSettings, *numbers: Any, arrays: Iterable[NDArray[Any]]) -> str:
     """A digest of all that decides what a run computes."""
     plain = {field.name: getattr(settings, field.name) for field in fields(settings) if field.name != "loss"}

@@ -15,6 +15,7 @@ from aegis.errors import MissingExtraError, SanitizerError
 from aegis.report.curve_report import render_curve
 from aegis.report.page import write_page
 from aegis.sanitizers.attackers import available
+from aegis.sanitizers.checkpoint import check_checkpoint
 from aegis.sanitizers.curve import Curve
 from aegis.sanitizers.finite import binary_problem
 from aegis.sanitizers.finite_curve import finite_curve
@@ -65,6 +66,8 @@ def curve_of_gaussian(
     target = _free(report, overwrite=overwrite)
     problem = _gaussian(covariance, preset, coalition=coalition)
     attackers = known_attackers(attackers)
+    if checkpoint is not None:
+        check_checkpoint(Path(checkpoint))
     _need_jax(trials)
     settings = TrainingSettings(patience=patience)
     if steps is not None:

@@ -7,7 +7,7 @@ import math
 
 import numpy as np
 
-from aegis.evaluation.reproduction import Claim, Section, Verdict, judged
+from aegis.evaluation.reproduction import Between, Claim, Section, judged
 from aegis.sanitizers.finite import FiniteProblem, binary_problem, optimum
 from aegis.sanitizers.gaussian import GaussianProblem, coalition_problem, paper_problem, proposition_1
 from aegis.sanitizers.mixtures import best_mixture, library
@@ -122,23 +122,26 @@ def _beyond(problem: GaussianProblem, bits: FiniteProblem) -> list[Claim]:
         optimum(bits, distortion=0.2 * i / 30).worst / optimum(bits, distortion=0.2 * i / 30, symbols=2).worst
         for i in range(1, 31)
     )
-    words = "the optimal solution of (1)"
     return [
-        Claim(
-            what="Proposition 1",
+        judged(
+            what="largest loss over Proposition 1 at 30 distortions, called the optimum of (1) (mean)",
             source="Prop. 1, abstract",
-            paper=words,
-            ours=f"the best jointly Gaussian release; X mod P, time-shared, has {sum(ratios) / 30:.2f} times its loss",
-            verdict=Verdict.DIFFERENT,
-            why="Mean over 30 distortions. Erasure alone has 1.29 times. Both expose many records: see Fig. 2.",
+            paper=1.0,
+            ours=sum(ratios) / len(ratios),
+            tolerance=0.01,
+            better="higher",
+            why="Prop. 1 is the best jointly Gaussian release. X mod P, time-shared, does more in the mean and "
+            "exposes many records: see Fig. 2. Erasure alone has 1.29.",
         ),
-        Claim(
-            what="Proposition 2",
+        judged(
+            what="largest loss over Proposition 2, called the optimum of (1) (most over 30 distortions)",
             source="Prop. 2, abstract",
-            paper=words,
-            ours=f"the best release of two symbols; with a third the loss is up to {bit:.2f} times as large",
-            verdict=Verdict.DIFFERENT,
-            why="The third symbol is a blank that tells the reader to rely on Y. Any alphabet is a linear program.",
+            paper=1.0,
+            ours=bit,
+            tolerance=0.01,
+            better="higher",
+            why="Prop. 2 is the best release of two symbols. A third, a blank that leaves the reader to Y, does more; "
+            "any alphabet is a linear program.",
         ),
     ]
 
@@ -147,12 +150,13 @@ def _coalition(problem: GaussianProblem) -> Claim:
     both = problem.conditional_variance(sorted({i for party in problem.adversaries for i in party}))
     alone = float(problem.saturation_losses.min())
     other = coalition_problem()
-    return Claim(
-        what="adversaries that together reconstruct what neither can alone",
-        source="II",
-        paper="motivates the setting; no experiment",
-        ours=f"not in this covariance: {both:.3f} together, {alone:.3f} alone; our example has "
-        f"{other.max_distortion:.0f} and {other.saturation_losses.min():.0f}",
-        verdict=Verdict.NOT_COMPARABLE,
-        why="aegis curve gaussian --preset coalition draws that curve.",
+    return judged(
+        what="what two adversaries together know more: Var[X|Z₁,Z₂] over the smaller Var[X|Zᵢ]",
+        source="I, II",
+        paper=Between(high=0.9),
+        ours=both / alone,
+        tolerance=0.0,
+        why=f"The setting is motivated by coalitions, but in this covariance there is none: {both:.3f} together, "
+        f"{alone:.3f} alone. aegis curve gaussian --preset coalition has one: {other.max_distortion:.0f} and "
+        f"{other.saturation_losses.min():.0f}.",
     )
