@@ -176,8 +176,10 @@ def test_what_is_not_there_or_not_a_table(tmp_path: Path) -> None:
     broken.write_bytes(b"not parquet")
     with pytest.raises(DataError, match="cannot be read as parquet"):
         open_dataset(broken)
+    no_database = tmp_path / "broken.duckdb"
+    no_database.write_bytes(b"not a database" * 1_000)
     with pytest.raises(EngineError, match="cannot be reached"):
-        open_dataset(f"duckdb://{broken}#t")
+        open_dataset(f"duckdb://{no_database}#t")
     with pytest.raises(DataError, match="no table 'absent'"):
         open_dataset(_duckdb(tmp_path), table="absent")
     with pytest.raises(RoleError, match="does not have"):
