@@ -84,8 +84,8 @@ def _claims(protocol: Sequence[Point], ours: Sequence[Point]) -> list[Claim]:
             paper=1.0,
             ours=claimed,
             tolerance=0.05,
-            why="'Closely match' in the text. As printed and as read here, the distortion jumps from epoch to epoch, and "
-            "the window [D − τ, D] catches epochs in which the players have not followed the privatizer.",
+            why="'Closely match' in the text. As printed and as read here, the distortion jumps from epoch to epoch, "
+            "and the window [D − τ, D] catches epochs in which the players have not followed the privatizer.",
         ),
         judged(
             what="the same as it holds against the best attack (mean)",
@@ -130,6 +130,7 @@ def _smallest_slope() -> float:
 
 
 def _losses(protocol: Sequence[Point], ours: Sequence[Point]) -> LineFigure:
+    in_truth = sorted((p["distortion"], p["worst"]) for p in protocol)
     bits = paper_bits()
     at = tuple(0.2 * i / 40 for i in range(1, 41))
     return LineFigure(
@@ -144,8 +145,8 @@ def _losses(protocol: Sequence[Point], ours: Sequence[Point]) -> LineFigure:
             ),
             Series(
                 name="the same, in truth",
-                x=tuple(p["distortion"] for p in protocol),
-                y=tuple(p["worst"] for p in protocol),
+                x=tuple(d for d, _ in in_truth),
+                y=tuple(loss for _, loss in in_truth),
             ),
             Series(
                 name="networks, expected loss",
