@@ -26,6 +26,7 @@ from aegis.web import (
     signing,
     summaries,
 )
+from aegis.web.environment import load_templates
 from aegis.web.headers import SecurityHeaders
 from aegis.web.routing import Door, broken, lost, route
 from aegis.web.static_files import send_asset
@@ -64,4 +65,5 @@ def create_pages(catalog: Catalog) -> ASGIApp:
         routes=[Route("/static/{name}", send_asset), *(route(catalog, door) for door in DOORS)],
         exception_handlers={HTTPException: not_found, Exception: failed},
     )
+    load_templates()
     return SecurityHeaders(pages)  # outermost, so that no answer is without them

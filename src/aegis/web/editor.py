@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 import yaml
@@ -17,7 +18,8 @@ from aegis.data.hierarchy import Hierarchy
 from aegis.data.kind import Kind
 from aegis.data.schema import Role
 from aegis.errors import AegisError, ConfigurationError, ConflictError, InputError, MaskError
-from aegis.masking.catalogue import CatalogueRow, catalogue
+from aegis.masking.catalogue import CatalogueRow
+from aegis.masking.catalogue import catalogue as masks_there_are
 from aegis.service import configurations, products
 from aegis.service.hierarchies import hierarchies
 from aegis.service.permissions import Permission, require
@@ -32,6 +34,9 @@ from aegis.web.visit import Visit
 _NOT_HERE = {"identity", "pseudonym"}  # the first is no mask, the second needs a key that only the provider has
 _NO_FIELD = {"hierarchy", "key_file"}
 _AS_IN_FILE = "="
+
+
+catalogue = cache(masks_there_are)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -21,6 +21,13 @@ def render(template: str, context: dict[str, Any]) -> str:
     return _environment().get_template(template).render(context)
 
 
+def load_templates() -> None:
+    """Compile every template now, so that no visitor waits for it."""
+    environment = _environment()
+    for name in environment.list_templates():
+        environment.get_template(name)
+
+
 @cache
 def _environment() -> Environment:
     environment = Environment(

@@ -110,7 +110,8 @@ def load(visit: Visit) -> Response:
     try:
         flow = first_run.load_clinic(visit.catalog, visit.actor)
     except ConflictError as error:
-        return visit.page("welcome.html", status=409, title="Welcome", problem=sentence(error))
+        said = f"The example is here already, or a name that it needs is taken. {sentence(error)}"
+        return visit.page("welcome.html", status=409, title="Welcome", problem=said)
     return visit.page("toured.html", title="The clinic is loaded", flow=flow)
 
 

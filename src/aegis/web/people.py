@@ -5,7 +5,7 @@ from __future__ import annotations
 from starlette.responses import Response
 
 from aegis.errors import AegisError, ConflictError, InputError, NotFoundError
-from aegis.service import people
+from aegis.service import people, tokens
 from aegis.service.actor import UserRole
 from aegis.service.permissions import Permission, require
 from aegis.service.views import NewLink
@@ -94,15 +94,23 @@ def reset(visit: Visit) -> Response:
     return _person(visit, problem=None, link=link)
 
 
+def revoke_token(visit: Visit) -> Response:
+    with visit.write() as work:
+        token = tokens.revoke_token(work, token_id=visit.names["token"])
+    return visit.go(f"/people/{visit.names['user']}", f"The token {token.name} works no longer.")
+
+
 def _person(visit: Visit, *, problem: AegisError | None, link: NewLink | None) -> Response:
     require(visit.actor, Permission.MANAGE_PEOPLE)
     with visit.read() as work:
         user = people.user(work, user_id=visit.names["user"])
+        held = tokens.list_tokens(work, user_id=user.id)
     return visit.page(
         "person.html",
         status=problem.http_status if problem else 200,
         title=user.display_name or user.name,
         user=user,
+        tokens=[token for token in held.items if token.valid],
         roles=ROLES,
         link=link,
         problem=sentence(problem) if problem else None,
@@ -116,4 +124,5 @@ DOORS: tuple[Door, ...] = (
     post("/people/{user}/roles", change_roles),
     post("/people/{user}/active", switch),
     post("/people/{user}/reset", reset),
+    post("/people/{user}/tokens/{token}/revoke", revoke_token),
 )

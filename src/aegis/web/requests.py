@@ -12,6 +12,7 @@ from aegis.data.schema import Role
 from aegis.errors import AegisError, ConflictError, GuaranteeError, InputError, NotFoundError, NotPermittedError
 from aegis.report.figures import kept
 from aegis.service import configurations, jobs, products, releases, requests
+from aegis.service.actor import UserRole
 from aegis.service.permissions import Permission, may, require
 from aegis.service.views import ConfigurationView, JobView, ProductView, RequestView
 from aegis.web.paging import paging
@@ -67,8 +68,10 @@ def _list(visit: Visit, *, product: ProductView | None) -> Response:
             mine=mine,
             page=visit.page_request,
         )
-    entries = [("All", ""), ("To decide", "?state=PENDING"), ("To fulfil", "?state=APPROVED")]
-    entries += [("Ready", "?state=PROVISIONED")] + ([] if product else [("My own", "?mine=1")])
+    works = visit.actor.products_as(UserRole.PROVIDER, UserRole.EXPERT) != frozenset()
+    entries = [("All", ""), ("To decide" if works else "Waiting", "?state=PENDING")]
+    entries += [("To fulfil" if works else "Approved", "?state=APPROVED"), ("Ready", "?state=PROVISIONED")]
+    entries += [("My own", "?mine=1")] if works and product is None else []
     return visit.page(
         "product_requests.html" if product else "requests.html",
         **(head(visit, product) if product else {"title": "Requests"}),
@@ -77,6 +80,7 @@ def _list(visit: Visit, *, product: ProductView | None) -> Response:
         filters=[Tab(name=name, path=visit.path + query) for name, query in entries],
         filter_here=visit.path + (f"?state={state}" if state else "?mine=1" if mine else ""),
         filtered=bool(state) or mine,
+        works=works,
     )
 
 

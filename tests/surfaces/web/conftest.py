@@ -15,7 +15,7 @@ import pytest
 import uvicorn
 from starlette.types import ASGIApp
 
-from aegis.service import first_run, people
+from aegis.service import first_run, people, tokens
 from aegis.service.actor import Actor
 from aegis.service.catalog import Catalog
 from aegis.service.settings import Settings
@@ -105,19 +105,35 @@ class Clinic:
     admin: Actor
 
 
-@pytest.fixture(scope="module")
-def clinic_site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Clinic]:
-    folder = tmp_path_factory.mktemp("catalog")
-    with opened(folder) as catalog, served(create_pages(catalog)) as url, working(catalog):
+@contextmanager
+def clinic_served(folder: Path) -> Iterator[Clinic]:
+    """A console with the clinic's flow in it; nobody works on its jobs but the test."""
+    with opened(folder) as catalog, served(create_pages(catalog)) as url:
         link = people.setup_link(catalog)
         assert link is not None
         people.accept_link(catalog, secret=link.secret, password=PASSWORD, name="admin", display_name="Ada Admin")
         admin = people.sign_in(catalog, name="admin", password=PASSWORD, address="test")
         flow = first_run.load_clinic(catalog, admin.actor, rows=1_500)
+        with catalog.write(admin.actor) as work:
+            tokens.create_token(work, name="laptop", scopes=["read", "push"], days=30)
         sessions = {"admin": admin.secret}
         for name, password in flow.people.items():
             sessions[name] = people.sign_in(catalog, name=name, password=password, address="test").secret
         yield Clinic(url=url, catalog=catalog, flow=flow, sessions=sessions, admin=admin.actor)
+
+
+@pytest.fixture(scope="session")
+def clinic_site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Clinic]:
+    """To be looked at by many tests, and changed by none."""
+    with clinic_served(tmp_path_factory.mktemp("catalog")) as site:
+        yield site
+
+
+@pytest.fixture(scope="module")
+def battered_site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Clinic]:
+    """To be changed at will."""
+    with clinic_served(tmp_path_factory.mktemp("battered")) as site:
+        yield site
 
 
 @pytest.fixture(scope="module")
@@ -140,7 +156,7 @@ class Watched:
         self.url = url
         self.complaints: list[str] = []
         self.page = context.new_page()
-        self.page.set_default_timeout(15_000)
+        self.page.set_default_timeout(60_000)  # a busy machine is no defect
         self.page.on("console", self._heard)
         self.page.on("pageerror", lambda error: self.complaints.append(f"script: {error}"))
         self.page.on("requestfailed", lambda request: self._failed(request))

@@ -8,7 +8,8 @@ from typing import Any
 
 import pytest
 
-from aegis.service import configurations, people
+from aegis.service import configurations, people, queue
+from aegis.service.actor import SYSTEM
 
 FOCUSABLE = """() => [...document.querySelectorAll(
   'a[href], button, input:not([type=hidden]), select, textarea, summary, [tabindex="0"]'
@@ -100,3 +101,31 @@ def test_everything_is_reached_by_keyboard_and_seen_when_it_is(clinic_site: Any,
     page.keyboard.press("Tab")
     page.keyboard.press("Enter")
     assert page.evaluate("document.activeElement.id") == "content"
+
+
+def test_progress_is_seen_live_and_without_a_script_by_loading_again(
+    clinic_site: Any, visitor: Callable[..., Any]
+) -> None:
+    catalog, session = clinic_site.catalog, clinic_site.sessions["admin"]
+    live, plain = visitor(clinic_site.url, session), visitor(clinic_site.url, session, javascript=False)
+    live.go(f"/products/{clinic_site.flow.product}/ranking")
+    live.page.get_by_label("By which measure").select_option("mutual-information")
+    live.page.get_by_role("button", name="Start the advisor").click()
+    live.page.get_by_text("Waits for a worker.").wait_for()
+    job_id = live.page.url.rsplit("/", 1)[-1]
+    plain.go(f"/jobs/{job_id}")
+    assert plain.page.locator("meta[http-equiv=refresh]").count() == 1
+    with catalog.write(SYSTEM) as work:
+        assert queue.claim(work, worker="by hand") is not None
+        queue.heartbeat(work, job_id=job_id, worker="by hand", progress=0.5, stage="counting sheep")
+    live.page.evaluate("window.stayed = true")
+    live.page.get_by_text("Counting sheep, 50 %.").wait_for()
+    assert live.page.evaluate("window.stayed"), "the page was loaded again"
+    assert live.page.locator("progress").evaluate("bar => bar.value") == 0.5
+    assert live.page.locator("[aria-live=polite]").count() == 1
+    plain.page.get_by_text("Counting sheep, 50 %.").wait_for()
+    with catalog.write(SYSTEM) as work:
+        assert queue.fail(work, job_id=job_id, worker="by hand", error="the sheep ran away; count them again")
+    for watched in (live, plain):
+        watched.page.get_by_text("the sheep ran away").wait_for()
+        assert watched.page.locator("progress, meta[http-equiv=refresh]").count() == 0
