@@ -43,7 +43,12 @@ def _worst(cards: Sequence[AttributeLoss], amounts: Sequence[float]) -> str:
     """The attributes that make up most of a loss, with their share of it where several do."""
     total = sum(amount for amount in amounts if amount > 0)
     ordered = sorted(zip(amounts, cards, strict=True), key=lambda pair: -pair[0])
-    named = [(amount / total, card) for amount, card in ordered[:2] if amount / total >= _WORTH_SAYING]
+    # Where many lose a little each, the first is named all the same.
+    named = [
+        (amount / total, card)
+        for place, (amount, card) in enumerate(ordered[:2])
+        if place == 0 or amount / total >= _WORTH_SAYING
+    ]
     if named[0][0] > 0.995:
         return f"{named[0][1].name} ({named[0][1].mask})"
     return ", ".join(f"{card.name} ({card.mask}; {100 * share:.0f} %)" for share, card in named)

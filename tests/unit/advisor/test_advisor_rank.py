@@ -8,7 +8,9 @@ from typing import Any
 import numpy as np
 import pytest
 
+from aegis.advisor.explain import reasons
 from aegis.advisor.rank import rank
+from aegis.advisor.ranking import AttributeLoss
 from aegis.data.domain import Domain
 from aegis.data.kind import Kind
 from aegis.errors import MeasureError
@@ -157,3 +159,11 @@ def test_unknown_names_are_said_with_what_there_is() -> None:
         rank(_summary(MANY), reference="guess")
     with pytest.raises(MeasureError, match="use pooled"):
         rank(reduced(_summary(MANY), level=Level.ONE_D), reference="exact")
+
+
+def test_a_loss_spread_over_many_attributes_names_one() -> None:
+    cards = [
+        AttributeLoss(name=f"a{i}", mask="suppressed", original=1.0, masked=0.0, deviation=1.0, standard_error=0.0)
+        for i in range(40)
+    ]
+    assert reasons(cards, [0.0] * 40, retained=0.5, label="y")[-1] == "loses on a0 (suppressed; 2 %)"
