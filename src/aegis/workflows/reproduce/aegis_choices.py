@@ -103,8 +103,8 @@ def choosers(setting: Setting, table: Table) -> dict[str, Chooser]:
 
 
 def choosers_of(setting: Setting, table: Table, part: str, chosen: Sequence[Configuration]) -> dict[str, Chooser]:
-    """The same of other configurations of the table, by Aegis+1D and the exact values."""
-    wanted = {name: ours for name, ours in selectors().items() if name.startswith(("Aegis+1D", "Aegis+2D"))}
+    """The same of other configurations of the table, by Aegis+1D, the exact values and our default."""
+    wanted = {name: ours for name, ours in selectors().items() if name.startswith(("Aegis+1D", "Aegis+2D", ADVISOR))}
     return _choosers(setting.part(part, lambda: _choose(setting, table, table.summary_of(chosen), wanted)))
 
 

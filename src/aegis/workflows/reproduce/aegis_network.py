@@ -39,14 +39,17 @@ def fig_6(setting: Setting, tables: dict[str, Table]) -> Section:
             why="Which configuration is chosen is decided by the draws of the rounding; another family of "
             "configurations, another loss."
             if name == "AQ"
-            else "",
+            else "As above.",
         )
         for (name, measure), paper in _NETWORK.items()
     ]
     table = tables["AQ"]
     family = k_anonymous(setting, table)
     ways = choosers_of(setting, table, "choose-k-anonymous", family)
+    shown = ("Aegis+1D g3", "Aegis+1D MI", "Aegis+1D χ²", "Aegis+2D g3", ADVISOR)
     golds = {model: trained_on(setting, table, family, model) for model in ("SGD", "RF")}
+    unmasked = (Configuration(name="unmasked", masks={}, label=table.label),)
+    raw = {model: trained_on(setting, table, unmasked, model).best for model in golds}
     for model, measure, paper in (("SGD", "χ²", 2.0), ("RF", "g3", 0.0)):
         claims.append(
             judged(
@@ -57,20 +60,19 @@ def fig_6(setting: Setting, tables: dict[str, Table]) -> Section:
                 tolerance=1.5,
                 better="lower",
                 unit="points",
-                why="The paper takes its configurations from an anonymisation tool and does not list them.",
+                why="The draws of the rounding choose, and among our 5-anonymous configurations the worst is "
+                f"{100 * float(np.ptp(golds[model].accuracies)):.0f} points below the best. The paper takes its own "
+                "from an anonymisation tool and does not list them.",
             )
         )
     a = TableFigure(
         title="Fig. 6a: neural network",
-        columns=("data", "best of 50", "Aegis+1D g3", "Aegis+1D MI", "Aegis+1D χ²", "Aegis+2D g3", ADVISOR),
+        columns=("data", "best of 50", *shown),
         rows=tuple(
             (
                 tables[name].title,
                 gold.best,
-                *(
-                    choosers(setting, tables[name])[who].accuracy(gold)
-                    for who in ("Aegis+1D g3", "Aegis+1D MI", "Aegis+1D χ²", "Aegis+2D g3", ADVISOR)
-                ),
+                *(choosers(setting, tables[name])[who].accuracy(gold) for who in shown),
             )
             for name, gold in networks.items()
         ),
@@ -79,8 +81,11 @@ def fig_6(setting: Setting, tables: dict[str, Table]) -> Section:
     )
     b = TableFigure(
         title="Fig. 6b: 5-anonymous configurations of Air Quality",
-        columns=("model", f"best of {len(family)}", *ways),
-        rows=tuple((model, gold.best, *(one.accuracy(gold) for one in ways.values())) for model, gold in golds.items()),
+        columns=("model", "unmasked", f"best of {len(family)}", *shown),
+        rows=tuple(
+            (model, raw[model], gold.best, *(ways[who].accuracy(gold) for who in shown))
+            for model, gold in golds.items()
+        ),
         caption="Half of the configurations come from automatic hierarchies, half from free cuts; no record is "
         "suppressed, and every class of all nine attributes together has at least five records.",
     )

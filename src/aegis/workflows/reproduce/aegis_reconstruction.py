@@ -68,7 +68,7 @@ def fig_7(setting: Setting, tables: dict[str, Table]) -> Section:
                     tolerance=0.01,
                     better=None if way == VALUES else "lower",  # a baseline that does better is no merit of ours
                     unit="TVD",
-                    why=_WHY[way] if name == "AQ" else "",
+                    why=_WHY[way] if name == "AQ" else "As for Air Quality.",
                 )
             )
         fitted, drawn = float(np.median(found[WITH])), float(np.median(found[RECORDS]))
@@ -104,7 +104,7 @@ def fig_7(setting: Setting, tables: dict[str, Table]) -> Section:
                 axis="total variation: median over the configurations, line from the least to the largest",
                 rows=tuple(
                     RangeRow(
-                        label=way,
+                        label="pooled (masked)" if way == POOLED_MASKED else way,
                         value=float(np.median(values)),
                         low=float(values.min()),
                         high=float(values.max()),
