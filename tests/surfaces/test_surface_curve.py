@@ -70,7 +70,11 @@ def test_a_covariance_file_and_a_coalition(aegis: Aegis, tmp_path: Path) -> None
 
 
 MISTAKES: dict[str, tuple[list[str], str | None, str]] = {
-    "not positive definite": (["--covariance", "{file}"], "[[1, 2, 0], [2, 1, 0], [0, 0, 1]]", "not positive definite"),
+    "not positive definite": (
+        ["--covariance", "{file}"],
+        "[[1, 2, 0], [2, 1, 0], [0, 0, 1]]",
+        "the covariance is not positive definite; check the correlations, or drop a column that repeats another",
+    ),
     "not symmetric": (["--covariance", "{file}"], "[[4, 1, 0], [0, 1, 0], [0, 0, 1]]", "not symmetric"),
     "not a matrix": (["--covariance", "{file}"], '{"covariance": "CANARY"}', "not a matrix of numbers"),
     "not json": (["--covariance", "{file}"], "[[1, CANARY", "cannot be read as JSON"),

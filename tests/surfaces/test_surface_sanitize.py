@@ -148,28 +148,38 @@ def test_more_than_saturation_releases_nothing_and_says_so(aegis: Aegis, people:
     assert set(read(out)["age_released"]) == {""}
 
 
+ZERO = "the distortion must be a positive number; a distortion of 0 releases the column itself"
 MISTAKES: dict[str, tuple[list[str], str]] = {
-    "constant": (["--private", "one", *PARTIES, "--distortion", "0.1"], "'one' is constant"),
-    "unique": (["--private", "id", *PARTIES, "--distortion", "0.1"], "unique in every row"),
+    "constant": (
+        ["--private", "one", *PARTIES, "--distortion", "0.1"],
+        "column 'one' is constant; there is nothing to protect",
+    ),
+    "unique": (
+        ["--private", "id", *PARTIES, "--distortion", "0.1"],
+        "column 'id' is unique in every row; a sanitizer cannot learn from an identifier",
+    ),
     "a copy": (
         ["--private", "age", "--authorized", "copy", "--adversary", "zip", "--distortion", "9"],
-        "'copy' determines the private column 'age'",
+        "column 'copy' determines the private column 'age'; leave it out of the side information",
     ),
-    "itself": (["--private", "age", "--authorized", "age", "--adversary", "zip", "--distortion", "9"], "is private"),
+    "itself": (
+        ["--private", "age", "--authorized", "age", "--adversary", "zip", "--distortion", "9"],
+        "column 'age' is private and cannot be side information",
+    ),
     "private is known": (
         ["--private", "age,ill", "--authorized", "income", "--adversary", "ill", "--distortion", "9"],
         "'ill' is private",
     ),
     "missing values": (
         ["--private", "gap", *PARTIES, "--distortion", "0.1"],
-        "column 'gap' has 14 missing values",
+        "column 'gap' has 14 missing values; drop or fill those rows first",
     ),
     "missing side": (
         ["--private", "age", "--authorized", "gap", "--adversary", "zip", "--distortion", "9"],
-        "column 'gap' has 14 missing values",
+        "column 'gap' has 14 missing values; drop or fill those rows first",
     ),
-    "zero distortion": (["--private", "age", *PARTIES, "--distortion", "0"], "must be a positive number"),
-    "negative distortion": (["--private", "age", *PARTIES, "--distortion", "-3"], "must be a positive number"),
+    "zero distortion": (["--private", "age", *PARTIES, "--distortion", "0"], ZERO),
+    "negative distortion": (["--private", "age", *PARTIES, "--distortion", "-3"], ZERO),
     "no number": (["--private", "age", *PARTIES, "--distortion", "much"], "takes numbers"),
     "no distortion": (["--private", "age", *PARTIES], "--distortion"),
     "three distortions": (["--private", "age,ill", *PARTIES, "--distortion", "1,2,3"], "one distortion for all"),
@@ -213,7 +223,7 @@ def test_too_few_rows_are_refused(aegis: Aegis, people: Path, tmp_path: Path) ->
     few.write_text(_first(people, 100), encoding="utf-8")
     answer = aegis("sanitize", few, "--private", "age", *PARTIES, "--distortion", "9", "--out", tmp_path / "o.csv")
     assert answer.status == 2
-    assert "at least 300 rows" in answer.err
+    assert answer.err == "error: fitting and auditing a sanitizer needs at least 300 rows in column 'age'\n"
     assert [p.name for p in tmp_path.iterdir()] == ["few.csv"]
 
 
@@ -225,7 +235,11 @@ def _model(path: Path, header: object, **arrays: Any) -> Path:
 
 BITS = np.array([[0.9, 0.1], [0.2, 0.8]])
 MODELS: dict[str, tuple[Any, dict[str, Any], str]] = {
-    "another version": ({"format": "aegis-sanitizer", "version": 7}, {}, "format 7"),
+    "another version": (
+        {"format": "aegis-sanitizer", "version": 7},
+        {},
+        "m.npz was written in format 7 and this version of Aegis reads 1; fit the model again",
+    ),
     "another program": ({"format": "CANARY"}, {}, "not a sanitizer model"),
     "not an object": (["CANARY"], {}, "not a sanitizer model"),
     "nothing inside": ({"format": "aegis-sanitizer", "version": 1, "mechanisms": []}, {}, "damaged"),

@@ -146,6 +146,7 @@ def test_bad_tables_are_refused_with_a_sentence() -> None:
         (x[:50], side[:50], 0.1, "at least 300 rows"),
         (np.ones(400), side, 0.1, "constant"),
         (np.array([f"id{i}" for i in range(400)]), side, 0.1, "unique in every row"),
+        (np.random.default_rng(0).permutation(400) + 7, side, 9.0, "unique in every row"),
         (np.array([f"v{i % 40}" for i in range(400)]), side, 0.1, "40 categories"),
         (np.where(x > 1, np.nan, x), side, 0.1, "missing values"),
         (x, np.where(side > 1, np.nan, side), 0.1, "column 'side' has"),
