@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -184,12 +185,12 @@ def intervals_chart(ranking: Ranking) -> str:
 
 def table_rows(ranking: Ranking) -> list[TableRow]:
     """Every configuration, as the table of all of them shows it."""
-    places = [one.rank for one in ranking.ranking]
+    places = Counter(one.rank for one in ranking.ranking)
     accuracies = {one.configuration: percent(one.accuracy) for one in ranking.verified}
     return [
         TableRow(
             rank=one.rank,
-            tied=places.count(one.rank) > 1,
+            tied=places[one.rank] > 1,
             configuration=one.configuration,
             id=one.id,
             like_best=one.like_best,

@@ -26,6 +26,7 @@ from aegis.web.routing import Door, get, post, sentence
 from aegis.web.visit import Visit
 
 ENDED = (JobState.DONE, JobState.FAILED, JobState.CANCELLED)
+ROWS_LISTED = 300
 KINDS = {"advise": "ranking", "verify_release": "check of a release"}
 
 
@@ -61,7 +62,8 @@ def _drawn(ranking: Ranking, result: Mapping[str, Any]) -> dict[str, Any]:
         "headline": headline(ranking),
         "words": ranking_text(ranking),
         "intervals": picture(intervals_chart(ranking)),
-        "rows": table_rows(ranking),
+        "rows": table_rows(ranking)[:ROWS_LISTED],
+        "ranked": len(ranking.ranking),
         "value_name": "deviation" if ranking.best.deviation is not None else ranking.measure,
         "heat": heat_of(ranking),
         "scatter": _scatter(ranking, bits) if bits else None,

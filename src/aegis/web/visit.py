@@ -22,7 +22,7 @@ FORM_COOKIE = "aegis_form"
 """Ties the forms of somebody who is not signed in to the browser they were sent to."""
 SAID_COOKIE = "aegis_said"
 _LONGEST_SAID = 700
-PAGE_SIZE = 30
+PAGE_SIZE = 20
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
