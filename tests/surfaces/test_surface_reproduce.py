@@ -84,7 +84,9 @@ def test_a_stopped_run_goes_on(
 ) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     made_up.append("stop")
-    assert aegis("reproduce", "made-up").status == 130
+    stopped = aegis("reproduce", "made-up")
+    assert stopped.status == 130
+    assert "goes on" in stopped.err
     assert made_up == ["first"]
     assert aegis("reproduce", "made-up").status == 0
     assert made_up == ["first", "second"]  # the first part was found again

@@ -37,17 +37,22 @@ def reproduce(
     """Repeat a paper's tables and figures and say of each value whether ours is the same."""
     from aegis.workflows.reproduce.chapters import reproduce as repeat
 
-    with terminal.progress("reproducing") as progress:
-        done = repeat(
-            name,
-            datasets=datasets,
-            quick=quick,
-            seed=seed,
-            work=work,
-            report=report,
-            overwrite=overwrite,
-            progress=progress,
-        )
+    try:
+        with terminal.progress("reproducing") as progress:
+            done = repeat(
+                name,
+                datasets=datasets,
+                quick=quick,
+                seed=seed,
+                work=work,
+                report=report,
+                overwrite=overwrite,
+                progress=progress,
+            )
+    except KeyboardInterrupt:
+        if work is not None or not quick:
+            terminal.aside("stopped; finished parts are kept, and the same command goes on behind them")
+        raise
     if json:
         terminal.print_json(done.to_json())
     else:
