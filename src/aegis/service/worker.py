@@ -33,11 +33,15 @@ class LostJobError(Exception):
     """The job was cancelled, or another worker has it; what was done is thrown away."""
 
 
+class StoppedError(Exception):
+    """The worker was told to stop between two steps of a job; another one begins it again."""
+
+
 class _Heart:
     """Tells the database how far a job is: at most twice a second, and often enough not to be taken for dead."""
 
-    def __init__(self, catalog: Catalog, claimed: Claimed, worker: str) -> None:
-        self._catalog, self._claimed, self._worker = catalog, claimed, worker
+    def __init__(self, catalog: Catalog, claimed: Claimed, worker: str, stop: threading.Event) -> None:
+        self._catalog, self._claimed, self._worker, self._stop = catalog, claimed, worker, stop
         self._progress, self._stage, self._changed = 0.0, "starting", False
         self._lost = threading.Event()
         self._ended = threading.Event()
@@ -52,10 +56,12 @@ class _Heart:
         self._thread.join()
 
     def __call__(self, progress: float, stage: str) -> None:
-        """Note the progress; `LostJobError` where it is no use to go on."""
+        """Note the progress; `LostJobError` or `StoppedError` where it is no use to go on."""
         self._progress, self._stage, self._changed = progress, stage, True
         if self._lost.is_set():
             raise LostJobError
+        if self._stop.is_set():
+            raise StoppedError
 
     def _beat(self) -> None:
         at_least = min(self._catalog.settings.heartbeat_seconds / 4, 5.0)
@@ -86,7 +92,7 @@ def run_worker(catalog: Catalog, stop: threading.Event, *, poll_seconds: float =
     done, swept = 0, -_SWEEP_SECONDS
     while not stop.is_set():
         try:
-            if _one(catalog, worker):
+            if _one(catalog, worker, stop):
                 done += 1
                 continue
             _expire(catalog)
@@ -102,7 +108,7 @@ def run_worker(catalog: Catalog, stop: threading.Event, *, poll_seconds: float =
 def run_pending(catalog: Catalog, *, name: str | None = None) -> int:
     """Do the jobs that wait now, then come back; for tests and for a demonstration."""
     worker, done = name or new_name(), 0
-    while _one(catalog, worker):
+    while _one(catalog, worker, threading.Event()):
         done += 1
     _expire(catalog)
     return done
@@ -121,7 +127,7 @@ def _expire(catalog: Catalog) -> None:
             expire_due(work)
 
 
-def _one(catalog: Catalog, worker: str) -> bool:
+def _one(catalog: Catalog, worker: str, stop: threading.Event) -> bool:
     """Do one job; False if none waits."""
     with catalog.read(SYSTEM) as work:
         if not queue.any_waiting(work):
@@ -139,7 +145,11 @@ def _one(catalog: Catalog, worker: str) -> bool:
         )
         return True
     try:
-        _run(catalog, claimed, worker)
+        _run(catalog, claimed, worker, stop)
+    except StoppedError:
+        with catalog.write(SYSTEM) as work:
+            queue.release_claim(work, job_id=claimed.id, worker=worker)
+        return False
     except LostJobError:
         _log.info("job %s is not ours any more", claimed.id)
     except EngineError:
@@ -152,9 +162,9 @@ def _one(catalog: Catalog, worker: str) -> bool:
     return True
 
 
-def _run(catalog: Catalog, claimed: Claimed, worker: str) -> None:
+def _run(catalog: Catalog, claimed: Claimed, worker: str, stop: threading.Event) -> None:
     unneeded: str | None = None
-    with _Heart(catalog, claimed, worker) as heart:
+    with _Heart(catalog, claimed, worker, stop) as heart:
         if claimed.kind == queue.ADVISE:
             result: dict[str, Any] = run_advice(catalog, claimed, heart)
             measured = None

@@ -241,6 +241,25 @@ def test_a_cancelled_job_is_left_at_the_next_step(small: Stage, monkeypatch: pyt
     assert _job(small, started.id).state is JobState.CANCELLED
 
 
+def test_a_worker_told_to_stop_leaves_its_job_to_the_next_at_once(
+    small: Stage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stop = threading.Event()
+
+    def slow(_catalog: Any, _claimed: Any, progress: Any) -> Any:
+        stop.set()
+        progress(0.5, "half way")
+        return {}
+
+    monkeypatch.setattr(worker, "run_advice", slow)
+    started = _start(small)
+    assert worker.run_worker(small.catalog, stop, poll_seconds=0.01) == 0
+    monkeypatch.undo()
+    assert worker.run_pending(small.catalog) == 1
+    done = _job(small, started.id)
+    assert (done.state, done.attempts) == (JobState.DONE, 1)
+
+
 def test_a_release_whose_measuring_breaks_off_is_refused_and_not_left_hanging(
     small: Stage, monkeypatch: pytest.MonkeyPatch
 ) -> None:
