@@ -104,6 +104,7 @@ def test_from_the_first_link_to_a_verified_download(
     _fulfil(provider, table, tmp_path)
     _download(consumer, tmp_path)
 
+    _see_nothing_private(admin, [provider, expert, consumer])
     admin.go("/audit")
     admin.page.get_by_role("button", name="Verify the chain").click()
     assert "The chain is whole" in admin.page.get_by_role("status").first.inner_text()
@@ -197,6 +198,16 @@ def _look_for_rare_values(expert: Any) -> None:
         expert.go(f"/products/visits{path}")
         assert CANARY not in page.content()
         assert not re.search(r"P1\d{5}", page.content())
+
+
+def _see_nothing_private(admin: Any, others: list[Any]) -> None:
+    """When all is done: no rare value and no patient on any page of anybody."""
+    found = [person.page.url.removeprefix(person.url) for person in others]  # request and release pages
+    parts = ("", "/configurations", "/summaries", "/ranking", "/requests", "/releases", "/audit", "/croissant.json")
+    for path in (*found, *(f"/products/visits{part}" for part in parts), "/", "/requests", "/jobs", "/audit"):
+        text = admin.page.request.get(admin.url + path).text()
+        assert CANARY not in text, path
+        assert not re.search(r"P1\d{5}", text), path
 
 
 def _ask(consumer: Any) -> None:
