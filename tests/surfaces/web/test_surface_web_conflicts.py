@@ -3,13 +3,20 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
+from pathlib import Path
 from typing import Any
 
 import httpx
+from starlette.types import ASGIApp
 
 from aegis.service import people, products, releases, requests
+from aegis.service.catalog import Catalog
+from aegis.web.app import create_pages
+
+Serve = Callable[[ASGIApp], AbstractContextManager[str]]
+Fresh = Callable[[Path], AbstractContextManager[Catalog]]
 
 
 @contextmanager
@@ -144,6 +151,23 @@ def test_a_download_is_for_those_it_was_made_for_and_ends_with_the_access(batter
     with as_person(battered_site, "consumer") as (client, csrf):
         assert client.post(f"/releases/{flow.release_id}/download", data={"csrf": csrf}).status_code in (403, 404, 409)
         assert "the study ended" in client.get(f"/requests/{flow.request_id}").text
+
+
+def test_an_edited_record_is_shown_as_broken(tmp_path: Path, serve: Serve, fresh: Fresh) -> None:
+    with fresh(tmp_path) as catalog, serve(create_pages(catalog)) as url:
+        link = people.setup_link(catalog)
+        assert link is not None
+        people.accept_link(catalog, secret=link.secret, password="an honest password", name="admin")
+        session = people.sign_in(catalog, name="admin", password="an honest password", address="test")
+        with catalog.database.engine.begin() as connection:  # whoever has the file can do this
+            for (name,) in connection.exec_driver_sql("select name from sqlite_master where type = 'trigger'").all():
+                connection.exec_driver_sql(f'drop trigger "{name}"')
+            connection.exec_driver_sql("update audit set actor = 'nobody' where sequence = 2")
+        with httpx.Client(base_url=url, timeout=60, verify=False) as client:
+            client.cookies.set("aegis_session", session.secret)
+            answer = client.post("/audit", data={"csrf": session.csrf})
+    assert "The chain is broken at entry 2" in answer.text
+    assert 'role="alert"' in answer.text
 
 
 def test_a_link_works_once_and_passwords_must_agree(battered_site: Any) -> None:
