@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from aegis.api.app import description
+from aegis.api.app import create_api, description
 from aegis.api.gate import SESSION_COOKIE
 from aegis.api.problem import Problem
 from aegis.web.visit import SESSION_COOKIE as COOKIE_OF_PAGES
@@ -131,3 +131,16 @@ def test_a_database_that_is_gone_is_said_so(stage: Stage, monkeypatch: pytest.Mo
     answer = stage.send(None, "GET", "/health")
     assert answer.status_code == 502
     assert CANARY not in answer.text
+
+
+def test_no_route_hides_from_the_description(stage: Stage) -> None:
+    """What the app answers is what it describes, and the description itself: nothing escapes the table of roles."""
+
+    def leaves(routes: Any) -> int:
+        count = 0
+        for route in routes:
+            inner = getattr(route, "original_router", None)
+            count += leaves(inner.routes) if inner is not None else len(route.methods)
+        return count
+
+    assert leaves(create_api(stage.catalog).routes) == len(ROUTES) + 1
