@@ -15,7 +15,7 @@ from aegis.errors import OutputError, SummaryError
 from aegis.summaries.addition import add_summaries, check_addable
 from aegis.summaries.collect import Progress
 from aegis.summaries.collect_part import count_part
-from aegis.summaries.folder import MANIFEST, read_summary, write_summary
+from aegis.summaries.folder import read_summary, write_summary
 from aegis.summaries.summary import Summary, configuration_of, reduced
 from aegis.summaries.summary import summarize as summarize_counts
 
@@ -96,7 +96,7 @@ def _alone(folder: Path) -> Iterator[None]:
     except ImportError:  # Windows
         yield
         return
-    handle = os.open(folder / MANIFEST, os.O_RDONLY)
+    handle = os.open(folder, os.O_RDONLY)  # the folder itself stays; the files in it are replaced
     try:
         try:
             fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
