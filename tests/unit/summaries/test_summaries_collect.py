@@ -56,6 +56,13 @@ def test_joints_equal_a_count_by_hand(rows: list[tuple[Any, Any, Any]]) -> None:
         assert found == Counter((row[position], row[2]) for row in rows)
 
 
+def test_tables_of_the_same_shape_are_not_taken_for_each_other() -> None:
+    """To Ibis tables of one name and schema are equal, whichever engine they lie in."""
+    tables = [open_dataset(pa.table({"x": [0, 1] * n, "y": [0, 1] * n})) for n in (5, 10, 15)]
+    assert [count_joints(table, label="y").rows for table in tables] == [10, 20, 30]
+    assert [int(count_joints(table, label="y").joints["x"].counts.sum()) for table in reversed(tables)] == [30, 20, 10]
+
+
 def test_large_numeric_domains_are_discretised_and_say_so() -> None:
     rng = np.random.default_rng(0)
     x = rng.lognormal(size=9_000)
