@@ -17,9 +17,18 @@ from aegis.workflows.reproduce.setting import Setting
 
 F1_TOLERANCE = 0.01
 _PIPELINES = (
-    "Ours scales numbers and encodes categories one-hot before every model; the paper does not say what it does, and "
-    "its scores are those of unscaled columns where they are far lower."
+    "Ours scales numbers and encodes categories one-hot before every model; the paper does not say what it does. Scores "
+    "far below ours are what such models reach on unscaled columns."
 )
+
+
+_MORE_CLASSES = "k-anonymity and k-member publish 149 and 178 different tuples, MO-OBAM 30, so they keep more."
+
+
+def _fewer(table: Table) -> str:
+    """The likely reason for a lower score: the paper trains on everything."""
+    rows = table.source.most_rows
+    return f"Ours trains on {rows:,} records a split, the paper on a share of all." if rows else _PIPELINES
 
 
 def scores(setting: Setting, table: Table) -> dict[str, Any]:
@@ -111,7 +120,11 @@ def table_7(table: Table, found: dict[str, Any]) -> Section:
                 ours=round(mine, 4),
                 tolerance=F1_TOLERANCE,
                 better="higher",
-                why="" if abs(mine - printed.f1_baseline[place]) <= F1_TOLERANCE else _PIPELINES,
+                why=""
+                if abs(mine - printed.f1_baseline[place]) <= F1_TOLERANCE
+                else _PIPELINES
+                if mine > printed.f1_baseline[place]
+                else _fewer(table),
             )
         )
     k = table.ks[0]
@@ -121,7 +134,9 @@ def table_7(table: Table, found: dict[str, Any]) -> Section:
     ):
         said = [model for model, ks in worse.items() if k in ks]
         found_worse = [shown[one["model"]] for one in found["against_original"] if one["table"] == key and one["worse"]]
-        claims.append(_worse(f"MO-OBAM, k = {k}, {words}: models made worse", printed.f1_table, said, found_worse))
+        what = f"MO-OBAM, k = {k}, {words}: models made worse"
+        why = f"{_fewer(table)} One of six at p < 0.05 may be chance; none is left after correction."
+        claims.append(_worse(what, printed.f1_table, said, found_worse, why=why))
     claims += _importance(table, found)
     return Section(
         title=f"{printed.f1_table}: models on {table.source.name}",
@@ -139,8 +154,8 @@ def between_section(tables: dict[str, Table], found: dict[str, dict[str, Any]]) 
     """Tables VIII to X: MO-OBAM against the other two, as far as the text tells."""
     shown = {ours: paper for paper, ours in MODELS.items()}
     says = {
-        "German credit": ("Table VIIIa, text", ["LR"], "The paper names LR for k = 10 and 15; ours is k = 5."),
-        "Adult": ("Table IX, text", ["DT", "LR", "RF"], ""),
+        "German credit": ("Table VIIIa, text", ["LR"], _MORE_CLASSES + " The paper names LR for k = 10 and 15."),
+        "Adult": ("Table IX, text", ["DT", "LR", "RF"], "Ours trains on fewer records and sees only larger gaps."),
     }
     claims = []
     for name, told in found.items():
@@ -177,12 +192,12 @@ def between_section(tables: dict[str, Table], found: dict[str, dict[str, Any]]) 
     )
 
 
-def _worse(what: str, source: str, said: list[str], ours: list[str], *, why: str = "") -> Claim:
+def _worse(what: str, source: str, said: list[str], ours: list[str], *, why: str) -> Claim:
     if set(said) == set(ours):
         verdict = Verdict.SAME
+        why = ""
     else:
         verdict = Verdict.BETTER if set(ours) < set(said) else Verdict.DIFFERENT
-        why = why or (_PIPELINES if said else "By chance or not, see the intervals.")
     return Claim(
         what=what,
         source=source,
