@@ -240,7 +240,9 @@ def new_postgres(postgres_address: str) -> Iterator[Callable[[], str]]:
         name = f"service_{os.getpid()}_{next(_numbers)}"
         with engine.connect() as connection:
             connection.execute(text(f"CREATE SCHEMA {name}"))
-        address = parse_url(postgres_address).update_query_dict({"options": f"-csearch_path={name}"})
+        address = parse_url(postgres_address).update_query_dict(
+            {"options": f"-csearch_path={name}", "application_name": name}
+        )
         return address.render_as_string(hide_password=False)
 
     yield make

@@ -2,21 +2,26 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import os
 import random
 import signal
 import subprocess
 import sys
+import threading
 import time
 from pathlib import Path
 from typing import Any
 
 import pytest
-from sqlalchemy import select
+from sqlalchemy import create_engine, select, text
 
 from aegis.catalog.audit import verify_chain
-from aegis.catalog.tables import Audit, Release, Request, Summary
+from aegis.catalog.database import parse_url
+from aegis.catalog.tables import Audit, Release, Request, Summary, User
+from aegis.errors import ConflictError, EngineError
+from aegis.service import people
 from aegis.service.actor import SYSTEM
 from aegis.service.catalog import utc_now
 from aegis.service.worker import run_pending
@@ -114,3 +119,50 @@ def _check(stage: Stage, acknowledged: dict[str, set[str]]) -> None:
     for row in (*pushed.values(), *told.values()):
         path = stage.catalog.store.path(row.digest)
         assert path.stat().st_size == row.bytes
+
+
+def test_connections_that_the_database_breaks_off_lose_nothing_acknowledged(new_stage: Any) -> None:
+    stage = new_stage("postgres")
+    address = parse_url(stage.url)
+    ours = address.query["application_name"]
+    acknowledged: list[str] = []
+    refused: list[str] = []
+    ended = threading.Event()
+
+    admin = stage.actor("admin")
+
+    def invite(number: int) -> None:
+        for count in itertools.count():
+            if ended.is_set():
+                return
+            name = f"user-{number}-{count}"
+            try:
+                with stage.catalog.write(admin) as work:
+                    people.create_user(work, name=name, display_name="X")
+                acknowledged.append(name)
+            except (EngineError, ConflictError):
+                refused.append(name)
+
+    threads = [threading.Thread(target=invite, args=(number,)) for number in range(2)]
+    for thread in threads:
+        thread.start()
+    killer = create_engine(address.difference_update_query(["application_name"]), isolation_level="AUTOCOMMIT")
+    with killer.connect() as connection:
+        for _ in range(15):
+            known, until = len(acknowledged), time.monotonic() + 1
+            while len(acknowledged) == known and time.monotonic() < until:
+                time.sleep(0.002)
+            connection.execute(
+                text("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = :name"),
+                {"name": ours},
+            )
+    killer.dispose()
+    ended.set()
+    for thread in threads:
+        thread.join()
+    with stage.catalog.read(SYSTEM) as work:
+        kept = set(work.session.scalars(select(User.name)))
+        assert verify_chain(work.session).intact
+    assert acknowledged
+    assert refused
+    assert set(acknowledged) <= kept
