@@ -17,8 +17,8 @@ from aegis.workflows.reproduce.setting import Setting
 
 F1_TOLERANCE = 0.01
 _PIPELINES = (
-    "Ours scales numbers and encodes categories one-hot before every model; the paper does not say what it does. Scores "
-    "far below ours are what such models reach on unscaled columns."
+    "Ours scales numbers and encodes categories one-hot before every model; the paper does not say what it does. "
+    "Scores far below ours are what such models reach on unscaled columns."
 )
 
 

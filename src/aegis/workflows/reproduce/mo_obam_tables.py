@@ -15,8 +15,8 @@ from aegis.workflows.reproduce.setting import Setting
 
 LOSS_DIGITS = 0.00005  # half of the last digit that the paper prints
 _TIES = (
-    "Many records are exactly equally far from each other. With the records in a hundred other orders MDAV gives a "
-    "range of values, and the printed one lies in it or next to it (benchmarks/results/microaggregation_mdav.json)."
+    "Ties: many records are equally far. In a hundred orders of the records MDAV gives a range with the printed value "
+    "in it, or next to it (benchmarks/results/microaggregation_mdav.json)."
 )
 _NOT_A_MULTIPLE = (
     "The printed number cannot be: MDAV makes classes of exactly 15 and one of 27 from 45,222 records, so the people "
@@ -103,7 +103,7 @@ def sepsis_section(table: Table, rows: dict[str, dict[str, Any]]) -> Section:
     mdav_at_risk = sum(rows["mdav"][k]["homogeneity"] for k in ks)
     most = max(rows["mdav"][k]["classes"] for k in ks)
     other = (
-        f"Other records, three quasi-identifiers instead of six, one sensitive attribute instead of thirty. k-anonymity "
+        "Other records, three quasi-identifiers instead of six, one sensitive attribute instead of thirty. k-anonymity "
         f"keeps no l here and publishes up to {most:,} classes; MO-OBAM keeps l = 2, which costs loss where few died."
     )
 
