@@ -56,14 +56,13 @@ def count_rows(table: ir.Table) -> int:
 def grouped(table: ir.Table, columns: Mapping[str, ir.Column], *, limit: int) -> pa.Table:
     """The distinct combinations of ``columns``, by the names given, with how often each occurs as ``n``."""
     plain = {name: column.op() for name, column in columns.items()}
-    backend = _backend_of(table.op())
-    if backend.name == "duckdb" and all(
+    if table.get_backend().name == "duckdb" and all(
         isinstance(field, Field) and field.rel == table.op() for field in plain.values()
     ):
         # The same few words for every column: phrasing them through Ibis costs more than most answers.
         listed = ", ".join(f"{_quoted(field.name)} AS {_quoted(name)}" for name, field in plain.items())
         text = f"SELECT {listed}, count(*) AS n FROM ({_phrased(table.op())}) AS t GROUP BY ALL LIMIT {limit}"  # noqa: S608
-        return told(lambda: backend.raw_sql(text).to_arrow_table())
+        return told(lambda: table.get_backend().raw_sql(text).to_arrow_table())
     chosen = table.select(**columns)
     return ask(chosen.group_by(list(columns)).aggregate(n=ibis._.count()).limit(limit))
 
@@ -80,25 +79,10 @@ def distinct_in_first(table: ir.Table, names: Sequence[str], *, rows: int) -> di
     return {name: int(answer.column(i)[0].as_py()) for i, name in enumerate(names)}
 
 
-_backends: dict[int, tuple[Node, Any]] = {}
-
-
-def _backend_of(table: Node) -> Any:
-    """The engine of a table. Ibis looks through the whole expression for it, every time, so the last ones are kept.
-
-    By identity: tables of the same name and columns are equal to Ibis even where they lie in different engines.
-    """
-    known = _backends.get(id(table))
-    if known is None or known[0] is not table:
-        if len(_backends) >= 8:
-            _backends.clear()
-        known = _backends[id(table)] = table, table.to_expr().get_backend()
-    return known[1]
-
-
 @lru_cache(maxsize=8)
 def _phrased(table: Node) -> str:
-    return str(_backend_of(table).compile(table.to_expr()))
+    expression = table.to_expr()
+    return str(expression.get_backend().compile(expression))
 
 
 def _quoted(name: str) -> str:

@@ -128,3 +128,12 @@ def test_an_all_missing_column_is_one_value() -> None:
     joint = _count({"a": pa.array([None, None], pa.string()), "y": [0, 1]}).joints["a"]
     assert joint.counts.tolist() == [[1, 1]]
     assert joint.attribute.missing
+
+
+def test_tables_of_the_same_name_in_two_connections_are_counted_apart() -> None:
+    # Ibis calls embedded engines equal, and so expressions over their tables of the same name.
+    first = open_dataset(pa.table({"a": [1, 1, 2], "y": ["p", "q", "q"]}))
+    second = open_dataset(pa.table({"a": [1, 2, 2], "y": ["p", "p", "q"]}))
+    for _ in range(2):
+        assert count_joints(first, label="y").joints["a"].counts.tolist() == [[1, 1], [0, 1]]
+        assert count_joints(second, label="y").joints["a"].counts.tolist() == [[1, 0], [1, 1]]
