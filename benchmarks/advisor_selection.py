@@ -32,7 +32,7 @@ from aegis.evaluation.models import LIGHT_MODELS
 from aegis.evaluation.result_cache import ResultCache
 from aegis.evaluation.selectors import select
 from aegis.evaluation.splits import SplitPlan
-from aegis.evaluation.verify import CHEAP_MODELS, verify
+from aegis.evaluation.verify import CHEAP_MODELS, SECOND_OPINION, verify
 from aegis.summaries.collect_pairs import count_pairs
 from aegis.summaries.summary import summarize
 
@@ -61,7 +61,7 @@ def main() -> None:
         "seeds": seeds,
         "models": list(LIGHT_MODELS),
         "most_rows_trained_on": {case.name: case.most_rows for case in CASES},
-        "shortlist": {"size": SHORTLIST, "by": SHORTLIST_BY, "models": list(CHEAP_MODELS)},
+        "shortlist": {"size": SHORTLIST, "by": [SHORTLIST_BY, SECOND_OPINION], "models": list(CHEAP_MODELS)},
         "means": means([data for data in found if not data["aside"]]),
         "means_of_tables_kept_aside": means([data for data in found if data["aside"]]),
         "datasets": found,
@@ -93,14 +93,23 @@ def one(case: Case, strength: str, seed: int) -> dict[str, Any]:
         pairs_seconds = time.process_time() - started
         selections = select(summary, pairs=pairs, seed=seed)
         shortlisted = next(s for s in selections if s.selector == SHORTLIST_BY)
+        second = next(s for s in selections if s.selector == SECOND_OPINION)
         verified = verify(
-            rows, chosen, shortlisted.scores, label=case.label, shortlist=SHORTLIST, cache=cache, progress=say
+            rows,
+            chosen,
+            shortlisted.scores,
+            second=second.scores,
+            label=case.label,
+            shortlist=SHORTLIST,
+            cache=cache,
+            progress=say,
         )
         tried = None
         if rows.rows < SMALL_TABLE:
             tried = verify(rows, chosen, shortlisted.scores, label=case.label, shortlist=len(chosen), cache=cache)
     scored = [(s.selector, s.scores, s.cpu_seconds) for s in selections]
-    scored.append((f"verify-{SHORTLIST}", verified.scores, shortlisted.cpu_seconds + verified.cpu_seconds))
+    spent = shortlisted.cpu_seconds + second.cpu_seconds + verified.cpu_seconds
+    scored.append((f"verify-{SHORTLIST}", verified.scores, spent))
     if tried is not None:
         scored.append(("verify-all", tried.scores, shortlisted.cpu_seconds + tried.cpu_seconds))
     accuracies, aucs = gold.accuracies, gold.aucs

@@ -31,7 +31,7 @@ def advise(
     ] = "auto",
     verify: Annotated[
         int,
-        typer.Option("--verify", min=0, help="Train cheap models on so many of the first and rank them by accuracy."),
+        typer.Option("--verify", min=0, help="Train cheap models on a shortlist of so many and rank it by accuracy."),
     ] = 0,
     jobs: Annotated[int, typer.Option("--jobs", min=1, help="Processes that train for --verify.")] = 1,
     top: Annotated[int, typer.Option("--top", min=1, help="How many rows the table shows.")] = 20,

@@ -55,12 +55,29 @@ class Verified:
         return tuple(low <= 0.0 for low, _ in behind)
 
 
+def in_turns(first: NDArray[np.int64], second: NDArray[np.int64], size: int) -> NDArray[np.int64]:
+    """The first ``size`` different ones of two orders, taken from one and the other in turns.
+
+    >>> in_turns(np.array([0, 1, 2, 3]), np.array([3, 0, 1, 2]), 3).tolist()
+    [0, 3, 1]
+    """
+    woven = np.stack([first, second], axis=1).ravel()
+    _, places = np.unique(woven, return_index=True)
+    return woven[np.sort(places)][:size]
+
+
+SECOND_OPINION = "label-probe"
+"""The pair score that fills shortlists in turns with the default one: a line through all attributes, where that one
+looks at decisions."""
+
+
 def verify(
     rows: CodedRows,
     configurations: Sequence[Configuration],
     scores: ArrayLike,
     *,
     label: str,
+    second: ArrayLike | None = None,
     shortlist: int = 8,
     models: Sequence[str] = CHEAP_MODELS,
     plan: SplitPlan | None = None,
@@ -68,11 +85,15 @@ def verify(
     jobs: int = 1,
     progress: Progress | None = None,
 ) -> Verified:
-    """Try the ``shortlist`` configurations with the highest ``scores`` and put them in order of their accuracy."""
+    """Try the ``shortlist`` configurations with the highest ``scores`` and put them in order of their accuracy.
+
+    Where a ``second`` opinion is given the two fill the shortlist in turns: what one overlooks the other may see.
+    """
     return verify_candidates(
         [Candidate(rows=rows, configuration=one) for one in configurations],
         scores,
         label=label,
+        second=second,
         shortlist=shortlist,
         models=models,
         plan=plan,
@@ -87,6 +108,7 @@ def verify_candidates(
     scores: ArrayLike,
     *,
     label: str,
+    second: ArrayLike | None = None,
     shortlist: int = 8,
     models: Sequence[str] = CHEAP_MODELS,
     plan: SplitPlan | None = None,
@@ -100,7 +122,10 @@ def verify_candidates(
         raise MeasureError("verifying needs one score per configuration and a shortlist of at least one")
     plan = plan or cheap_plan(candidates[0].rows.rows)
     falling = np.argsort(-counted, kind="stable")
-    places = falling[:shortlist]
+    others = falling if second is None else np.argsort(-np.asarray(second, dtype=np.float64), kind="stable")
+    if len(others) != len(falling):
+        raise MeasureError("a second opinion needs one score per configuration")
+    places = in_turns(falling, others, shortlist)
     tried = gold_of(
         [candidates[i] for i in places],
         label=label,
@@ -112,7 +137,7 @@ def verify_candidates(
     )
     # Equal accuracies stay in the order of the counts.
     order = np.argsort(-tried.accuracies, kind="stable")
-    final = np.concatenate([places[order], falling[shortlist:]])
+    final = np.concatenate([places[order], falling[~np.isin(falling, places)]])
     ranked = np.empty(len(counted))
     ranked[final] = np.arange(len(counted), 0, -1)
     return Verified(

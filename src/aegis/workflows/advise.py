@@ -48,8 +48,8 @@ def advise(
     attributes were counted, else leave-one-out information. ``report`` is the HTML file to write, ``save`` the YAML or
     JSON file that receives the best configuration.
 
-    ``verify`` tries the first so many on rows (scikit-learn, in ``jobs`` processes): cheap models are trained and
-    tested, and the shortlist is put in the order of their accuracy.
+    ``verify`` tries a shortlist of so many on rows (scikit-learn, in ``jobs`` processes): cheap models are trained and
+    tested, and the shortlist comes first in the order of their accuracy.
     """
     # A wrong name or an output in the way should not cost a pass over the rows.
     if measure is not None and measure not in PAIR_SCORES:
@@ -63,7 +63,7 @@ def advise(
         _check_verifiable(data, verify)
         data, options = _opened(data, options)
     started = time.perf_counter()
-    options.setdefault("pair_scores", _needed(measure))
+    options.setdefault("pair_scores", _needed(measure, verify))
     summary = _summary(data, seed=seed, **options)
     counted = time.perf_counter()
     ranking = rank(summary, measure=measure, reference=reference, rounding=rounding, seed=seed)
@@ -109,11 +109,14 @@ def _opened(data: Any, options: dict[str, Any]) -> tuple[Dataset, dict[str, Any]
     return open_dataset(data, **reading), rest
 
 
-def _needed(measure: str | None) -> tuple[str, ...]:
-    """The pair scores that a ranking by ``measure`` asks for."""
-    if measure is None:
-        return DEFAULT_PAIR_SCORES
-    return (measure,) if measure in PAIR_SCORES else ()
+def _needed(measure: str | None, verify: int) -> tuple[str, ...]:
+    """The pair scores that a ranking by ``measure`` asks for, and the second opinion of a shortlist."""
+    wanted = DEFAULT_PAIR_SCORES if measure is None else (measure,) if measure in PAIR_SCORES else ()
+    if not verify:
+        return wanted
+    from aegis.evaluation.verify import SECOND_OPINION
+
+    return tuple(dict.fromkeys([*wanted, SECOND_OPINION]))
 
 
 def _summary(data: Any, *, seed: int, **options: Any) -> Summary:

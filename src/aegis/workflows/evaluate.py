@@ -27,7 +27,7 @@ from aegis.evaluation.published_table import table_scores
 from aegis.evaluation.result_cache import ResultCache
 from aegis.evaluation.selectors import Selection, select
 from aegis.evaluation.splits import SplitPlan
-from aegis.evaluation.verify import verify_candidates
+from aegis.evaluation.verify import SECOND_OPINION, verify_candidates
 from aegis.summaries.collect import Counted
 from aegis.summaries.collect_pairs import count_pairs
 from aegis.summaries.pair_counts import PairTables
@@ -229,15 +229,17 @@ class _Judge:
         found = [agreement(s.selector, s.scores, gold.accuracies, cpu_seconds=s.cpu_seconds) for s in selections]
         if self.shortlist and len(candidates) > 1:
             best = next((s for s in selections if s.selector == TOGETHER), selections[0])
+            second = next((s for s in selections if s.selector == SECOND_OPINION), best)
             tried = verify_candidates(
                 candidates,
                 best.scores,
+                second=second.scores,
                 label=self.counted.label,
                 shortlist=self.shortlist,
                 cache=self.store,
                 jobs=self.jobs,
             )
-            spent = best.cpu_seconds + tried.cpu_seconds
+            spent = best.cpu_seconds + second.cpu_seconds + tried.cpu_seconds
             found.append(agreement(f"verify-{self.shortlist}", tried.scores, gold.accuracies, cpu_seconds=spent))
         found.append(random_choice(gold.accuracies))
         in_order = sorted(found, key=lambda one: (one.regret, -one.spearman))

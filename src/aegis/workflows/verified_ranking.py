@@ -1,4 +1,4 @@
-"""Try the first configurations of a ranking on rows: cheap models, trained and tested, decide among the shortlist."""
+"""Try a shortlist of a ranking on rows: cheap models, trained and tested, decide among the configurations on it."""
 
 from __future__ import annotations
 
@@ -6,11 +6,13 @@ from collections.abc import Callable
 from dataclasses import replace
 from itertools import groupby
 
+import numpy as np
+
 from aegis.advisor.ranking import RankedConfiguration, Ranking, VerifiedConfiguration
 from aegis.data.dataset import Dataset
 from aegis.errors import ConfigurationError
 from aegis.evaluation.coded_rows import CodedRows, read_columns
-from aegis.evaluation.verify import MOST_ROWS, Verified, verify
+from aegis.evaluation.verify import MOST_ROWS, SECOND_OPINION, Verified, in_turns, verify
 from aegis.masking.plural import count
 from aegis.summaries.summary import Summary, configuration_of
 
@@ -27,8 +29,11 @@ def with_verified(
     jobs: int = 1,
     progress: Progress | None = None,
 ) -> Ranking:
-    """``ranking`` with its first ``shortlist`` configurations tried on rows and put in the order of their accuracy."""
-    first = [configuration_of(summary, one.configuration) for one in ranking.ranking[:shortlist]]
+    """``ranking`` with a shortlist tried on rows and put first in the order of its accuracy.
+
+    The shortlist is filled by the ranking and, where the summary has it, a second opinion in turns.
+    """
+    first = [configuration_of(summary, name) for name in _shortlist(ranking, summary, shortlist)]
     if any(ranking.label in one.masks for one in first):
         raise ConfigurationError(
             "a configuration of the shortlist masks the label, and accuracies on different labels cannot be compared; "
@@ -52,6 +57,15 @@ def with_verified(
         ),
         notes=(*ranking.notes, _said(tried)),
     )
+
+
+def _shortlist(ranking: Ranking, summary: Summary, size: int) -> list[str]:
+    names = [configuration.name for configuration in summary.configurations]
+    place = {name: i for i, name in enumerate(names)}
+    ranked = np.array([place[one.configuration] for one in ranking.ranking])
+    other = summary.scores.get(SECOND_OPINION)
+    second = ranked if other is None else np.argsort(-other.utilities, kind="stable")
+    return [names[i] for i in in_turns(ranked, second, size)]
 
 
 def _rows(summary: Summary, dataset: Dataset, seed: int) -> CodedRows:
@@ -78,7 +92,8 @@ def _in_new_order(ranking: Ranking, tried: Verified) -> tuple[RankedConfiguratio
     for _, group in groupby(tried.shortlist, key=lambda one: one.accuracy):
         place = len(found) + 1
         found += [replace(by_name[one.configuration], rank=place, like_best=alike[one.configuration]) for one in group]
-    for _, behind in groupby(ranking.ranking[len(tried.shortlist) :], key=lambda one: one.rank):
+    untried = [one for one in ranking.ranking if one.configuration not in alike]
+    for _, behind in groupby(untried, key=lambda one: one.rank):
         place = len(found) + 1
         found += [replace(one, rank=place, like_best=False) for one in behind]
     return tuple(found)

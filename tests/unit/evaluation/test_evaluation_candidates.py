@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pyarrow as pa
 import pytest
@@ -99,6 +101,17 @@ def test_verifying_candidates_is_verifying_configurations() -> None:
     assert {each.configuration for each in one.shortlist} == {"whole", "coarse"}
     assert one.like_best[0]
     assert one.scores[2] == 1.0, "what was not tried stays last"
+
+
+def test_a_second_opinion_puts_what_the_first_overlooked_on_the_shortlist() -> None:
+    _, rows, _ = counted(table())
+    ask: dict[str, Any] = {"label": "y", "shortlist": 2, "models": FAST, "plan": PLAN}
+    alone = verify(rows, CONFIGURATIONS, [1, 2, 3], **ask)
+    assert {one.configuration for one in alone.shortlist} == {"coarse", "gone"}
+    advised = verify(rows, CONFIGURATIONS, [1, 2, 3], second=[9, 1, 0], **ask)
+    assert {one.configuration for one in advised.shortlist} == {"whole", "gone"}
+    assert advised.best.configuration == "whole"
+    assert advised.scores.argsort().tolist() == [1, 2, 0]
 
 
 def test_what_is_far_behind_is_told_apart_from_the_best() -> None:
