@@ -12,10 +12,9 @@ from aegis.catalog.states import JobState, RequestState, check_step
 from aegis.catalog.tables import Job, Product, Request, Summary, User
 from aegis.errors import ConflictError, NotFoundError
 from aegis.service import queue
-from aegis.service.actor import UserRole
 from aegis.service.catalog import Work
 from aegis.service.paging import FIRST, Page, PageRequest, page_of
-from aegis.service.permissions import Permission, may, require
+from aegis.service.permissions import Permission, may, products_where, require
 from aegis.service.requests import check_measure, seen_request
 from aegis.service.views import JobView
 from aegis.service.visible import by_id, visible_product
@@ -77,11 +76,9 @@ def list_jobs(work: Work, *, product: str | None = None, page: PageRequest = FIR
         require(work.actor, Permission.SEE_JOBS, found.id)
         query = query.where(Job.product_id == found.id)
     else:
-        at_work = work.actor.products_as(UserRole.PROVIDER, UserRole.EXPERT)
+        at_work = products_where(work.actor, Permission.SEE_JOBS)
         if at_work is not None:
             query = query.where(Job.product_id.in_(at_work))
-        if work.actor.token_product is not None:
-            query = query.where(Job.product_id == work.actor.token_product)
     rows, cursor = page_of(work.session, query, keys=(Job.created_at, Job.id), page=page, descending=True)
     return Page(items=tuple(_as_view(*row, with_result=False) for row in rows), next=cursor)
 

@@ -110,6 +110,17 @@ def allowed(actor: Actor, product_id: str | None = None) -> frozenset[Permission
     return frozenset(permission for permission in Permission if may(actor, permission, product_id))
 
 
+def products_where(actor: Actor, permission: Permission) -> frozenset[str] | None:
+    """The ids of the products to which the actor may do it; None for every product."""
+    rule = RULES[permission]
+    if not actor.signed_in or (actor.scopes is not None and not actor.scopes & rule.scopes):
+        return frozenset()
+    ids = None if rule.roles is None else actor.products_as(*rule.roles)
+    if actor.token_product is None:
+        return ids
+    return frozenset({actor.token_product} if ids is None else ids & {actor.token_product})
+
+
 def _why_not(actor: Actor, permission: Permission, product_id: str | None) -> str | None:
     if not actor.signed_in:
         return "nobody is signed in"

@@ -14,7 +14,7 @@ from aegis.errors import ConflictError, InputError
 from aegis.service.actor import UserRole
 from aegis.service.catalog import Work
 from aegis.service.paging import FIRST, Page, PageRequest, page_of
-from aegis.service.permissions import Permission, require
+from aegis.service.permissions import Permission, products_where, require
 from aegis.service.schema import checked_columns, checked_policy, policy_facts
 from aegis.service.views import ColumnView, ProductView
 from aegis.service.visible import visible_product
@@ -143,7 +143,7 @@ def list_products(work: Work, *, query: str = "", mine: bool = False, page: Page
     """The published products and those one works on, by name; ``query`` is searched in names, titles, descriptions."""
     require(work.actor, Permission.SEE_CATALOG)
     wanted = _selected()
-    at_work = work.actor.products_as(UserRole.PROVIDER, UserRole.EXPERT)
+    at_work = products_where(work.actor, Permission.SEE_DRAFT)
     if at_work is not None:
         of_mine = Product.id.in_(at_work)
         shown = Product.state == ProductState.PUBLISHED.value

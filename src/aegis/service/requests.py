@@ -15,11 +15,10 @@ from aegis.catalog.states import OPEN_REQUESTS, ProductState, RequestState, chec
 from aegis.catalog.tables import Audit, Configuration, Product, Request, User, new_id
 from aegis.data.schema import Role
 from aegis.errors import ConflictError, InputError, NotFoundError, NotPermittedError, RoleError
-from aegis.service.actor import UserRole
 from aegis.service.audit_trail import audit_view
 from aegis.service.catalog import Work
 from aegis.service.paging import FIRST, Page, PageRequest, page_of
-from aegis.service.permissions import Permission, may, require
+from aegis.service.permissions import Permission, may, products_where, require
 from aegis.service.views import RequestView
 from aegis.service.visible import by_id, visible_product
 from aegis.service.words import checked_text, checked_whole
@@ -147,7 +146,7 @@ def list_requests(
     require(work.actor, Permission.SEE_CATALOG)
     query = _selected()
     own = Request.consumer_id == work.actor.user_id
-    at_work = work.actor.products_as(UserRole.PROVIDER, UserRole.EXPERT)
+    at_work = products_where(work.actor, Permission.SEE_REQUESTS)
     if mine:
         query = query.where(own)
     elif at_work is not None:

@@ -25,7 +25,7 @@ from aegis.service import (
 )
 from aegis.service.actor import ANONYMOUS, Actor, Held, Scope, UserRole
 from aegis.service.catalog import Work
-from aegis.service.permissions import RULES, Permission, allowed, may, require
+from aegis.service.permissions import RULES, Permission, allowed, may, products_where, require
 from aegis.service.settings import MEBIBYTE, Settings
 from aegis.service.worker import run_pending
 
@@ -84,6 +84,35 @@ def test_a_token_allows_what_its_scopes_and_its_owner_both_do() -> None:
     assert may(bound, Permission.PUSH_RELEASE, "p")
     assert not may(bound, Permission.PUSH_RELEASE, "q")
     assert not may(bound, Permission.MANAGE_PEOPLE)
+
+
+def test_the_products_where_somebody_may_are_those_where_they_may() -> None:
+    for permission, rule in RULES.items():
+        if rule.anywhere:
+            continue
+        for role in _OF_A_PRODUCT:
+            for scopes in (None, *(frozenset({scope}) for scope in Scope)):
+                for bound in (None, "p", "q"):
+                    for product_id in ("p", None):
+                        actor = _actor(
+                            role, product_id if role != "admin" else None, scopes=scopes, token_product=bound
+                        )
+                        where = products_where(actor, permission)
+                        for asked in ("p", "q"):
+                            if permission is Permission.SEE_CATALOG and bound is not None:
+                                continue  # that there is a catalog, any token may know
+                            assert may(actor, permission, asked) == (where is None or asked in where)
+
+
+def test_a_token_that_only_requests_lists_no_requests_of_others(busy: Stage) -> None:
+    expert = busy.actor("expert")
+    asking = Actor(
+        user_id=expert.user_id, name=expert.name, display_name=expert.display_name, roles=expert.roles,
+        scopes=frozenset({Scope.REQUEST}),
+    )  # fmt: skip
+    with busy.catalog.read(asking) as work:
+        assert requests.list_requests(work).items == ()
+        assert jobs.list_jobs(work).items == ()
 
 
 def test_every_permission_has_a_rule() -> None:
