@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Query
-from starlette.responses import PlainTextResponse, Response
+from starlette.responses import Response
 
 from aegis.api.asking import Read, Write
 from aegis.api.models import given, sent
@@ -77,8 +77,8 @@ def one(asked: Read, configuration_id: IdPath) -> Any:
 
 @router.get(
     "/configurations/{configuration_id}/file",
-    response_class=PlainTextResponse,
-    responses={200: {"content": {"application/yaml": {"schema": {"type": "string"}}}}},
+    response_class=Response,
+    responses={200: {"content": {"application/yaml": {"schema": {"type": "object"}}}}},
     summary="A configuration as a file",
 )
 def file(asked: Read, configuration_id: IdPath) -> Response:
