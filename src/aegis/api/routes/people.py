@@ -8,20 +8,20 @@ from fastapi import APIRouter
 from starlette.responses import Response
 
 from aegis.api.asking import Paged, Read, Write
-from aegis.api.models import given, sent
+from aegis.api.models import given, persons, sent
 from aegis.api.models.fields import IdPath, PageOf
 from aegis.service import overview, people
 
 router = APIRouter(tags=["people"])
 
 
-@router.get("/me", response_model=given.Me, summary="Who am I?")
+@router.get("/me", response_model=persons.Me, summary="Who am I?")
 def me(asked: Read) -> Any:
     """The person whose token or session this is, their roles, and what the token may be used for."""
     with asked.work() as work:
-        found = given.User.model_validate(people.me(work))
+        found = persons.User.model_validate(people.me(work))
     scopes = None if asked.actor.scopes is None else sorted(asked.actor.scopes)
-    return given.Me(**found.model_dump(), scopes=scopes, token_product=asked.actor.token_product)
+    return persons.Me(**found.model_dump(), scopes=scopes, token_product=asked.actor.token_product)
 
 
 @router.get("/overview", response_model=given.Overview, summary="What waits for me?")
@@ -31,18 +31,18 @@ def start_page(asked: Read) -> Any:
         return overview.overview(work)
 
 
-@router.get("/users", response_model=PageOf[given.User], summary="Everybody")
+@router.get("/users", response_model=PageOf[persons.User], summary="Everybody")
 def list_users(asked: Read, page: Paged) -> Any:
     """Everybody, by name."""
     with asked.work() as work:
         return people.list_users(work, page=page)
 
 
-@router.post("/users", response_model=given.Link, status_code=201, summary="Invite somebody")
+@router.post("/users", response_model=persons.Link, status_code=201, summary="Invite somebody")
 def invite(asked: Write, user: sent.NewUser) -> Response:
     """A new person, and the secret of the link with which they choose a password."""
     return asked.once(
-        given.Link,
+        persons.Link,
         lambda work: people.create_user(work, name=user.name, display_name=user.display_name),
         sent=user,
         status=201,
@@ -50,47 +50,47 @@ def invite(asked: Write, user: sent.NewUser) -> Response:
     )
 
 
-@router.get("/users/{user_id}", response_model=given.User, summary="One person")
+@router.get("/users/{user_id}", response_model=persons.User, summary="One person")
 def one(asked: Read, user_id: IdPath) -> Any:
     """One person."""
     with asked.work() as work:
         return people.user(work, user_id=user_id)
 
 
-@router.patch("/users/{user_id}", response_model=given.User, summary="Switch somebody off or on")
+@router.patch("/users/{user_id}", response_model=persons.User, summary="Switch somebody off or on")
 def change(asked: Write, user_id: IdPath, change: sent.UserChange) -> Response:
     """Somebody who is switched off is signed out at once, and their tokens stop working."""
     return asked.once(
-        given.User, lambda work: people.set_active(work, user_id=user_id, active=change.active), sent=change
+        persons.User, lambda work: people.set_active(work, user_id=user_id, active=change.active), sent=change
     )
 
 
-@router.post("/users/{user_id}/reset", response_model=given.Link, status_code=201, summary="Forgotten password")
+@router.post("/users/{user_id}/reset", response_model=persons.Link, status_code=201, summary="Forgotten password")
 def reset(asked: Write, user_id: IdPath) -> Response:
     """The secret of a link with which this person chooses another password."""
     return asked.once(
-        given.Link,
+        persons.Link,
         lambda work: people.reset_link(work, user_id=user_id),
         status=201,
         secret="secret",  # noqa: S106 - the name of a field
     )
 
 
-@router.post("/users/{user_id}/roles", response_model=given.User, summary="Give a role")
+@router.post("/users/{user_id}/roles", response_model=persons.User, summary="Give a role")
 def assign(asked: Write, user_id: IdPath, role: sent.NewRole) -> Response:
     """Give a role, for one product or for all."""
     return asked.once(
-        given.User,
+        persons.User,
         lambda work: people.assign(work, user_id=user_id, role=role.role, product=role.product),
         sent=role,
     )
 
 
-@router.post("/users/{user_id}/roles/remove", response_model=given.User, summary="Take a role away")
+@router.post("/users/{user_id}/roles/remove", response_model=persons.User, summary="Take a role away")
 def unassign(asked: Write, user_id: IdPath, role: sent.NewRole) -> Response:
     """Take a role away; the last administrator stays."""
     return asked.once(
-        given.User,
+        persons.User,
         lambda work: people.unassign(work, user_id=user_id, role=role.role, product=role.product),
         sent=role,
     )

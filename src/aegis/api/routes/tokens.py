@@ -8,14 +8,14 @@ from fastapi import APIRouter, Query
 from starlette.responses import Response
 
 from aegis.api.asking import Paged, Read, Write
-from aegis.api.models import given, sent
+from aegis.api.models import persons, sent
 from aegis.api.models.fields import Id, IdPath, PageOf
 from aegis.service import tokens
 
 router = APIRouter(prefix="/tokens", tags=["tokens"])
 
 
-@router.get("", response_model=PageOf[given.Token], summary="Tokens")
+@router.get("", response_model=PageOf[persons.Token], summary="Tokens")
 def list_tokens(
     asked: Read,
     page: Paged,
@@ -26,11 +26,11 @@ def list_tokens(
         return tokens.list_tokens(work, user_id=user_id, page=page)
 
 
-@router.post("", response_model=given.NewToken, status_code=201, summary="Make a token")
+@router.post("", response_model=persons.NewToken, status_code=201, summary="Make a token")
 def create(asked: Write, wanted: sent.TokenOf) -> Response:
     """A token of one's own; its text is shown once. A token makes no tokens: this needs a session."""
     return asked.once(
-        given.NewToken,
+        persons.NewToken,
         lambda work: tokens.create_token(
             work, name=wanted.name, scopes=wanted.scopes, days=wanted.days, product=wanted.product
         ),
@@ -40,7 +40,7 @@ def create(asked: Write, wanted: sent.TokenOf) -> Response:
     )
 
 
-@router.post("/{token_id}/revoke", response_model=given.Token, summary="Revoke a token")
+@router.post("/{token_id}/revoke", response_model=persons.Token, summary="Revoke a token")
 def revoke(asked: Write, token_id: IdPath) -> Response:
     """Make a token useless at once; twice is no error."""
-    return asked.once(given.Token, lambda work: tokens.revoke_token(work, token_id=token_id))
+    return asked.once(persons.Token, lambda work: tokens.revoke_token(work, token_id=token_id))
