@@ -109,13 +109,15 @@ def train(
     saved = None if checkpoint is None else _checkpoint(checkpoint, run, targets, trials, caps, seed)
     history: list[tuple[Floats, Floats]] = []
     state = state if saved is None else _resumed(saved, state, history)
-    began = time.perf_counter()
-    compiled = program.lower(run.data, state, aims, key, jnp.int32(0)).compile()
-    compiled_at = time.perf_counter()
     kept: list[Any] = []
     watch = Watch(np.repeat(np.asarray(targets, dtype=float) / scale**2, trials), settings.patience)
     tired = any([watch.tired(*figures) for figures in history])  # noqa: C419 - every epoch has to be seen
-    for number in range(settings.epochs if tired else len(history), settings.epochs):
+    ahead = range(settings.epochs if tired else len(history), settings.epochs)
+    began = time.perf_counter()
+    # a run that its checkpoint has finished needs no program
+    compiled = program.lower(run.data, state, aims, key, jnp.int32(0)).compile() if ahead else program
+    compiled_at = time.perf_counter()
+    for number in ahead:
         state, figures = compiled(run.data, state, aims, key, jnp.int32(number))
         history.append((np.asarray(figures[0], dtype=np.float64), np.asarray(figures[1], dtype=np.float64)))
         if settings.keep_epochs:
