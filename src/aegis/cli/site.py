@@ -8,6 +8,7 @@ import logging
 import os
 import socket
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import anyio.to_thread
@@ -76,8 +77,19 @@ def main() -> int:
         gc.collect()
         gc.freeze()
         gc.set_threshold(20_000, 20, 50)
-        asyncio.run(_serve(uvicorn.Server(config), socket.socket(fileno=int(os.environ[SOCKET]))))
+        listening = socket.socket(fileno=int(os.environ[SOCKET]))
+        with asyncio.Runner(loop_factory=_event_loop()) as runner:
+            runner.run(_serve(uvicorn.Server(config), listening))
     return 0
+
+
+def _event_loop() -> Callable[[], asyncio.AbstractEventLoop] | None:
+    """The quicker event loop where there is one: it has none for Windows."""
+    try:
+        import uvloop
+    except ImportError:
+        return None
+    return uvloop.new_event_loop
 
 
 async def _serve(server: uvicorn.Server, listening: socket.socket) -> None:
