@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import sys
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -218,6 +219,9 @@ def test_real_numbers(engine: Any, rows: list[Any], masks: list[Mask]) -> None:
     if asked_enough(engine, "real numbers", 3):
         return
     rows = [None if v is None else v + 0.0 for v in rows]
+    if engine.name == "postgres":
+        # Its arithmetic refuses (NumericValueOutOfRange) what underflows; an error, and never another value.
+        rows = [0.0 if v is not None and 0.0 < abs(v) < sys.float_info.min * 1e6 else v for v in rows]
     present = {f"{v:.15g}": v for v in rows if v is not None}
     at_the_values = Bucketize(edges=tuple(sorted(present.values())))  # each value lies on an edge
     assert_faces_agree(engine, Kind.REAL, rows, [*masks, at_the_values])

@@ -19,10 +19,15 @@ def heard() -> bool:
     return _heard
 
 
-def listen() -> None:
-    """Remember Ctrl-C, and interrupt as usual."""
+def forget() -> None:
+    """A command begins: what was pressed before was not meant for it."""
     global _heard
     _heard = False
+
+
+def listen() -> None:
+    """Remember Ctrl-C, and interrupt as usual."""
+    forget()
 
     def interrupt(_signal: int, _frame: FrameType | None) -> None:
         global _heard

@@ -18,7 +18,7 @@ from aegis.workflows.reproduce.setting import Setting
 CHOICES = {
     "size": "10 distortions × 5 accepted trials in at most 2 rounds, 60 epochs for the Gaussian case and 200 for the "
     "bit, where the paper has 30 × 15 and 1,000 epochs for the bit. The full sizes are benchmarks: "
-    "benchmarks/results/sanitizer_paper.json and sanitizer_paper_binary.json.",
+    "benchmarks/results/sanitizer_paper.json and sanitizer_paper_binary_h200.json.",
     "epoch": "one pass over the 10,000 rows, 50 batches of 200. Algorithm 1 draws one batch an epoch; at the rates of "
     "section V.B a thousand batches leave the adversaries untrained at large D.",
     "D_max": "Var[X|Y] of the printed correlations, 5.76. The paper prints 0.5502 once and 5.69 once.",
