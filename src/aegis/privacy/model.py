@@ -131,7 +131,7 @@ class Model(ABC):
             value=value,
             satisfied=not failing.any(),
             failing=failing,
-            records_failing=int(table.sizes[failing].sum()),
+            records_failing=int(np.dot(failing, table.sizes)),
             parameters=self.shown_parameters(),
         )
 

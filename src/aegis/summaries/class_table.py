@@ -60,12 +60,14 @@ class ClassTable:
         suppressed: NDArray[np.bool_] | None = None,
         population: ClassTable | None = None,
         overwrite: bool = False,
+        encoded: bool = False,
     ) -> ClassTable:
         """From the answer of a GROUP BY over the columns and the contents together, in any order.
 
         Row i stands for ``counts[i]`` records with the tuple ``codes[i]`` and, for each content, its code i.
         ``suppressed`` marks the rows whose records were suppressed; their codes are not looked at.
-        ``overwrite`` says that the caller has no more use for ``codes``, so that their memory may serve the table.
+        ``overwrite`` says that the caller has no more use for ``codes``, so that their memory may serve the table;
+        ``encoded`` that the codes were made from these domains just now, so that none can lie outside.
 
         >>> from aegis.data.kind import Kind
         >>> age, ill = Domain.of(Kind.INTEGER, [30, 40]), Domain.of(Kind.TEXT, ["flu", "none"])
@@ -78,6 +80,8 @@ class ClassTable:
         codes = np.asfortranarray(np.asarray(codes, dtype=np.int64).reshape(-1, len(columns)))
         counts = np.asarray(counts, dtype=np.int64)
         _check(columns, domains, codes, counts, contents, suppressed)
+        if not encoded:
+            _check_domains(columns, domains, codes, contents, suppressed)
         keep = counts > 0
         if not keep.all():
             codes, counts = codes[keep], counts[keep]
@@ -204,9 +208,11 @@ def _arranged(
 ) -> Made | None:
     """Classes, sizes and contents by sorting numbers that hold a whole row each; None where a row does not fit."""
     widths = [width(domain.size) for domain in domains]
-    keys = packed([(codes[:, position], bits) for position, bits in enumerate(widths)])
-    if keys is None:
+    columns = [(codes[:, position], bits) for position, bits in enumerate(widths)]
+    if not _fit(widths, contents, counts):
         return None
+    keys = packed(columns, overwrite=overwrite)
+    assert keys is not None, "a row that fits with its contents fits without them"
     # Without contents one that holds a single value stands in: its counts are the sizes.
     wanted = contents or {"": (_ONE_VALUE, np.zeros(len(keys), dtype=np.int64))}
     held, sizes, distinct = {}, counts, keys
@@ -226,6 +232,12 @@ def _arranged(
     # Fresh memory for a million tuples costs more than writing them; a few would hold on to too much of the old.
     place = codes[: len(distinct)] if overwrite and 2 * len(distinct) > len(codes) else None
     return unpacked(distinct, widths, out=place), sizes, held if contents else {}
+
+
+def _fit(widths: Sequence[int], contents: Mapping[str, tuple[Domain, Codes]], counts: Codes) -> bool:
+    """Whether a tuple, a value of any content and a count fit into one number."""
+    widest = max((width(domain.size) for domain, _ in contents.values()), default=0)
+    return sum(widths) + widest + width(int(counts.max(initial=0)) + 1) <= 63
 
 
 def _grouped(
@@ -271,6 +283,15 @@ def _check(
         raise SummaryError("the codes and counts of a class table differ in length; give one count for each row")
     if rows and counts.min() < 0:
         raise SummaryError("a class table holds negative counts; counts are zero or more")
+
+
+def _check_domains(
+    columns: Sequence[str],
+    domains: Sequence[Domain],
+    codes: Codes,
+    contents: Mapping[str, tuple[Domain, Codes]],
+    suppressed: NDArray[np.bool_] | None,
+) -> None:
     looked_at = codes if suppressed is None else codes[~suppressed]
     for position, (column, domain) in enumerate(zip(columns, domains, strict=True)):
         _check_codes(column, domain, looked_at[:, position])

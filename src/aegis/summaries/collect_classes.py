@@ -51,6 +51,7 @@ def count_classes(
         counts=plain(answer[_COUNT]),
         contents={name: encoded[name] for name in contents},
         suppressed=suppressed,
+        encoded=True,
         overwrite=not set(columns) & set(contents),  # a column that is both is still to be read
     )
 
