@@ -18,8 +18,9 @@ from types import FrameType
 
 LIFELINE = "AEGIS_LIFELINE"
 _SIGNALS = (signal.SIGTERM, signal.SIGINT)
-_STARTING_S = 10.0
-"""Who ends with a complaint this early will do so again."""
+_STAYED_S = 5.0
+"""Who lived this long has stayed: what ended it then was not how it was started."""
+_LONGEST_WAIT_S = 10.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,7 +35,10 @@ class Part:
 class _Kept:
     part: Part
     process: subprocess.Popen[bytes]
-    deaths: list[float] = field(default_factory=list)
+    started_s: float = field(default_factory=time.monotonic)
+    started: int = 1
+    short_lives: int = 0
+    stayed: bool = False
     due_s: float | None = None
 
 
@@ -58,7 +62,6 @@ class Supervisor:
         self._patience_s = patience_s
         self._most_deaths = most_deaths
         self._stop = threading.Event()
-        self._began_s = time.monotonic()
         self._lifeline, self._held = os.pipe()
 
     def run(self) -> int:
@@ -92,21 +95,28 @@ class Supervisor:
         )
 
     def _alive(self, kept: _Kept) -> bool:
-        """Whether a part lives or may live again; one that dies again and again is given up."""
+        """Whether a part lives or may live again.
+
+        One that complains at its very first start is given up, and one that never stays. One that did is started again
+        for ever: a database that is away for an hour ends nothing.
+        """
         status = kept.process.poll()
         if status is None:
             return True
         now = time.monotonic()
         if kept.due_s is None:
-            kept.deaths = [at for at in kept.deaths if now - at < 60] + [now]
-            hopeless = status == 2 and now - self._began_s < _STARTING_S
-            if hopeless or len(kept.deaths) > self._most_deaths:
+            lived_s = now - kept.started_s
+            kept.stayed = kept.stayed or lived_s >= _STAYED_S
+            kept.short_lives = kept.short_lives + 1 if lived_s < _STAYED_S else 0
+            hopeless = status == 2 and kept.started == 1
+            if not kept.stayed and (hopeless or kept.short_lives > self._most_deaths):
                 self._say(f"the {kept.part.name} ended with status {status} and does not stay; stopping")
                 return False
             self._say(f"the {kept.part.name} ended with status {status}; starting it again")
-            kept.due_s = now + 0.2 * 2 ** len(kept.deaths)
+            kept.due_s = now + min(0.2 * 2**kept.short_lives, _LONGEST_WAIT_S)
         elif now >= kept.due_s:
             kept.process, kept.due_s = self._start(kept.part), None
+            kept.started_s, kept.started = now, kept.started + 1
         return True
 
     def _end(self, kept: Sequence[_Kept]) -> None:
