@@ -85,22 +85,25 @@ def backup(database: Database, store: Store, out: str | Path, *, overwrite: bool
 
 def restore(archive: str | Path, *, database_url: str, storage: str | Path) -> Manifest:
     """Fill an empty catalog from an archive; `ConflictError` where something is there already."""
-    database = Database.open(database_url)
-    try:
-        with _opened(Path(archive)) as file, database.write() as session:
-            _check_empty(session)
-            manifest = _manifest(file)
-            if manifest["form"] != current_form(session.connection()):
-                raise DataError("the backup is of another form of the catalog; restore it with the Aegis that made it")
-            _restore(file, manifest, session, FolderStore(Path(storage)))
-            verdict = verify_chain(session, expected_head=manifest["audit"]["head"])
-            if verdict.intact != manifest["audit"]["intact"] or verdict.head != manifest["audit"]["head"]:
-                raise VerificationError(
-                    "the audit in the backup does not end where the backup says; nothing was restored"
-                )
-            session.commit()
-    finally:
-        database.close()
+    with _opened(Path(archive)) as file:
+        manifest = _manifest(file)  # before a database is made for what is no backup
+        database = Database.open(database_url)
+        try:
+            with database.write() as session:
+                _check_empty(session)
+                if manifest["form"] != current_form(session.connection()):
+                    raise DataError(
+                        "the backup is of another form of the catalog; restore it with the Aegis that made it"
+                    )
+                _restore(file, manifest, session, FolderStore(Path(storage)))
+                verdict = verify_chain(session, expected_head=manifest["audit"]["head"])
+                if verdict.intact != manifest["audit"]["intact"] or verdict.head != manifest["audit"]["head"]:
+                    raise VerificationError(
+                        "the audit in the backup does not end where the backup says; nothing was restored"
+                    )
+                session.commit()
+        finally:
+            database.close()
     return _told(manifest)
 
 

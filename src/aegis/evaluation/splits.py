@@ -55,6 +55,10 @@ class SplitPlan:
         # Within a part the rows are put in order of place: cutting it short keeps the shares too.
         training = by_label[~tested][np.argsort(place[~tested], kind="stable")]
         testing = by_label[tested][np.argsort(place[tested], kind="stable")]
+        if not len(testing) or len(np.unique(label[training])) < min(2, len(np.unique(label))):
+            raise MeasureError(
+                f"{len(label)} rows are too few to train models on some and test them on others; give more rows"
+            )
         return np.sort(training[: self.most_training_rows]), np.sort(testing[: self.most_test_rows])
 
     def interval(self, values: Sequence[float], *, sure: float = 0.95) -> tuple[float, float]:

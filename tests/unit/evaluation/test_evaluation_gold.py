@@ -177,3 +177,10 @@ def test_reliability_is_the_share_found_again_on_other_splits(noise: float) -> N
     splits = true + rng.normal(0, 0.3, (1, 8)) + rng.normal(0, noise, (400, 8))
     again = np.corrcoef(splits[:, :4].mean(axis=1), splits[:, 4:].mean(axis=1))[0, 1]
     assert gold.reliability(splits[:, :4]) == pytest.approx(again, abs=0.1)
+
+
+@pytest.mark.parametrize("label", [[0, 1, 0, 1, 0, 1], [0, 1], [0]])
+def test_too_few_rows_to_split_are_said_so(label: list[int]) -> None:
+    plan = SplitPlan(splits=8, test_share=0.25)
+    with pytest.raises(MeasureError, match=f"{len(label)} rows are too few to train models"):
+        [plan.split(np.array(label), number) for number in range(50)]

@@ -148,6 +148,17 @@ def test_what_is_no_backup_is_said_to_be_none(tmp_path: Path, content: bytes) ->
         restore(tmp_path / "missing", database_url=str(tmp_path / "a.sqlite"), storage=tmp_path / "s")
 
 
+def test_for_what_is_no_backup_no_catalog_is_made(tmp_path: Path) -> None:
+    (tmp_path / "table.csv").write_text("a,b\n1,2\n")
+    before, new = set(tmp_path.iterdir()), tmp_path / "new"
+    for name in ("table.csv", "nowhere.tar"):
+        with pytest.raises(DataError):
+            restore(
+                tmp_path / name, database_url=f"sqlite:///{tmp_path}/new/c.sqlite", storage=tmp_path / "new" / "files"
+            )
+    assert set(tmp_path.iterdir()) == before
+
+
 def test_files_of_nobody_are_swept_and_files_of_somebody_are_not(full: Stage) -> None:
     orphan = full.catalog.store.put([b"a crash came between the file and its row"], limit_bytes=100)
     assert leftovers.sweep(full.catalog) == 1
