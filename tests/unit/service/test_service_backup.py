@@ -153,9 +153,7 @@ def test_for_what_is_no_backup_no_catalog_is_made(tmp_path: Path) -> None:
     before, new = set(tmp_path.iterdir()), tmp_path / "new"
     for name in ("table.csv", "nowhere.tar"):
         with pytest.raises(DataError):
-            restore(
-                tmp_path / name, database_url=f"sqlite:///{tmp_path}/new/c.sqlite", storage=tmp_path / "new" / "files"
-            )
+            restore(tmp_path / name, database_url=str(new / "c.sqlite"), storage=new / "files")
     assert set(tmp_path.iterdir()) == before
 
 
