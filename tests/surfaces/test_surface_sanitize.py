@@ -351,12 +351,16 @@ DATASETS = Path(os.environ.get("AEGIS_DATASETS", Path(__file__).parents[3] / "sh
 
 @pytest.mark.datasets
 def test_a_sanitized_table_is_ranked_judged_released_and_verified_like_any_other(aegis: Aegis, tmp_path: Path) -> None:
-    """German credit: how people live, for who knows their property and not for who knows their job."""
+    """German credit: how people live, for who knows their property and not for who knows their job.
+
+    Seeded: fresh noise now and then draws a symbol fewer than five times, and then the gate rightly refuses the table.
+    """
     data, sanitized, released = (tmp_path / f"{name}.csv" for name in ("data", "sanitized", "released"))
     data.write_bytes((DATASETS / "german/german_credit_coded.csv").read_bytes())
     answer = aegis(
         "sanitize", data, "--private", "housing", "--authorized", "property_magnitude,age,residence_since",
-        "--adversary", "job", "--distortion", "0.15", *QUICK, "--keep-names", "--out", sanitized, "--json",
+        "--adversary", "job", "--distortion", "0.15", *QUICK, "--keep-names", "--seed", "7", "--json",
+        "--out", sanitized,
     )  # fmt: skip
     assert answer.status == 0, answer.err
     assert answer.json["released"] == ["housing"]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import re
+import time
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -98,11 +99,22 @@ def test_an_error_that_nobody_expected_says_nothing_of_it(
     assert "RuntimeError broken:" in caplog.text
 
 
+def access_lines(caplog: pytest.LogCaptureFixture, number: int) -> list[str]:
+    """What the access log says, once it says that much: a line is written after its answer has been sent."""
+    deadline = time.monotonic() + 10
+    while time.monotonic() < deadline:
+        lines = [record.getMessage() for record in caplog.records if record.name == "aegis.access"]
+        if len(lines) >= number:
+            return lines
+        time.sleep(0.01)
+    raise AssertionError(f"the access log has {len(lines)} lines, not {number}")
+
+
 def test_the_log_names_routes_and_not_what_was_filled_in(stage: Stage, caplog: pytest.LogCaptureFixture) -> None:
     with caplog.at_level(logging.INFO, logger="aegis.access"):
         answer = stage.send("admin", "GET", f"/products/{CANARY}?query={CANARY}", headers={"X-Secret": CANARY})
         stage.send("admin", "GET", f"/{CANARY}")
-    logged = [record.getMessage() for record in caplog.records if record.name == "aegis.access"]
+        logged = access_lines(caplog, 2)
     assert CANARY not in caplog.text
     assert any(f"{answer.headers['X-Request-ID']} GET /api/v1/products/{{product}} 404" in line for line in logged)
     assert any("GET (no route) 404" in line for line in logged)
