@@ -1,0 +1,95 @@
+"""A standalone Spark cluster on this machine, a master and two workers: what users mean by ``spark://``."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+import aegis
+
+WORKERS = 2
+POLICY = "quasi_identifying: [age, town]\nsensitive: [ill]\nk: 3\nl: {ill: 2}\nmax_suppression: 0.2\n"
+ASK = """
+import json, sys, aegis
+data, policy, config, out, engine = sys.argv[1:]
+summary = aegis.summarize(data, engine=engine, label="ill", configurations=config, pair_scores=())
+check = aegis.check(data, policy=policy, engine=engine)
+done = aegis.release(data, configuration=config, policy=policy, out=out, label="ill", engine=engine)
+from pyspark.sql import SparkSession
+context = SparkSession.getActiveSession().sparkContext
+executors = context._jsc.sc().getExecutorMemoryStatus().size() - 1  # the driver is one of those
+spark = {"master": context.master, "executors": executors}
+joints = {name: one.joint.counts.tolist() for name, one in summary.attributes.items()}
+print(json.dumps({"joints": joints, "check": check.to_json(), "spark": spark}))
+"""
+
+
+@pytest.fixture
+def cluster(tmp_path: Path) -> Iterator[str]:
+    """The address of a master with two workers of one core each, all of them processes of ours."""
+    pyspark = pytest.importorskip("pyspark")
+    if shutil.which("java") is None:
+        pytest.skip("Spark needs Java: install openjdk-17-jre-headless to try a cluster as well")
+    home = Path(pyspark.__file__).parent
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    address = f"spark://127.0.0.1:{port}"
+    deploy, local = "org.apache.spark.deploy", ("--host", "127.0.0.1", "--webui-port", "0")
+    commands: list[tuple[str, ...]] = [(f"{deploy}.master.Master", *local, "--port", str(port))]
+    for number in range(WORKERS):
+        place = ("--work-dir", str(tmp_path / f"worker-{number}"))
+        commands.append((f"{deploy}.worker.Worker", *local, "--cores", "1", "--memory", "1g", *place, address))
+    log = tmp_path / "cluster.log"
+    started = []
+    with log.open("wb") as written:
+        for command in commands:
+            words = [str(home / "bin" / "spark-class"), *command]
+            environment = {**os.environ, "SPARK_HOME": str(home), "SPARK_LOCAL_IP": "127.0.0.1"}
+            # spark-class becomes java itself, so that the process to end is the one started here
+            started.append(subprocess.Popen(words, env=environment, stdout=written, stderr=subprocess.STDOUT))
+    try:
+        deadline = time.monotonic() + 120
+        while log.read_text(errors="replace").count("Successfully registered with master") < WORKERS:
+            assert time.monotonic() < deadline, "the workers did not find their master within two minutes"
+            time.sleep(0.2)
+        yield address
+    finally:
+        for process in started:
+            process.terminate()
+        for process in started:
+            process.wait(timeout=60)
+
+
+def test_a_cluster_counts_judges_and_releases_as_the_embedded_engine(cluster: str, tmp_path: Path) -> None:
+    ages, towns = [20 + 7 * i % 50 for i in range(600)], ["north" if i % 3 else "south" for i in range(600)]
+    table = pa.table({"age": ages, "town": towns, "ill": ["yes" if i % 5 < 2 else "no" for i in range(600)]})
+    data, policy, config = tmp_path / "people", tmp_path / "policy.yaml", tmp_path / "tens.yaml"
+    data.mkdir()
+    for number in range(4):  # partitions enough for both workers
+        pq.write_table(table.slice(150 * number, 150), data / f"{number}.parquet")
+    policy.write_text(POLICY, encoding="utf-8")
+    config.write_text("age: {bucketize: {width: 10}}\n", encoding="utf-8")
+    released = tmp_path / "released.parquet"
+    words = [sys.executable, "-c", ASK, *map(str, (data, policy, config, released, cluster))]
+    answer = subprocess.run(words, capture_output=True, text=True, env={**os.environ, "SPARK_LOCAL_IP": "127.0.0.1"})
+    assert answer.returncode == 0, answer.stderr[-2000:]
+    told = json.loads(answer.stdout.splitlines()[-1])
+    assert told["spark"] == {"master": cluster, "executors": WORKERS}
+    here = aegis.summarize(table, label="ill", configurations=config, pair_scores=())
+    joints = {name: one.joint for name, one in here.attributes.items()}
+    assert told["joints"] == {name: joint.counts.tolist() for name, joint in joints.items() if joint is not None}
+    assert told["check"] == aegis.check(table, policy=policy).to_json()
+    assert pq.read_table(released).num_rows == 600
+    assert aegis.verify(released, str(released) + ".certificate.json").verified
