@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -25,7 +26,7 @@ class Case:
 
     ``aside`` tables were not looked at while the scores were designed; ``most_rows`` are trained and tested on. A small
     table has few test rows in a split: more ``splits`` make up for it. ``families`` says for how many seeds at
-    most it is tried. Without a file it is the table that comes with scikit-learn.
+    most it is tried. Without a file it is one of the tables that are made here, by name.
     """
 
     name: str
@@ -41,7 +42,7 @@ class Case:
     def open(self) -> Dataset:
         roles = Roles(label=self.label, identifying=self.identifying)
         if not self.file:
-            return open_dataset(_breast_cancer(), roles=roles)
+            return open_dataset(_MADE[self.name](), roles=roles)
         return open_dataset(dataset(self.file), roles=roles, missing=self.missing)
 
 
@@ -68,6 +69,8 @@ CASES = (
     ),
     Case(name="adult-arx", file="adult_arx/adult.csv", label="salary-class", aside=True, most_rows=3_000, families=2),
     Case(name="breast-cancer", file="", label="target", aside=True, most_rows=3_000, splits=8, families=1),
+    Case(name="digits", file="", label="digit", aside=True, most_rows=3_000, families=1),
+    Case(name="made-up", file="", label="outcome", aside=True, most_rows=3_000, families=1),
 )
 
 
@@ -79,6 +82,37 @@ def _breast_cancer() -> pa.Table:
     names = [name.replace(" ", "_") for name in bunch.feature_names]
     columns = {name: bunch.data[:, i] for i, name in enumerate(names)}
     return pa.table({**columns, "target": np.array(["malignant", "benign"])[bunch.target]})
+
+
+def _digits() -> pa.Table:
+    """1,797 handwritten digits, ten labels; of the 64 grey values the 20 that vary most."""
+    from sklearn.datasets import load_digits
+
+    bunch = load_digits()
+    varying = np.sort(np.argsort(-bunch.data.var(axis=0), kind="stable")[:20])
+    columns = {f"pixel_{i}": bunch.data[:, i].astype(np.int64) for i in varying}
+    return pa.table({**columns, "digit": bunch.target.astype(str)})
+
+
+def _made_up() -> pa.Table:
+    """6,000 records of twelve attributes: copies that repeat one another, an exclusive or, a threshold, and noise."""
+    rng = np.random.default_rng(2_024)
+    hidden = rng.normal(size=(6_000, 4))
+    numbers = np.round(np.hstack([hidden, hidden + rng.normal(0, 0.7, hidden.shape)]) * 20 + 100)
+    first, second = rng.choice(list("abcdef"), 6_000), rng.choice(list("uvwxyz"), 6_000)
+    differ = np.isin(first, list("abc")) != np.isin(second, list("uvw"))
+    odds = 1.2 * hidden[:, 0] - 0.8 * hidden[:, 1] + 1.5 * (hidden[:, 2] > 0.5) + 1.6 * differ - 2.0
+    columns = {f"number_{i}": numbers[:, i].astype(np.int64) for i in range(8)}
+    columns |= {"first": first, "second": second}
+    columns |= {f"noise_{i}": rng.integers(0, 40, 6_000) for i in range(2)}
+    return pa.table({**columns, "outcome": np.where(rng.random(6_000) < 1 / (1 + np.exp(-odds)), "yes", "no")})
+
+
+_MADE: dict[str, Callable[[], pa.Table]] = {
+    "breast-cancer": _breast_cancer,
+    "digits": _digits,
+    "made-up": _made_up,
+}
 
 
 def counted(case: Case) -> tuple[Dataset, Counted]:

@@ -1,9 +1,9 @@
 """Which selector picks best: rank correlation and regret against trained models, data set by data set.
 
 Gold is the mean test accuracy of logistic regression, a light random forest and light boosted trees over stratified
-splits (4, or 8 for a small table), and beside it their mean area under the ROC curve: where nine records in ten
-share a label every model answers that label, accuracy is the same for all configurations and only the area tells them
-apart.
+splits (4, or 8 for a small table), and beside it their mean area under the ROC curve and their mean balanced accuracy:
+where nine records in ten share a label every model answers that label, accuracy is the same for all configurations and
+only the others tell them apart.
 
 What can be reached is measured too. ``split_half`` is the rank correlation to expect between this gold and another from
 as many other splits; the square root of it is the most that anything can correlate with it. ``models`` is how well the
@@ -18,6 +18,7 @@ import sys
 import time
 from collections import defaultdict
 from collections.abc import Sequence
+from itertools import combinations
 from typing import Any
 
 import numpy as np
@@ -27,7 +28,7 @@ from _result import write
 from _selection_data import CACHE, CASES, Case, configurations, counted
 from aegis.evaluation.agreement import Agreement, agreement, random_choice
 from aegis.evaluation.coded_rows import read_rows
-from aegis.evaluation.gold import GoldScore, GoldStandard, gold_standard, split_half
+from aegis.evaluation.gold import GoldScore, GoldStandard, gold_standard, reliability, split_half
 from aegis.evaluation.models import LIGHT_MODELS
 from aegis.evaluation.result_cache import ResultCache
 from aegis.evaluation.selectors import select
@@ -112,7 +113,8 @@ def one(case: Case, strength: str, seed: int) -> dict[str, Any]:
     scored.append((f"verify-{SHORTLIST}", verified.scores, spent))
     if tried is not None:
         scored.append(("verify-all", tried.scores, shortlisted.cpu_seconds + tried.cpu_seconds))
-    accuracies, aucs = gold.accuracies, gold.aucs
+    golds = {"accuracy": gold.accuracies, "auc": gold.aucs, "balanced_accuracy": gold.balanced_accuracies}
+    accuracies = gold.accuracies
     print(f"{case.name}, seed {seed}: gold from {accuracies.min():.3f} to {accuracies.max():.3f}", flush=True)
     return {
         "name": case.name,
@@ -121,13 +123,9 @@ def one(case: Case, strength: str, seed: int) -> dict[str, Any]:
         "rows": known.rows,
         "attributes": len(known.joints),
         "gold": {
-            "accuracy": [round(float(accuracies.min()), 4), round(float(accuracies.max()), 4)],
-            "accuracy_reliability": round(gold.accuracy_reliability, 3),
-            "accuracy_split_half": round(split_half(by_split(gold.scores, "accuracy_by_split")), 3),
+            **{key: described(gold.scores, key) for key in golds},
             "models": agreement_of_models(gold),
-            "auc": [round(float(aucs.min()), 4), round(float(aucs.max()), 4)],
-            "auc_reliability": round(gold.auc_reliability, 3),
-            "auc_split_half": round(split_half(by_split(gold.scores, "auc_by_split")), 3),
+            "golds_with_one_another": with_one_another(golds),
             "splits": gold.splits,
             "training_rows": gold.training_rows,
             "test_rows": gold.test_rows,
@@ -143,15 +141,32 @@ def one(case: Case, strength: str, seed: int) -> dict[str, Any]:
             "share_of_exhaustive_cpu": round(verified.cpu_seconds / gold.cpu_seconds, 4),
         },
         "selectors": [
-            shown(agreement(name, scores, accuracies, cpu_seconds=cpu), agreement(name, scores, aucs))
+            shown({key: agreement(name, scores, values, cpu_seconds=cpu) for key, values in golds.items()})
             for name, scores, cpu in scored
         ]
-        + [shown(random_choice(accuracies), random_choice(aucs))],
+        + [shown({key: random_choice(values) for key, values in golds.items()})],
     }
 
 
-def by_split(scores: Sequence[GoldScore], name: str) -> NDArray[np.float64]:
-    return np.array([getattr(score, name) for score in scores])
+def described(scores: Sequence[GoldScore], name: str) -> dict[str, float]:
+    """From the worst to the best configuration, and how much of the order other splits would show again."""
+    values = np.array([getattr(score, name) for score in scores])
+    by_split = np.array([getattr(score, f"{name}_by_split") for score in scores])
+    return {
+        "worst": round(float(values.min()), 4),
+        "best": round(float(values.max()), 4),
+        "mean": round(float(values.mean()), 4),
+        "reliability": round(reliability(by_split), 3),
+        "split_half": round(split_half(by_split), 3),
+    }
+
+
+def with_one_another(golds: dict[str, NDArray[np.float64]]) -> dict[str, float]:
+    """How alike the golds order the configurations: what follows one need not follow the other."""
+    return {
+        f"{one} and {other}": round(agreement("", golds[one], golds[other]).spearman, 3)
+        for one, other in combinations(golds, 2)
+    }
 
 
 def agreement_of_models(gold: GoldStandard) -> dict[str, float]:
@@ -163,28 +178,31 @@ def agreement_of_models(gold: GoldStandard) -> dict[str, float]:
     }
 
 
-def shown(by_accuracy: Agreement, by_auc: Agreement) -> dict[str, Any]:
-    rounded = {k: v if isinstance(v, str) else round(v, 4) for k, v in by_accuracy.to_json().items()}
-    return {**rounded, "auc_spearman": round(by_auc.spearman, 4), "auc_regret": round(by_auc.regret, 4)}
+def shown(by_gold: dict[str, Agreement]) -> dict[str, Any]:
+    rounded = {k: v if isinstance(v, str) else round(v, 4) for k, v in by_gold["accuracy"].to_json().items()}
+    for key in ("auc", "balanced_accuracy"):
+        rounded |= {f"{key}_spearman": round(by_gold[key].spearman, 4), f"{key}_regret": round(by_gold[key].regret, 4)}
+    return rounded
 
 
 def means(found: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """Over all data sets and seeds, and for accuracy also over those where it tells configurations apart."""
     collected: dict[str, dict[str, list[float]]] = defaultdict(lambda: defaultdict(list))
     for data in found:
-        worst, best = data["gold"]["accuracy"]
+        tells = data["gold"]["accuracy"]["best"] - data["gold"]["accuracy"]["worst"] >= TELLS_APART
         for each in data["selectors"]:
             into = collected[each["name"]]
-            for key in ("spearman", "kendall", "regret", "top5", "auc_spearman", "auc_regret", "cpu_seconds"):
-                into[key].append(each[key])
-            if best - worst >= TELLS_APART:
+            for key, value in each.items():
+                if key != "name":
+                    into[key].append(value)
+            if tells:
                 into["told_apart_spearman"].append(each["spearman"])
                 into["told_apart_regret"].append(each["regret"])
     rows = []
     for name, into in collected.items():
         row = {"name": name, **{key: round(float(np.mean(values)), 4) for key, values in into.items()}}
-        row["lowest_told_apart_spearman"] = round(min(into["told_apart_spearman"], default=0.0), 4)
-        row["lowest_auc_spearman"] = round(min(into["auc_spearman"]), 4)
+        for key in ("told_apart_spearman", "auc_spearman", "balanced_accuracy_spearman"):
+            row[f"lowest_{key}"] = round(min(into[key], default=0.0), 4)
         rows.append(row)
     return sorted(rows, key=lambda row: -(row.get("told_apart_spearman", 0.0) + row["auc_spearman"]))
 
@@ -193,7 +211,8 @@ def table(rows: list[dict[str, Any]]) -> list[str]:
     return [
         f"{row['name']:40s} accuracy ρ {row.get('told_apart_spearman', 0):6.3f} "
         f"(lowest {row['lowest_told_apart_spearman']:6.3f}) regret {100 * row.get('told_apart_regret', 0):5.2f}   "
-        f"AUC ρ {row['auc_spearman']:6.3f} (lowest {row['lowest_auc_spearman']:6.3f})   {row['cpu_seconds']:.3f} s"
+        f"AUC ρ {row['auc_spearman']:6.3f} (lowest {row['lowest_auc_spearman']:6.3f})   "
+        f"balanced ρ {row['balanced_accuracy_spearman']:6.3f}   {row['cpu_seconds']:.3f} s"
         for row in rows
     ]
 

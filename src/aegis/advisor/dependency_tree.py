@@ -30,12 +30,25 @@ Node = tuple[int, Key]
 """An attribute, by its place, under a mask."""
 
 
-def tree_accuracies(ground: PairGround, bits: Floats, accuracies: Floats) -> Floats:
+def label_weights(counts: Floats) -> Floats:
+    """Weights with which every label that occurs counts alike, labels last; weighted, as many records as before.
+
+    >>> label_weights(np.array([30.0, 10.0, 0.0])).tolist()
+    [0.6666666666666666, 2.0, 0.0]
+    """
+    there = counts > 0
+    each = counts.sum(axis=-1, keepdims=True) / np.maximum(there.sum(axis=-1, keepdims=True), 1)
+    weights: Floats = np.divide(each, counts, out=np.zeros_like(counts, dtype=np.float64), where=there)
+    return weights
+
+
+def tree_accuracies(ground: PairGround, bits: Floats, accuracies: Floats, *, balanced: bool = False) -> Floats:
     """Accuracies of trees of 3, 4, … attributes: configurations down, sizes across.
 
-    ``bits`` and ``accuracies`` are those of the pairs: configurations down, pairs across.
+    ``bits`` and ``accuracies`` are those of the pairs: configurations down, pairs across. ``balanced`` lets every
+    label count alike.
     """
-    grower = _Grower(ground=ground)
+    grower = _Grower(ground=ground, balanced=balanced)
     found = np.empty((len(bits), LARGEST - 2))
     for begin in range(0, len(bits), _CHUNK):
         part = slice(begin, min(begin + _CHUNK, len(bits)))
@@ -79,6 +92,7 @@ class _Grower:
     """Grows trees; what configurations share is worked out once."""
 
     ground: PairGround
+    balanced: bool = False
     _counts: dict[tuple[int, int], Floats] = field(default_factory=dict)
     _levels: dict[Node, Floats] = field(default_factory=dict)
     _alone: dict[Node, float] = field(default_factory=dict)
@@ -106,7 +120,8 @@ class _Grower:
         shrunk = cells + prior[:, None]
         chances = cells.sum(axis=0) / records * (shrunk / shrunk.sum(axis=0))
         where = dict(zip((first[0], second[0]), np.indices(counts.shape[1:]).reshape(2, -1), strict=True))
-        accuracies = [float(chances.max(axis=0).sum())]
+        worth = label_weights(counts.sum(axis=(1, 2)))[:, None] if self.balanced else None
+        accuracies = [_right(chances, worth)]
         for parent, added in rest:
             chances, where = _represented(chances, where)
             given = _conditional(self._table(parent, added))[:, where[parent[0]]]
@@ -114,7 +129,7 @@ class _Grower:
             levels = given.shape[2]
             where = {place: np.repeat(level, levels) for place, level in where.items()}
             where[added[0]] = np.tile(np.arange(levels), chances.shape[1] // levels)
-            accuracies.append(float(chances.max(axis=0).sum()))
+            accuracies.append(_right(chances, worth))
         return np.array((accuracies + accuracies[-1:] * LARGEST)[1 : LARGEST - 1])
 
     def _table(self, first: Node, second: Node) -> Floats:
@@ -153,6 +168,11 @@ class _Grower:
     def _labelled(self, counts: Floats, key: Key) -> Floats:
         change = None if key[1] is None else self.ground.summary.label_masks[key[1]][1]
         return counts if change is None else np.asarray(change.push(counts, axis=0), dtype=np.float64)
+
+
+def _right(chances: Floats, worth: Floats | None) -> float:
+    """What deciding for the likeliest label in every cell gets right, labels weighted by what they are worth."""
+    return float((chances if worth is None else chances * worth).max(axis=0).sum())
 
 
 def _put_together(shares: Floats, mass: Floats, *, ordered: bool) -> Places:

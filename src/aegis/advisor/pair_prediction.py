@@ -9,7 +9,7 @@ from itertools import combinations
 import numpy as np
 from numpy.typing import NDArray
 
-from aegis.advisor.dependency_tree import tree_accuracies
+from aegis.advisor.dependency_tree import label_weights, tree_accuracies
 from aegis.advisor.pair_ground import RESAMPLES, Floats, Key, PairGround
 from aegis.utility.leave_one_out import PRIOR_RECORDS, best_other
 
@@ -36,18 +36,31 @@ def pair_prediction(ground: PairGround, rng: np.random.Generator) -> tuple[Float
     records left out, and the trees of three to five attributes that grow from it: a mask may keep much information and
     still change no decision. The second is the mean share of the label's entropy that pairs tell.
     """
-    values = _pair_values(ground)
-    entropy, commonest = np.empty(len(values.bits)), np.empty(len(values.bits))
+    return _predicted(ground, rng, balanced=False)
+
+
+def balanced_prediction(ground: PairGround, rng: np.random.Generator) -> tuple[Floats, Floats]:
+    """The same with every label counting alike, however rare it is; and resamples of it.
+
+    A record decides for the label that is commonest *for its share*, and errors are those of guessing at random. It
+    follows balanced accuracy and the area under the curve where `pair_prediction` follows accuracy.
+    """
+    return _predicted(ground, rng, balanced=True)
+
+
+def _predicted(ground: PairGround, rng: np.random.Generator, *, balanced: bool) -> tuple[Floats, Floats]:
+    values = _pair_values(ground, balanced=balanced)
+    entropy, guessed = np.empty(len(values.bits)), np.empty(len(values.bits))
     for i, configuration in enumerate(ground.summary.configurations):
         label = ground.masked(configuration, ground.names[0])[1].joint.counts.sum(axis=0)
         shares = label[label > 0] / label.sum()
-        entropy[i], commonest[i] = -(shares * np.log2(shares)).sum(), shares.max()
-    varies = np.where(commonest < 1.0, 1.0 - commonest, 1.0)
+        entropy[i], guessed[i] = -(shares * np.log2(shares)).sum(), 1.0 / len(shares) if balanced else shares.max()
+    varies = np.where(guessed < 1.0, 1.0 - guessed, 1.0)
     best = values.accuracies.max(axis=1)
     reached = best[:, None]
     if len(ground.names) > 2:
-        reached = np.hstack([reached, tree_accuracies(ground, values.bits, values.accuracies)])
-    decided = np.maximum((reached - commonest[:, None]) / varies[:, None], 0.0).mean(axis=1)
+        reached = np.hstack([reached, tree_accuracies(ground, values.bits, values.accuracies, balanced=balanced)])
+    decided = np.maximum((reached - guessed[:, None]) / varies[:, None], 0.0).mean(axis=1)
     known = 1.0 / np.where(entropy > 0, entropy, 1.0)
     errors = np.sqrt(best * (1.0 - best) / ground.pairs.sample_rows) / varies
     errors = errors + known * values.bits_errors.mean(axis=1)
@@ -72,7 +85,7 @@ def _resampled(
     return utilities, utilities[:, None] + errors[:, None] * drawn
 
 
-def _pair_values(ground: PairGround) -> _PairValues:
+def _pair_values(ground: PairGround, *, balanced: bool = False) -> _PairValues:
     """Every pair under every two masks that some configuration gives it is looked at once."""
     pairs = list(combinations(ground.names, 2)) or [(ground.names[0], ground.names[0])]
     keys = {name: list(ground.summary.attributes[name].masked) for name in ground.names}
@@ -91,7 +104,7 @@ def _pair_values(ground: PairGround) -> _PairValues:
             _merged(ground, counts, (first, keys[first][code // width]), (second, keys[second][code % width]))
             for code in both.tolist()
         ]
-        found[:, :, number] = _told(tables)[:, which]
+        found[:, :, number] = _told(tables, balanced=balanced)[:, which]
     return _PairValues(bits=found[0], bits_errors=found[1], accuracies=found[2])
 
 
@@ -107,7 +120,7 @@ def _merged(ground: PairGround, counts: Floats | None, first: tuple[str, Key], s
     return (merged if right is None else merged @ right).reshape(len(labelled), -1).T
 
 
-def _told(tables: list[Floats]) -> Floats:
+def _told(tables: list[Floats], *, balanced: bool) -> Floats:
     """Leave-one-out bits, their standard error and leave-one-out accuracy of many tables: 3 × tables.
 
     Tables of equally many labels are put under one another and looked at together: most are too small to be worth a
@@ -119,26 +132,34 @@ def _told(tables: list[Floats]) -> Floats:
         chosen = np.flatnonzero(labels == width)
         lengths = [len(tables[i]) for i in chosen]
         starts = np.cumsum([0, *lengths[:-1]])
-        told[:, chosen] = _told_together(np.concatenate([tables[i] for i in chosen]), starts, np.array(lengths))
+        together = np.concatenate([tables[i] for i in chosen])
+        told[:, chosen] = _told_together(together, starts, np.array(lengths), balanced=balanced)
     return told
 
 
-def _told_together(counts: Floats, starts: NDArray[np.int64], lengths: NDArray[np.int64]) -> Floats:
+def _told_together(counts: Floats, starts: NDArray[np.int64], lengths: NDArray[np.int64], *, balanced: bool) -> Floats:
     """The same for tables under one another, each beginning at one of ``starts``."""
     label = np.add.reduceat(counts, starts, axis=0)
     total = np.maximum(label.sum(axis=1), 1e-300)
     prior = PRIOR_RECORDS * label / total[:, None]
     # A label that never occurs is never looked up; any weight keeps its logarithm finite.
     never = np.where(prior > 0, prior, 1.0)
+    worth = label_weights(label) if balanced else np.ones_like(label[:1])
+    guessed = (label * worth).max(axis=1) / total
     if (prior == prior[0]).all():  # the pairs of one sample: nothing to repeat
-        prior, never = prior[:1], never[:1]
+        prior, never, worth = prior[:1], never[:1], worth[:1]
     else:
         prior, never = np.repeat(prior, lengths, axis=0), np.repeat(never, lengths, axis=0)
+        worth = np.repeat(worth, lengths, axis=0) if balanced else worth
     over_labels = np.ones(counts.shape[1])  # a product with ones: numpy's sum over a short axis is slow
     own = counts - 1.0
     np.maximum(own, 0.0, out=own)
     own += never
-    hits = np.where(own > best_other(counts + prior) + 5e-7, counts, 0.0) @ over_labels
+    if balanced:
+        right = own * worth > best_other((counts + prior) * worth) + 5e-7
+        hits = np.where(right, counts * worth, 0.0) @ over_labels
+    else:
+        hits = np.where(own > best_other(counts + prior) + 5e-7, counts, 0.0) @ over_labels
     # The bits of a record: log2 of its label's share among the others with its values, over the overall share.
     each = np.log2(own, out=own)
     others = counts @ over_labels
@@ -151,5 +172,5 @@ def _told_together(counts: Floats, starts: NDArray[np.int64], lengths: NDArray[n
     mean = np.add.reduceat(weighted @ over_labels, starts) / total
     weighted *= each
     variance = np.maximum(np.add.reduceat(weighted @ over_labels, starts) / total - mean**2, 0.0)
-    accuracy = np.maximum(np.add.reduceat(hits, starts) / total, label.max(axis=1) / total)
+    accuracy = np.maximum(np.add.reduceat(hits, starts) / total, guessed)
     return np.stack([np.maximum(mean, 0.0), np.sqrt(variance / total), accuracy])

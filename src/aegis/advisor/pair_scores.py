@@ -4,6 +4,7 @@
 score               what it asks
 ==================  ======================================================================================
 pair-prediction     how many errors the best pair and trees grown from it avoid, and how much all pairs know
+balanced-prediction the same with every label counting alike, however rare
 label-probe         how well a line through all masked attributes would predict the label (share of its variance)
 pair-information    how many bits two masked attributes tell about the label, on average over pairs
 ==================  ======================================================================================
@@ -21,7 +22,7 @@ import numpy as np
 
 from aegis.advisor.label_probe import label_probe
 from aegis.advisor.pair_ground import Floats, PairGround
-from aegis.advisor.pair_prediction import pair_information, pair_prediction
+from aegis.advisor.pair_prediction import balanced_prediction, pair_information, pair_prediction
 from aegis.errors import MeasureError
 from aegis.summaries.pair_counts import PairTables
 from aegis.summaries.summary import Summary
@@ -75,6 +76,11 @@ PAIR_SCORES: Mapping[str, PairScore] = {
         unit="share of errors avoided and of entropy told",
         summary="How many errors the best pair and trees grown from it avoid, and how much all pairs know.",
         function=pair_prediction,
+    ),
+    "balanced-prediction": PairScore(
+        unit="share of errors avoided and of entropy told",
+        summary="The same as pair-prediction with every label counting alike, for rare labels and for probabilities.",
+        function=balanced_prediction,
     ),
     "label-probe": PairScore(
         unit="share of the label's variance",

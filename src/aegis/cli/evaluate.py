@@ -26,7 +26,8 @@ def evaluate(
         str,
         typer.Option(
             "--families",
-            help="Sets of --generate candidates, comma separated: light, medium, heavy, mixed, k-anonymous, released.",
+            help="Sets of --generate candidates, comma separated: light, medium, heavy, mixed, any, k-anonymous, "
+            "released.",
         ),
     ] = "",
     tables: Annotated[

@@ -61,7 +61,7 @@ Configs = Annotated[
 ]
 Generate = Annotated[int, typer.Option("--generate", min=0, help="Make this many configurations.")]
 Strength = Annotated[
-    str, typer.Option("--strength", help="How strong generated configurations are: light, medium, heavy, mixed.")
+    str, typer.Option("--strength", help="How strong generated configurations are: light, medium, heavy, mixed, any.")
 ]
 Masks = Annotated[str, typer.Option("--masks", help="Only these masks in generated configurations, comma separated.")]
 Hierarchies = Annotated[

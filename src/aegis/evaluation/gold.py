@@ -33,7 +33,7 @@ Progress = Callable[[int, int, str], None]
 class GoldScore:
     """How well models trained on a configuration's masked rows predict the label of others.
 
-    ``accuracy`` and ``auc`` are means over models and splits.
+    ``accuracy``, ``auc`` and ``balanced_accuracy`` are means over models and splits.
     """
 
     configuration: str
@@ -44,6 +44,8 @@ class GoldScore:
     accuracy_by_split: tuple[float, ...]
     auc: float
     auc_by_split: tuple[float, ...]
+    balanced_accuracy: float
+    balanced_accuracy_by_split: tuple[float, ...]
     cpu_seconds: float
 
 
@@ -68,6 +70,10 @@ class GoldStandard:
     @property
     def aucs(self) -> NDArray[np.float64]:
         return np.array([score.auc for score in self.scores])
+
+    @property
+    def balanced_accuracies(self) -> NDArray[np.float64]:
+        return np.array([score.balanced_accuracy for score in self.scores])
 
     @property
     def accuracy_reliability(self) -> float:
@@ -224,6 +230,7 @@ def _score(
     found = [[cache[key(configuration, model, split)] for split in range(plan.splits)] for model in models]
     rights = np.array([[quality.accuracy for quality, _ in row] for row in found])
     areas = np.array([[quality.auc for quality, _ in row] for row in found])
+    balanced = np.array([[quality.balanced_accuracy for quality, _ in row] for row in found])
     return GoldScore(
         configuration=configuration.name,
         id=configuration.id,
@@ -233,6 +240,8 @@ def _score(
         accuracy_by_split=tuple(rights.mean(axis=0).tolist()),
         auc=float(areas.mean()),
         auc_by_split=tuple(areas.mean(axis=0).tolist()),
+        balanced_accuracy=float(balanced.mean()),
+        balanced_accuracy_by_split=tuple(balanced.mean(axis=0).tolist()),
         cpu_seconds=sum(seconds for row in found for _, seconds in row),
     )
 

@@ -1,7 +1,8 @@
 """The models of the exhaustive way, by name. All get the same features; none is tuned to a data set.
 
-The forest and the boosted trees are as the library ships them; their light forms are smaller, for evaluations that must
-train thousands, and their small forms smaller still, for trying a shortlist.
+The forest and the boosted trees are as the library ships them. Their light forms are smaller and held back, for
+evaluations that must train thousands: what a leaf says must rest on 10 or 40 rows, or small tables are learnt by heart
+(benchmarks/gold_models.py). Their small forms are smaller still, for trying a shortlist.
 """
 
 from __future__ import annotations
@@ -36,13 +37,13 @@ def _random_forest(seed: int) -> Any:
 def _light_random_forest(seed: int) -> Any:
     from sklearn.ensemble import RandomForestClassifier
 
-    return RandomForestClassifier(n_estimators=100, min_samples_leaf=3, n_jobs=1, random_state=seed)
+    return RandomForestClassifier(n_estimators=100, min_samples_leaf=10, n_jobs=1, random_state=seed)
 
 
 def _small_random_forest(seed: int) -> Any:
     from sklearn.ensemble import RandomForestClassifier
 
-    return RandomForestClassifier(n_estimators=30, min_samples_leaf=3, n_jobs=1, random_state=seed)
+    return RandomForestClassifier(n_estimators=30, min_samples_leaf=10, n_jobs=1, random_state=seed)
 
 
 def _boosted_trees(seed: int) -> Any:
@@ -54,14 +55,28 @@ def _boosted_trees(seed: int) -> Any:
 def _light_boosted_trees(seed: int) -> Any:
     from sklearn.ensemble import HistGradientBoostingClassifier
 
-    return HistGradientBoostingClassifier(max_iter=60, max_leaf_nodes=15, early_stopping=False, random_state=seed)
+    return HistGradientBoostingClassifier(
+        max_iter=60,
+        max_leaf_nodes=8,
+        min_samples_leaf=40,
+        l2_regularization=1.0,
+        early_stopping=False,
+        random_state=seed,
+    )
 
 
 def _small_boosted_trees(seed: int) -> Any:
     from sklearn.ensemble import HistGradientBoostingClassifier
 
     return HistGradientBoostingClassifier(
-        max_iter=25, max_leaf_nodes=8, learning_rate=0.2, max_bins=63, early_stopping=False, random_state=seed
+        max_iter=25,
+        max_leaf_nodes=8,
+        min_samples_leaf=40,
+        l2_regularization=1.0,
+        learning_rate=0.2,
+        max_bins=63,
+        early_stopping=False,
+        random_state=seed,
     )
 
 
@@ -135,11 +150,14 @@ class Quality:
 
     ``accuracy`` is the share it gets right. ``auc`` is the chance that a record with a label is given a higher score
     for it than a record without, averaged over labels: it still tells models apart where all of them answer the
-    commonest label.
+    commonest label. ``balanced_accuracy`` is about decisions again, every label counting alike: the share it gets right
+    of each label, averaged, when it answers the label whose chance is highest *for its share of the training rows*
+    (a model that gives no chances answers as ever).
     """
 
     accuracy: float
     auc: float
+    balanced_accuracy: float
 
 
 def try_model(name: str, X: Matrix, y: Codes, *, training: Codes, testing: Codes, seed: int) -> Quality:
@@ -147,7 +165,8 @@ def try_model(name: str, X: Matrix, y: Codes, *, training: Codes, testing: Codes
     wanted, seen = y[testing], y[training]
     if X.shape[1] == 0 or len(np.unique(seen)) < 2:
         # Nothing to learn from: the commonest label is all a model can say.
-        return Quality(accuracy=float((wanted == np.bincount(seen).argmax()).mean()), auc=0.5)
+        accuracy = float((wanted == np.bincount(seen).argmax()).mean())
+        return Quality(accuracy=accuracy, auc=0.5, balanced_accuracy=1.0 / max(len(np.unique(wanted)), 1))
     from threadpoolctl import threadpool_limits  # comes with scikit-learn
 
     model = _BUILDERS[name](seed)
@@ -156,15 +175,23 @@ def try_model(name: str, X: Matrix, y: Codes, *, training: Codes, testing: Codes
         # A model that stops before its tolerance is still a model; its quality says how good.
         warnings.simplefilter("ignore")
         model.fit(X[training], seen)
-        ask = model.predict_proba if hasattr(model, "predict_proba") else model.decision_function
+        by_chances = hasattr(model, "predict_proba")
+        ask = model.predict_proba if by_chances else model.decision_function
         scores = np.asarray(ask(X[testing]), dtype=np.float64)
     if scores.ndim == 1:
         scores = np.column_stack([-scores, scores])
-    answers = model.classes_[scores.argmax(axis=1)]
-    return Quality(accuracy=float((answers == wanted).mean()), auc=_auc(scores, model.classes_, wanted))
+    classes = model.classes_
+    answers = classes[scores.argmax(axis=1)]
+    shares = np.bincount(seen)[classes] / len(seen)
+    balanced = classes[(scores / shares).argmax(axis=1)] if by_chances else answers
+    return Quality(
+        accuracy=float((answers == wanted).mean()),
+        auc=area_under_curve(scores, classes, wanted),
+        balanced_accuracy=float(np.mean([(balanced[wanted == label] == label).mean() for label in np.unique(wanted)])),
+    )
 
 
-def _auc(scores: Matrix, classes: Codes, wanted: Codes) -> float:
+def area_under_curve(scores: Matrix, classes: Codes, wanted: Codes) -> float:
     """The area under the curve of each label against the others, averaged over the labels that occur."""
     areas = []
     for place, label in enumerate(classes[:1] if len(classes) == 2 else classes):

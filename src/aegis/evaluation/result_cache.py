@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from dataclasses import asdict
+from dataclasses import asdict, fields
 from pathlib import Path
 from types import TracebackType
 from typing import IO, Self
@@ -16,7 +16,8 @@ from aegis.evaluation.models import Quality
 class ResultCache:
     """Quality and CPU seconds by key, in memory and, where a path is given, in a file that is only appended to.
 
-    A line that was cut off by an interruption is ignored, and the next result starts a new line.
+    A line that was cut off by an interruption is ignored, and the next result starts a new line. So is one that lacks a
+    quality, written before that was measured.
     """
 
     def __init__(self, path: str | Path | None = None) -> None:
@@ -34,7 +35,7 @@ class ResultCache:
         for line in lines:
             try:
                 entry = json.loads(line)
-                quality = Quality(accuracy=float(entry["accuracy"]), auc=float(entry["auc"]))
+                quality = Quality(**{field.name: float(entry[field.name]) for field in fields(Quality)})
                 self._known[str(entry["key"])] = quality, float(entry["cpu_seconds"])
             except (json.JSONDecodeError, KeyError, TypeError, ValueError):
                 continue

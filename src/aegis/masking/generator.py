@@ -79,7 +79,9 @@ STRENGTHS = {
     "medium": Strength(least=0.25, most=0.7, unmasked=0.15),
     "heavy": Strength(least=0.0, most=0.35, unmasked=0.05),
     "mixed": Strength(least=0.0, most=1.0, unmasked=0.2),
+    "any": Strength(least=0.0, most=1.0, unmasked=0.0),
 }
+"""``any`` masks every column there is a mask for, as strongly or as weakly as it comes; the others leave some alone."""
 
 
 def generate(
@@ -110,7 +112,9 @@ def generate(
             own = None if hierarchies is None else hierarchies.get(column)
             if pool := _pool(counted, chosen, allowed, own):
                 pools[column] = pool
-    possible = math.prod(len(pool) + 1 for pool in pools.values()) - 1
+    sizes = [len(pool) for pool in pools.values()]
+    first = -1 if chosen.unmasked else 0  # -1 leaves a column as it is; doing so to all is no configuration
+    possible = math.prod(size - first for size in sizes) - (1 if first or not sizes else 0)
     if fewer_if_need_be and possible:
         count = min(count, possible)
     if count > possible:
@@ -118,9 +122,8 @@ def generate(
             f"only {possible} different configurations can be made of these columns and masks, not {count}; "
             "ask for fewer, or allow more masks"
         )
-    sizes = [len(pool) for pool in pools.values()]
     digits = max(3, len(str(count)))
-    drawn = _draw(sizes, count=count, possible=possible, unmasked=chosen.unmasked, rng=rng)
+    drawn = _draw(sizes, count=count, possible=possible, first=first, unmasked=chosen.unmasked, rng=rng)
     return [
         Configuration(
             name=f"g{number:0{digits}d}",
@@ -132,11 +135,11 @@ def generate(
 
 
 def _draw(
-    sizes: list[int], *, count: int, possible: int, unmasked: float, rng: np.random.Generator
+    sizes: list[int], *, count: int, possible: int, first: int, unmasked: float, rng: np.random.Generator
 ) -> list[tuple[int, ...]]:
     """Different rows of places in the pools; -1 leaves a column as it is, and no row leaves all."""
     if possible <= 4 * count:
-        everything = [row for row in product(*(range(-1, size) for size in sizes)) if max(row) >= 0]
+        everything = [row for row in product(*(range(first, size) for size in sizes)) if max(row) >= 0]
         return [everything[i] for i in rng.choice(len(everything), size=count, replace=False)]
     found: dict[tuple[int, ...], None] = {}
     while len(found) < count:

@@ -139,7 +139,33 @@ def test_without_features_the_commonest_label_is_the_answer() -> None:
     label = np.array([0] * 30 + [1] * 10)
     everything = np.arange(40)
     found = try_model("sgd", np.empty((40, 0)), label, training=everything, testing=everything, seed=0)
-    assert found == Quality(accuracy=0.75, auc=0.5)
+    assert found == Quality(accuracy=0.75, auc=0.5, balanced_accuracy=0.5)
+
+
+def test_balanced_accuracy_still_decides_where_one_label_is_rare() -> None:
+    rng = np.random.default_rng(0)
+    label = (np.arange(4_000) % 20 == 0).astype(np.int64)
+    telling, silent = (label * 1.0 + rng.normal(0, 1, 4_000))[:, None], rng.normal(0, 1, (4_000, 1))
+    training, testing = SplitPlan().split(label, 0)
+
+    def tried(X: Any, name: str = "logistic-regression") -> Quality:
+        return try_model(name, X, label, training=training, testing=testing, seed=0)
+
+    # A standard normal and the same moved by one: halfway between them 69 % of each are on their own side.
+    assert tried(telling).balanced_accuracy == pytest.approx(0.69, abs=0.05)
+    assert tried(silent).balanced_accuracy == pytest.approx(0.5, abs=0.06)
+    assert tried(telling).accuracy == pytest.approx(tried(silent).accuracy, abs=0.005)
+    # Without chances there is nothing to weigh: it answers the common label as ever.
+    assert tried(telling, "linear-svm").balanced_accuracy == pytest.approx(0.5, abs=0.02)
+
+
+def test_results_without_every_quality_are_worked_out_again(tmp_path: Path) -> None:
+    path = tmp_path / "results.jsonl"
+    path.write_text('{"key": "old", "accuracy": 0.5, "auc": 0.5, "cpu_seconds": 1.0}\n', encoding="utf-8")
+    with ResultCache(path) as cache:
+        assert "old" not in cache
+        cache.add("new", Quality(accuracy=0.5, auc=0.5, balanced_accuracy=0.5), cpu_seconds=1.0)
+    assert len(ResultCache(path)) == 1
 
 
 def test_unknown_models_and_a_missing_library_are_said(monkeypatch: pytest.MonkeyPatch) -> None:

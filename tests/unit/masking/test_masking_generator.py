@@ -85,6 +85,22 @@ def test_stronger_means_less_left() -> None:
     assert left("light") > left("medium") + 0.1 > left("heavy") + 0.2
 
 
+def test_any_masks_every_column_weakly_and_strongly() -> None:
+    made = make(strength="any", count=100)
+    maskable = set(CLINIC) - {"health", "constant"}
+    assert all(set(configuration.masks) == maskable for configuration in made)
+    sizes = {
+        transition(configuration.masks["age"], CLINIC["age"].domain, CLINIC["age"].counts).target.size
+        for configuration in made
+    }
+    assert 1 in sizes
+    assert max(sizes) > CLINIC["age"].domain.size / 2
+    cities = generate({"city": CLINIC["city"]}, count=5, strength="any", rng=np.random.default_rng(0))
+    assert all(configuration.masks for configuration in cities)
+    with pytest.raises(ConfigurationError, match="only 0 "):
+        generate({}, count=1, strength="any", rng=np.random.default_rng(0))
+
+
 def test_only_allowed_masks_are_used() -> None:
     every = {name for name in MASKS if name not in {"identity", "last_four", "email_mask", "pseudonym", "token"}}
     tree = Hierarchy.of([[f"{n:05d}", str(n % 3), str(n % 3), "*"] for n in range(21100, 21180)])
