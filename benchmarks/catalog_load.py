@@ -32,7 +32,7 @@ from _catalog_machine import QUICK, Person, Postgres, Served, add_person, first_
 from _result import write
 from aegis.api.app import description
 from aegis.catalog import audit
-from aegis.service import jobs, products, releases, requests
+from aegis.service import jobs, products, release_list, requests
 from aegis.service.catalog import Catalog, utc_now
 from aegis.service.first_run import load_clinic
 from aegis.service.paging import PageRequest
@@ -236,7 +236,7 @@ def filling(catalog: Catalog, admin: Person, flow: Any) -> dict[str, str]:
     with catalog.read(admin.actor) as work:
         product = products.product(work, product=flow.product)
         request = requests.request(work, request_id=flow.request_id)
-        release = releases.release(work, release_id=flow.release_id)
+        release = release_list.release(work, release_id=flow.release_id)
         listed = jobs.list_jobs(work, product=product.id, page=PageRequest(size=1)).items
         people_id = str(admin.actor.user_id)
     filled = {

@@ -13,6 +13,7 @@ from aegis.api import openapi, problem
 from aegis.api.body_limit import PLAIN_BYTES, BodyLimit
 from aegis.api.envelope import Envelope
 from aegis.api.gate import Gate
+from aegis.api.patience import Pace, Patience
 from aegis.api.routes import (
     audit,
     configurations,
@@ -39,6 +40,7 @@ def create_api(catalog: Catalog) -> FastAPI:
     app = _with_routes(
         [
             Middleware(Envelope),
+            Middleware(Patience, pace=pace(catalog)),
             Middleware(Gate, catalog=catalog, is_open=OPEN),
             Middleware(BodyLimit, limit_of=limits(catalog)),
         ]
@@ -50,6 +52,12 @@ def create_api(catalog: Catalog) -> FastAPI:
         return JSONResponse(openapi.describe(app, is_open=OPEN))
 
     return app
+
+
+def pace(catalog: Catalog) -> Pace:
+    """How long the catalog waits for a body."""
+    settings = catalog.settings
+    return Pace(idle_seconds=settings.upload_idle_seconds, bytes_per_second=settings.upload_bytes_per_second)
 
 
 def description() -> dict[str, Any]:

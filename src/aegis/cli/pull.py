@@ -55,12 +55,20 @@ def pull(
             Path(arrived.file).replace(target)
     if json:
         terminal.print_json(
-            {"file": str(target), "certificate": str(beside), "release": found.id, **examined.to_json()}
+            {
+                "file": str(target),
+                "certificate": str(beside),
+                "release": found.id,
+                "present_policy": found.present_policy,
+                **examined.to_json(),
+            }
         )
         return 0
     rows: list[list[str | Text]] = [[step.name, Text("yes", style="green"), step.said] for step in examined.steps]
     terminal.out().print(terminal.table("", ["what", "holds", "found"], rows))
     terminal.out().print(Text.assemble(("verified: ", "bold green"), str(target)), soft_wrap=True)
+    if found.present_policy["standing"] != "satisfied":
+        terminal.warn(found.present_policy["said"])
     terminal.next_step(f"aegis verify {target} {beside}")
     return 0
 

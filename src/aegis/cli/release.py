@@ -30,6 +30,9 @@ def release(
         typer.Option("--config", help="The configuration to mask by; without one the table is released as it is."),
     ] = None,
     label: options.Label = None,
+    columns: Annotated[
+        str | None, typer.Option("--columns", help="Write these columns only, comma separated (default: all).")
+    ] = None,
     drop_suppressed: Annotated[
         bool, typer.Option("--drop-suppressed", help="Leave suppressed records out instead of starring them.")
     ] = False,
@@ -55,6 +58,7 @@ def release(
         policy=policy,
         out=out,
         label=label,
+        columns=None if columns is None else options.names(columns),
         shuffle=shuffle,
         drop_suppressed=drop_suppressed,
         fitted=fitted,

@@ -13,10 +13,12 @@ from pathlib import Path
 
 import anyio.to_thread
 import uvicorn
+from starlette.responses import PlainTextResponse
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from aegis.api.app import create_api
+from aegis.api.app import create_api, pace
 from aegis.api.envelope import Envelope
+from aegis.api.patience import Patience
 from aegis.api.proxy import BehindProxy
 from aegis.cli.catalog_options import DATABASE_VARIABLE, SETTINGS_VARIABLE, STORAGE_VARIABLE, read_settings
 from aegis.cli.supervisor import hold_lifeline
@@ -42,9 +44,19 @@ class Site:
 
 def create_site(catalog: Catalog, *, behind_proxy: bool = False) -> ASGIApp:
     """The whole catalog as one app."""
-    pages = Envelope(create_pages(catalog), headers={})
+    pages = Envelope(Patience(create_pages(catalog), pace=pace(catalog), answer=_too_slow), headers={})
     site: ASGIApp = Site(api=create_api(catalog), pages=pages)
     return BehindProxy(site) if behind_proxy else site
+
+
+def _too_slow(_scope: Scope, said: str) -> ASGIApp:
+    """For somebody at a browser."""
+    headers = {
+        "Connection": "close",
+        "Content-Security-Policy": "default-src 'none'; frame-ancestors 'none'",
+        "X-Content-Type-Options": "nosniff",
+    }
+    return PlainTextResponse(f"The upload was too slow: {said}.", status_code=408, headers=headers)
 
 
 def main() -> int:

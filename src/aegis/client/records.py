@@ -74,7 +74,10 @@ class AccessRequest:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Release:
-    """A masked table that was pushed with its certificate."""
+    """A masked table that was pushed with its certificate.
+
+    ``present_policy`` says how it stands to the product's policy of today: ``standing`` and, in words, ``said``.
+    """
 
     id: str
     product_id: str
@@ -87,6 +90,7 @@ class Release:
     state: str
     reason: str | None
     job_id: str | None
+    present_policy: dict[str, str]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

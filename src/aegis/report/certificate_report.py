@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -54,9 +54,16 @@ def certificate_parts(content: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _lead(content: Mapping[str, Any]) -> str:
-    columns = ", ".join(content["roles"].get("quasi_identifying", ()))
+    quasi = [name for name in content["roles"].get("quasi_identifying", ()) if name not in _left_out(content)]
+    columns = ", ".join(quasi) or "all its records as one class"
     models = "; ".join(_asked(verdict) for verdict in content["verdicts"])
     return f"The table as it was written satisfies its policy on {columns}: {models}."
+
+
+def _left_out(content: Mapping[str, Any]) -> Sequence[str]:
+    """The columns of the source that were not written."""
+    left: Sequence[str] = content["release"].get("left_out", ())
+    return left
 
 
 def _asked(verdict: Mapping[str, Any]) -> str:
@@ -117,9 +124,11 @@ def _row(verdict: Mapping[str, Any]) -> VerdictRow:
 def _masks(content: Mapping[str, Any]) -> list[tuple[str, str]]:
     """What the configuration does, and then the identifying columns that it left to be hidden."""
     masks = content["configuration"]["masks"]
-    hidden = [column for column in content["roles"].get("identifying", ()) if column not in masks]
+    left = _left_out(content)
+    hidden = [column for column in content["roles"].get("identifying", ()) if column not in (*masks, *left)]
     return [
-        *((column, _mask(spec)) for column, spec in masks.items()),
+        *((column, "left out: the table does not have this column") for column in left),
+        *((column, _mask(spec)) for column, spec in masks.items() if column not in left),
         *((column, "suppressed, * in every record, because it is identifying") for column in hidden),
     ]
 

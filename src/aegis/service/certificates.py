@@ -55,6 +55,8 @@ def _facts(content: dict[str, Any]) -> CertificateFacts:
     columns = content["release"]["columns"]
     if not isinstance(columns, list) or not all(isinstance(name, str) for name in columns):
         raise DataError("the certificate does not name the columns of its file; release it again")
+    if set(columns) & set(content["release"].get("left_out", ())):
+        raise VerificationError("the certificate says of a column that it was left out and released; release it again")
     verdicts = content["verdicts"]
     if not verdicts or not all(verdict["satisfied"] is True for verdict in verdicts):
         raise VerificationError("the certificate itself says that the policy is not satisfied; release it again")

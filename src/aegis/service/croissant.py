@@ -8,7 +8,7 @@ from typing import Any
 from aegis.catalog.states import ReleaseState
 from aegis.data.kind import Kind
 from aegis.data.schema import Role
-from aegis.service import products, releases
+from aegis.service import products, release_list
 from aegis.service.catalog import Work
 from aegis.service.certificates import certificate_text
 from aegis.service.paging import MOST, PageRequest
@@ -48,7 +48,7 @@ _FORMATS = {".csv": "text/csv", ".parquet": "application/vnd.apache.parquet"}
 def croissant(work: Work, *, product: str, base_url: str) -> dict[str, Any]:
     """The JSON-LD document; files are the verified releases that the actor may see, each with its certificate."""
     found = products.product(work, product=product)
-    listed = releases.list_releases(work, product=found.id, page=PageRequest(size=MOST)).items
+    listed = release_list.list_releases(work, product=found.id, page=PageRequest(size=MOST)).items
     verified = [each for each in listed if each.state is ReleaseState.VERIFIED]
     base = base_url.rstrip("/")
     return {
@@ -81,6 +81,7 @@ def _file(release: ReleaseView, base: str) -> dict[str, Any]:
         "encodingFormat": _FORMATS.get(suffix, "application/octet-stream"),
         "sha256": release.digest,
         "dateCreated": release.created_at.isoformat(timespec="seconds"),
+        "aegis:presentPolicy": release.present_policy.standing.value,
         "aegis:certificate": json.loads(certificate_text(release.certificate)),
     }
 

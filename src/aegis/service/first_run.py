@@ -14,7 +14,7 @@ from aegis.data.engine import open_dataset
 from aegis.errors import ConflictError
 from aegis.masking.configuration_file import load_configurations, many_to_mapping
 from aegis.releases.certificate import certificate_paths
-from aegis.service import configurations, jobs, people, products, releases, requests, summaries
+from aegis.service import configurations, jobs, people, products, release_list, releases, requests, summaries
 from aegis.service.actor import Actor, UserRole
 from aegis.service.archive import pack_summary
 from aegis.service.catalog import Catalog
@@ -177,7 +177,7 @@ def _release(catalog: Catalog, provider: Actor, table: Path, chosen: Any, reques
     assert view.job_id is not None
     _wait(catalog, provider, view.job_id)
     with catalog.read(provider) as work:
-        verified = releases.release(work, release_id=view.id)
+        verified = release_list.release(work, release_id=view.id)
     if verified.state is not ReleaseState.VERIFIED:
         raise ConflictError(f"the example's release was not verified: {verified.reason}")
     return view.id

@@ -13,7 +13,7 @@ from aegis.errors import NotSignedInError
 from aegis.service.actor import ANONYMOUS, Actor, Held, Scope, UserRole
 from aegis.service.catalog import Catalog, Work
 from aegis.service.passwords import hash_of
-from aegis.service.views import SessionActor
+from aegis.service.person_views import SessionActor
 
 _NOTED = datetime.timedelta(minutes=5)
 """How often the last use is written down: a page must not cost a write."""

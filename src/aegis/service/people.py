@@ -21,7 +21,7 @@ from aegis.service.catalog import Catalog, Work
 from aegis.service.paging import FIRST, Page, PageRequest, page_of
 from aegis.service.passwords import hash_of, hash_password, is_password, new_secret
 from aegis.service.permissions import Permission, require
-from aegis.service.views import LinkView, NewLink, RoleView, SessionActor, SignedIn, UserView
+from aegis.service.person_views import LinkView, NewLink, RoleView, SessionActor, SignedIn, UserView
 from aegis.service.visible import by_id, visible_product
 from aegis.service.words import checked_slug, checked_text, printable
 

@@ -17,19 +17,21 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from sqlalchemy import Select, func, or_, select
+from sqlalchemy import or_, select
 
 from aegis.catalog.states import ReleaseState, RequestState, check_step
 from aegis.catalog.storage import Draft, Stream
-from aegis.catalog.tables import Configuration, Download, Product, Release, Request, User, new_id
+from aegis.catalog.tables import Configuration, Download, Product, Release, Request, new_id
 from aegis.errors import ConflictError, InputError, NotFoundError, VerificationError
 from aegis.releases.write import check_format
 from aegis.service import queue
 from aegis.service.actor import Actor
+from aegis.service.asked_columns import check_columns
 from aegis.service.catalog import Catalog, Work
 from aegis.service.certificates import NOTHING, CertificateFacts, check_promise, read_facts
-from aegis.service.paging import FIRST, Page, PageRequest, page_of
-from aegis.service.permissions import Permission, may, require
+from aegis.service.permissions import Permission, require
+from aegis.service.present_policy import Standing, present_policy
+from aegis.service.release_list import release_view, seen_release
 from aegis.service.requests import effective_state, in_state, move, note, seen_request
 from aegis.service.views import ReleaseView
 from aegis.service.visible import by_id, visible_product
@@ -74,12 +76,14 @@ def incoming(
     certificate is read first, the file after it.
     """
     with catalog.read(actor) as work:
-        found = _target(work, product, request_id)
+        found, request = _target(work, product, request_id)
     if not isinstance(file_name, str) or not _FILE_NAME.fullmatch(file_name):
         raise InputError("the file's name must be a plain one, like clinic.csv; rename it")
     check_format(Path(file_name))
     facts = read_facts(certificate, limit_bytes=catalog.settings.certificate_bytes)
     check_promise(facts, found)
+    if request is not None:
+        check_columns(facts.columns, request, found)
     draft = catalog.store.draft(file, limit_bytes=catalog.settings.release_bytes)
     try:
         if draft.digest != facts.sha256:
@@ -99,6 +103,7 @@ def receive(work: Work, checked: CheckedRelease) -> ReleaseView:
     check_promise(checked.facts, product)  # the product may have changed meanwhile
     configuration_id = _configuration(work, product, request, checked.facts)
     if request is not None:
+        check_columns(checked.facts.columns, request, product)
         _check_awaited(work, request)
     kept = work.keep(checked.draft)
     assert work.actor.user_id is not None
@@ -130,7 +135,7 @@ def receive(work: Work, checked: CheckedRelease) -> ReleaseView:
         job_id=job_id,
     )
     _note(work, row, "release pushed", digest=row.digest, certificate=row.certificate_digest, request_id=row.request_id)
-    return _view(work, row.id)
+    return release_view(work, row.id)
 
 
 def fulfil(work: Work, *, request_id: str, release_id: str) -> ReleaseView:
@@ -144,8 +149,13 @@ def fulfil(work: Work, *, request_id: str, release_id: str) -> ReleaseView:
         raise ConflictError("only a verified release fulfils a request; push another one")
     if row.configuration_id is None or row.configuration_id != request.configuration_id:
         raise ConflictError("the release was made with another configuration than the approved one; push one with that")
+    product = work.session.get_one(Product, row.product_id)
+    check_columns(row.certificate["release"]["columns"], request, product)
+    present = present_policy(row.certificate, product)
+    if present.standing is not Standing.SATISFIED:
+        raise ConflictError(f"the release cannot fulfil a request any more: {present.said}")
     provision(work, request, row)
-    return _view(work, row.id)
+    return release_view(work, row.id)
 
 
 def provision(work: Work, request: Request, row: Release) -> None:
@@ -157,25 +167,9 @@ def provision(work: Work, request: Request, row: Release) -> None:
     work.session.flush()
 
 
-def release(work: Work, *, release_id: str) -> ReleaseView:
-    """One release."""
-    return _view(work, _seen(work, release_id).id)
-
-
-def list_releases(work: Work, *, product: str, page: PageRequest = FIRST) -> Page[ReleaseView]:
-    """The releases of a product that the actor may see, the newest first."""
-    found = visible_product(work, product)
-    query = _selected().where(Release.product_id == found.id)
-    if not may(work.actor, Permission.SEE_RELEASES, found.id):
-        of_mine = select(Request.release_id).where(Request.consumer_id == work.actor.user_id)
-        query = query.where(Release.id.in_(of_mine))
-    rows, cursor = page_of(work.session, query, keys=(Release.created_at, Release.id), page=page, descending=True)
-    return Page(items=tuple(_as_view(*row) for row in rows), next=cursor)
-
-
 def open_download(work: Work, *, release_id: str) -> OpenedRelease:
     """Open a verified release for somebody who may have it, and put the download on the record (a write)."""
-    row = _seen(work, release_id)
+    row = seen_release(work, release_id)
     if row.state != ReleaseState.VERIFIED:
         raise ConflictError(f"the release is {row.state}, and only verified ones can be downloaded")
     request_id = work.session.scalar(
@@ -193,14 +187,15 @@ def open_download(work: Work, *, release_id: str) -> OpenedRelease:
     work.session.add(
         Download(id=new_id(), release_id=row.id, request_id=request_id, user_id=work.actor.user_id, at=work.now)
     )
-    _note(work, row, "release downloaded", request_id=request_id)
+    view = release_view(work, row.id)
+    _note(work, row, "release downloaded", request_id=request_id, present_policy=view.present_policy.standing.value)
     work.session.flush()
-    return OpenedRelease(release=_view(work, row.id), stream=work.store.open(row.digest))
+    return OpenedRelease(release=release_view(work, row.id), stream=work.store.open(row.digest))
 
 
 def withdraw(work: Work, *, release_id: str, reason: str) -> ReleaseView:
     """Nobody can download it any more; every request that it fulfilled is revoked."""
-    seen = _seen(work, release_id)
+    seen = seen_release(work, release_id)
     require(work.actor, Permission.WITHDRAW_RELEASE, seen.product_id)
     said = checked_text(reason, what="the reason", least=1, most=5_000)
     # Requests before releases, as everywhere: two who lock the same things in one order never wait for each other.
@@ -221,24 +216,24 @@ def withdraw(work: Work, *, release_id: str, reason: str) -> ReleaseView:
             request.reason = "its release was withdrawn"
             note(work, request, "request revoked", release_id=row.id)
     work.session.flush()
-    return _view(work, row.id)
+    return release_view(work, row.id)
 
 
-def _target(work: Work, product: str | None, request_id: str | None) -> Product:
-    """The product that is pushed for; everything that can be refused before the bytes arrive is refused here."""
+def _target(work: Work, product: str | None, request_id: str | None) -> tuple[Product, Request | None]:
+    """The product and the request that are pushed for; what can be refused before the bytes arrive is refused here."""
     if request_id is None:
         if product is None:
             raise InputError("name the product or the request that the release is for")
         found = visible_product(work, product)
         require(work.actor, Permission.PUSH_RELEASE, found.id)
-        return found
+        return found, None
     request = seen_request(work, request_id)
     found = visible_product(work, request.product_id)
     require(work.actor, Permission.PUSH_RELEASE, found.id)
     if product is not None and visible_product(work, product).id != found.id:
         raise InputError("the request is for another product; name only one of them")
     _check_awaited(work, request)
-    return found
+    return found, request
 
 
 def _check_awaited(work: Work, request: Request) -> None:
@@ -263,57 +258,5 @@ def _configuration(work: Work, product: Product, request: Request | None, facts:
     return None if known is None else known.id
 
 
-def _seen(work: Work, release_id: str) -> Release:
-    require(work.actor, Permission.SEE_CATALOG)
-    row = by_id(work, Release, release_id)
-    if row is None or not _sees(work, row):
-        raise NotFoundError("there is no such release; look at the product's list")
-    return row
-
-
-def _sees(work: Work, row: Release) -> bool:
-    if work.actor.token_product not in (None, row.product_id):
-        return False
-    if may(work.actor, Permission.SEE_RELEASES, row.product_id):
-        return True
-    of_mine = select(Request.id).where(Request.consumer_id == work.actor.user_id, Request.release_id == row.id)
-    return may(work.actor, Permission.DOWNLOAD, row.product_id) and work.session.scalar(of_mine) is not None
-
-
 def _note(work: Work, row: Release, action: str, **details: Any) -> None:
     work.record(action, subject="release", subject_id=row.id, product_id=row.product_id, state=row.state, **details)
-
-
-def _selected() -> Select[*tuple[Any, ...]]:
-    taken = select(func.count()).where(Download.release_id == Release.id).scalar_subquery()
-    return (
-        select(Release, Product.name, User.name, taken)
-        .join(Product, Product.id == Release.product_id)
-        .join(User, User.id == Release.pushed_by)
-    )
-
-
-def _view(work: Work, release_id: str) -> ReleaseView:
-    return _as_view(*work.session.execute(_selected().where(Release.id == release_id)).one())
-
-
-def _as_view(row: Release, product_name: str, pushed_by: str, downloads: int) -> ReleaseView:
-    return ReleaseView(
-        id=row.id,
-        product_id=row.product_id,
-        product_name=product_name,
-        configuration_id=row.configuration_id,
-        request_id=row.request_id,
-        digest=row.digest,
-        bytes=row.bytes,
-        file_name=row.file_name,
-        certificate=row.certificate,
-        certificate_digest=row.certificate_digest,
-        state=ReleaseState(row.state),
-        reason=row.reason,
-        job_id=row.job_id,
-        pushed_by=pushed_by,
-        created_at=row.created_at,
-        version=row.version,
-        downloads=downloads,
-    )

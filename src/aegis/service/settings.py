@@ -20,6 +20,8 @@ class Settings:
     release_bytes: int = 4096 * MEBIBYTE
     certificate_bytes: int = 8 * MEBIBYTE
     document_bytes: int = 4 * MEBIBYTE
+    upload_idle_seconds: float = 30.0
+    upload_bytes_per_second: int = 32_768
     session_hours: int = 12
     link_hours: int = 72
     token_days: int = 365

@@ -14,7 +14,7 @@ from aegis.service.catalog import Work
 from aegis.service.paging import FIRST, Page, PageRequest, page_of
 from aegis.service.passwords import hash_of, new_secret
 from aegis.service.permissions import Permission, may, require
-from aegis.service.views import NewToken, TokenView
+from aegis.service.person_views import NewToken, TokenView
 from aegis.service.visible import by_id, visible_product
 from aegis.service.words import checked_text, checked_whole, is_id
 

@@ -19,6 +19,7 @@ from aegis.service.catalog import Catalog, Work
 from aegis.service.certificates import certificate_text
 from aegis.service.configurations import masks_of
 from aegis.service.hierarchies import known_hierarchies
+from aegis.service.present_policy import Standing, present_policy
 from aegis.service.queue import Claimed
 from aegis.service.releases import provision
 from aegis.service.requests import effective_state
@@ -100,6 +101,9 @@ def settle(work: Work, claimed: Claimed, measured: Measured) -> str | None:
         state = effective_state(request, work.now)
         if state is not RequestState.APPROVED:
             reason = f"the request is {state.value} meanwhile"
+    if reason is None:
+        present = present_policy(row.certificate, work.session.get_one(Product, row.product_id))
+        reason = None if present.standing is Standing.SATISFIED else f"the product changed meanwhile: {present.said}"
     state_now = ReleaseState.VERIFIED if reason is None else ReleaseState.REFUSED
     check_step(ReleaseState.RECEIVED, state_now, what="the release")
     row.state, row.reason = state_now.value, reason

@@ -9,7 +9,7 @@ from starlette.responses import Response
 from aegis.errors import AegisError, InputError, NotFoundError, NotSignedInError, ServiceError
 from aegis.service import people, tokens
 from aegis.service.actor import Scope
-from aegis.service.views import NewToken
+from aegis.service.person_views import NewToken
 from aegis.web.paging import paging
 from aegis.web.routing import Door, get, post, sentence
 from aegis.web.visit import SESSION_COOKIE, Visit

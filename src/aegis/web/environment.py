@@ -48,6 +48,7 @@ def _environment() -> Environment:
         kind_words=words.kind_words,
         role_words=words.role_words,
         first_words=words.first_words,
+        sentence=words.sentence,
         percent=figures.percent,
         figure=figures.figure,
         plural=figures.count,

@@ -8,7 +8,7 @@ from aegis.errors import AegisError, ConflictError, InputError, NotFoundError
 from aegis.service import people, tokens
 from aegis.service.actor import UserRole
 from aegis.service.permissions import Permission, require
-from aegis.service.views import NewLink
+from aegis.service.person_views import NewLink
 from aegis.web.paging import paging
 from aegis.web.routing import Door, get, post, sentence
 from aegis.web.visit import Visit

@@ -10,7 +10,7 @@ from starlette.responses import Response, StreamingResponse
 from aegis.catalog.states import JobState, ReleaseState
 from aegis.errors import ConflictError, InputError, NotFoundError
 from aegis.report.certificate_report import certificate_parts
-from aegis.service import jobs, products, releases
+from aegis.service import jobs, products, release_list, releases
 from aegis.service.certificates import certificate_text
 from aegis.service.permissions import Permission, may, require
 from aegis.web.form import attachment
@@ -25,7 +25,7 @@ _CHUNK = 1 << 18
 
 def show_release(visit: Visit) -> Response:
     with visit.read() as work:
-        view = releases.release(work, release_id=visit.names["release"])
+        view = release_list.release(work, release_id=visit.names["release"])
         job = None
         works_on_it = may(visit.actor, Permission.SEE_JOBS, view.product_id)
         if view.state is ReleaseState.RECEIVED and view.job_id and works_on_it:
@@ -56,7 +56,7 @@ def show_of_product(visit: Visit) -> Response:
     with visit.read() as work:
         product = products.product(work, product=visit.names["product"])
         require(visit.actor, Permission.SEE_RELEASES, product.id)
-        page = releases.list_releases(work, product=product.id, page=visit.page_request)
+        page = release_list.list_releases(work, product=product.id, page=visit.page_request)
     return visit.page("releases.html", **head(visit, product), releases=page.items, paging=paging(visit, page))
 
 
@@ -76,7 +76,7 @@ def download(visit: Visit) -> Response:
 
 def send_certificate(visit: Visit) -> Response:
     with visit.read() as work:
-        view = releases.release(work, release_id=visit.names["release"])
+        view = release_list.release(work, release_id=visit.names["release"])
     return Response(
         certificate_text(view.certificate),
         media_type="application/json",

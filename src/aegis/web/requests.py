@@ -7,17 +7,18 @@ from typing import Any
 
 from starlette.responses import Response
 
-from aegis.catalog.states import JobState, RequestState
+from aegis.catalog.states import RequestState
 from aegis.data.schema import Role
 from aegis.errors import AegisError, ConflictError, GuaranteeError, InputError, NotFoundError, NotPermittedError
-from aegis.report.figures import kept
 from aegis.service import configurations, jobs, products, releases, requests
 from aegis.service.actor import UserRole
+from aegis.service.asked_columns import column_list
 from aegis.service.permissions import Permission, may, require
-from aegis.service.views import ConfigurationView, JobView, ProductView, RequestView
+from aegis.service.views import JobView, ProductView, RequestView
 from aegis.web.paging import paging
 from aegis.web.product_part import Tab, head
 from aegis.web.rankings import ENDED, measure_choices, progress_words
+from aegis.web.request_choices import choices
 from aegis.web.routing import Door, get, post, sentence
 from aegis.web.timeline import timeline
 from aegis.web.visit import Visit
@@ -33,16 +34,6 @@ class Values:
     columns: tuple[str, ...] = ()
     days: str = "90"
     measure: str = ""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Choice:
-    """A configuration that an expert may approve."""
-
-    id: str
-    name: str
-    words: str
-    note: str
 
 
 def show_requests(visit: Visit) -> Response:
@@ -149,6 +140,7 @@ def _page(visit: Visit, *, problem: AegisError | None) -> Response:
             and may(actor, Permission.DECIDE_REQUEST, request.product_id)
         )
         fulfils = request.state is RequestState.APPROVED and may(actor, Permission.PUSH_RELEASE, request.product_id)
+        product = products.product(work, product=request.product_id)
         job = _advice(work, request) if may(actor, Permission.SEE_JOBS, request.product_id) else None
         listed = configurations.list_configurations(work, product=request.product_id) if decides else []
     open_states = (RequestState.PENDING, RequestState.APPROVED, RequestState.PROVISIONED)
@@ -161,7 +153,8 @@ def _page(visit: Visit, *, problem: AegisError | None) -> Response:
         timeline=timeline(request),
         decides=decides,
         fulfils=fulfils,
-        choices=_choices(listed, job),
+        column_list=_column_list(request, product) if fulfils else None,
+        choices=choices(listed, job),
         job=job,
         job_running=running,
         job_words=progress_words(job) if job is not None and running else "",
@@ -173,6 +166,13 @@ def _page(visit: Visit, *, problem: AegisError | None) -> Response:
     )
 
 
+def _column_list(request: RequestView, product: ProductView) -> str | None:
+    """What ``aegis release --columns`` must say; None where the request asks for everything."""
+    wanted = [column.name for column in product.columns if column.name in request.columns]
+    every = [column.name for column in product.columns if column.role != Role.IDENTIFYING]
+    return None if wanted == every else column_list(wanted)
+
+
 def _advice(work: Any, request: RequestView) -> JobView | None:
     """The ranking that was made for the request, else the product's latest."""
     if request.job_id is not None:
@@ -181,28 +181,6 @@ def _advice(work: Any, request: RequestView) -> JobView | None:
         except NotFoundError:
             return None
     return jobs.latest_ranking(work, product=request.product_id)
-
-
-def _choices(listed: list[ConfigurationView], job: JobView | None) -> list[Choice]:
-    """Ranked configurations first, from best to worst; those that were not counted cannot be judged and come last."""
-    ranks: dict[str, tuple[int, str]] = {}
-    kept_out: set[str] = set()
-    if job is not None and job.state is JobState.DONE and job.result:
-        ranking = jobs.ranking_of(job)
-        kept_out = set(ranking.rejected)
-        for one in ranking.ranking:
-            note = f"place {one.rank}, keeps {kept(one.retained)}" if one.retained is not None else f"place {one.rank}"
-            ranks[one.id] = (one.rank, note + (", like the first" if one.like_best and one.rank > 1 else ""))
-    ordered = sorted(listed, key=lambda one: (ranks.get(one.content_id, (10**9, ""))[0], one.name))
-    return [
-        Choice(
-            id=one.id,
-            name=one.name,
-            words="; ".join(f"{column}: {said}" for column, said in one.described.items()) or "masks nothing",
-            note=ranks.get(one.content_id, (0, "the policy keeps it out" if one.name in kept_out else "not ranked"))[1],
-        )
-        for one in ordered
-    ]
 
 
 def decide(visit: Visit) -> Response:

@@ -118,3 +118,12 @@ def first_words(text: str, most: int) -> str:
     if len(plain) <= most:
         return plain
     return plain[: most - 1].rsplit(" ", 1)[0] + " …"
+
+
+def sentence(text: str) -> str:
+    """Words of the service as a sentence.
+
+    >>> sentence("it satisfies the policy; release it again")
+    'It satisfies the policy; release it again.'
+    """
+    return text[:1].upper() + text[1:] + ("" if text.endswith((".", "!", "?")) else ".")

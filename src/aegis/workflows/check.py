@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import ibis
 import numpy as np
 
 from aegis.data.dataset import Dataset
@@ -25,6 +26,8 @@ from aegis.summaries.class_table import ClassTable
 from aegis.summaries.collect_classes import count_classes
 from aegis.workflows.candidates import find_hierarchies, one_configuration
 from aegis.workflows.masked_data import GivenConfiguration, masked_data, roles_with
+
+_EVERYBODY = "_aegis_everybody"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -97,7 +100,10 @@ def classes_of(
 ) -> ClassTable:
     """The class table a policy needs, with further contents if wanted."""
     wanted = tuple(dict.fromkeys((*policy.attributes, *contents)))
-    table = count_classes(dataset, roles.quasi_identifying, contents=wanted, released=released)
+    quasi = roles.quasi_identifying
+    if not quasi:  # every quasi-identifier is left out: nothing tells the records apart
+        dataset, quasi = open_dataset(dataset.table.mutate(**{_EVERYBODY: ibis.literal("everybody")})), (_EVERYBODY,)
+    table = count_classes(dataset, quasi, contents=wanted, released=released)
     levels = {}
     for column in policy.hierarchical:
         if not hierarchies or column not in hierarchies:

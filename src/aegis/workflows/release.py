@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import datetime
 import io
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -19,10 +19,12 @@ from aegis.data.engine import open_dataset
 from aegis.data.hierarchy import Hierarchy
 from aegis.data.output import PRIVATE, PUBLIC, check_apart, check_free, drafts_of
 from aegis.data.yaml_text import dump
-from aegis.errors import OutputError, PolicyNotSatisfiedError
+from aegis.errors import OutputError, PolicyNotSatisfiedError, RoleError
 from aegis.masking.configuration import Configuration
 from aegis.masking.configuration_file import to_mapping
+from aegis.masking.suppress import Suppress
 from aegis.privacy.judgement import Judgement, judge_all
+from aegis.privacy.narrowed import narrowed, without
 from aegis.privacy.policy import Policy, Suppressed
 from aegis.releases.apply import ValueMapping
 from aegis.releases.certificate import FORMAT_VERSION, Certificate, certificate_paths
@@ -78,6 +80,7 @@ def release(
     policy: Policy | str | Path,
     out: str | Path,
     label: str | None = None,
+    columns: Iterable[str] | None = None,
     shuffle: bool = True,
     drop_suppressed: bool = False,
     fitted: str | Path | None = None,
@@ -89,6 +92,7 @@ def release(
     """Write ``data`` masked by ``configuration`` to ``out`` if, and only if, what is written satisfies ``policy``.
 
     Without a configuration the table is released as it is: it was anonymized before, by clustering for instance.
+    ``columns`` names those that are written; the policy is judged on what is left, and the certificate names the rest.
 
     ``out`` is a .csv or .parquet file, or the URL of a database table. Records of failing classes are starred in every
     quasi-identifier, up to the policy's limit, or left out with ``drop_suppressed``. Identifying columns without a mask
@@ -107,25 +111,31 @@ def release(
         configuration = Configuration(name="as-it-is", masks={})
     chosen = one_configuration(configuration, hierarchies=known, data=data)
     dataset = data if isinstance(data, Dataset) else open_dataset(data, **options)
-    roles = rules.roles_in(dataset.schema, roles_with(dataset, chosen, label=label))
-    masked = masked_data(dataset, all_masks(chosen, roles), mappings=mapping is not None)
-    published = masked.dataset
+    given = rules.roles_in(dataset.schema, roles_with(dataset, chosen, label=label))
+    left_out = _left_out(dataset, columns)
+    narrow = narrowed(rules, given, left_out=left_out)
+    roles, judging = narrow.roles, narrow.policy
+    masks = {column: mask for column, mask in all_masks(chosen, given).items() if column not in left_out}
+    masked = masked_data(dataset, masks, mappings=mapping is not None)
+    published = _without(masked.dataset, left_out)
     if not is_url(out) and is_csv(Path(out)):
         published = replace(published, table=blank_is_missing(published.table))
     contents = () if roles.label is None else (roles.label,)
-    before = classes_of(published, rules, roles, contents=contents, hierarchies=known)
-    judged = judge_all(before, rules)
+    before = classes_of(published, judging, roles, contents=contents, hierarchies=known)
+    judged = judge_all(before, judging, suppress=bool(roles.quasi_identifying))
     if not judged.satisfied:
         raise PolicyNotSatisfiedError(f"nothing was released: {why_not(judged, before)}")
     table = with_suppression(published.table, before, judged.released, drop=rules.suppressed is Suppressed.DROPPED)
     kept = utility_kept(dataset, masked.masks, roles, released=judged.released)
-    ready = Configuration(name=chosen.name, masks=masked.masks, label=roles.label, roles=roles)
-    kinds = {name: published.schema.kind(name) for name in (*rules.attributes, *contents)}
+    # Whoever applies it to new rows has all columns again: those that were left out must not come back in the clear.
+    hidden = {column: Suppress() for column in left_out}
+    ready = Configuration(name=chosen.name, masks={**masked.masks, **hidden}, label=roles.label, roles=given)
+    kinds = {name: published.schema.kind(name) for name in (*judging.attributes, *contents)}
     with _written(table, out, paths, source=options.get("engine") or data, shuffle=shuffle, overwrite=overwrite) as (
         draft,
         others,
     ):
-        written = measure_written(draft.dataset, rules, roles, kinds=kinds, hierarchies=known)
+        written = measure_written(draft.dataset, judging, roles, kinds=kinds, hierarchies=known)
         if not written.satisfied:
             reason = why_not(written, written.released)
             raise PolicyNotSatisfiedError(f"nothing was released: the table as written fails the policy: {reason}")
@@ -140,16 +150,19 @@ def release(
                     "bytes": draft.bytes,
                     "rows": written.records,
                     "columns": list(table.columns),
+                    "left_out": list(left_out),
                     "shuffled": shuffle,
                 },
                 "source": {"name": dataset.name, "rows": before.records},
                 "roles": {
-                    **roles.to_mapping(),
-                    "unlisted_are_insensitive": list(unlisted(dataset.schema, roles)),
-                    "unlisted_that_look_identifying": list(looks_identifying(dataset, roles, masked=chosen.columns)),
+                    **given.to_mapping(),
+                    "unlisted_are_insensitive": [n for n in unlisted(dataset.schema, given) if n not in left_out],
+                    "unlisted_that_look_identifying": [
+                        n for n in looks_identifying(dataset, given, masked=chosen.columns) if n not in left_out
+                    ],
                 },
                 "kinds": {name: kind.value for name, kind in kinds.items()},
-                "hierarchies": {name: known[name].digest for name in rules.hierarchical},
+                "hierarchies": {name: known[name].digest for name in judging.hierarchical},
                 "policy": rules.to_mapping(),
                 "policy_id": rules.id,
                 "configuration": {"id": chosen.id, **to_mapping(chosen)},
@@ -175,6 +188,25 @@ def release(
         judgement=written,
         certificate=certificate,
     )
+
+
+def _left_out(dataset: Dataset, columns: Iterable[str] | None) -> tuple[str, ...]:
+    """The columns that are not written, in the table's order."""
+    if columns is None:
+        return ()
+    wanted = {columns} if isinstance(columns, str) else set(columns)
+    for name in sorted(wanted):
+        dataset.schema.kind(name)  # says which columns there are if it is not one of them
+    if not wanted:
+        raise RoleError("no column is named that should be written; name some, or leave the choice out for all")
+    return tuple(name for name in dataset.schema.names if name not in wanted)
+
+
+def _without(dataset: Dataset, left_out: tuple[str, ...]) -> Dataset:
+    if not left_out:
+        return dataset
+    opened = open_dataset(dataset.table.drop(*left_out))
+    return replace(opened, name=dataset.name, roles=without(dataset.roles, left_out))
 
 
 def mapping_text(mappings: Sequence[ValueMapping]) -> str:

@@ -28,12 +28,12 @@ def utility_kept(
 
     Once summed over the columns, each by itself, and once of the whole tuple. The share kept is that of the columns:
     raw tuples are often too rare for anything to be learned from them, and masking then makes the tuple say more.
-    None where there is no label, or it is masked.
+    None where there is no label, or it is masked, or no quasi-identifier is released.
     """
     label = roles.label
-    if label is None or label not in released.contents or label in masks:
-        return None
     quasi = roles.quasi_identifying
+    if label is None or label not in released.contents or label in masks or not quasi:
+        return None
     if released.records <= MOST_ROWS:
         after, raw = released, count_classes(dataset, quasi, contents=(label,))
     else:

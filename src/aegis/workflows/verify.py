@@ -10,9 +10,10 @@ from typing import Any
 from aegis.data.engine import open_dataset
 from aegis.data.hierarchy import Hierarchy
 from aegis.data.kind import Kind
-from aegis.data.schema import Role, Roles
+from aegis.data.schema import Role, Roles, Schema
 from aegis.errors import AegisError, DataError, VerificationError
 from aegis.privacy.judgement import Judgement
+from aegis.privacy.narrowed import narrowed
 from aegis.privacy.policy import Policy
 from aegis.releases.certificate import Certificate, read_certificate
 from aegis.releases.table_hash import sha256_of_table
@@ -87,11 +88,14 @@ def verify(
         return _failed(steps, "release", f"the {what} is not the one that was certified: its hash differs", known)
     steps.append(VerifiedStep(name="release", passed=True, said="its hash is the one in the certificate"))
     try:
-        policy = Policy.from_mapping(content["policy"], where="the certificate's policy")
+        written = open_written(Path(release), named=Path(release)) if table is None else table
+        whole = Policy.from_mapping(content["policy"], where="the certificate's policy")
+        left = narrowed(whole, _roles(content), left_out=_left_out(content, written.schema))
+        policy = left.policy
         judged = measure_written(
-            open_written(Path(release), named=Path(release)) if table is None else table,
+            written,
             policy,
-            _roles(content),
+            left.roles,
             kinds={name: Kind(kind) for name, kind in content["kinds"].items()},
             hierarchies=_hierarchies(content, find_hierarchies(hierarchies, release)),
         )
@@ -145,6 +149,15 @@ def _failed(
 ) -> Verification:
     failure = VerifiedStep(name=name, passed=False, said=said)
     return Verification(steps=(*steps, failure), certificate=certificate, judgement=judgement)
+
+
+def _left_out(content: Mapping[str, Any], schema: Schema) -> tuple[str, ...]:
+    """The columns that were left out, checked to be absent: what is there must be judged."""
+    named = tuple(content["release"].get("left_out", ()))
+    present = [name for name in named if name in schema]
+    if present:
+        raise VerificationError(f"the release has the column {present[0]!r} that its certificate says was left out")
+    return named
 
 
 def _roles(content: Mapping[str, Any]) -> Roles:

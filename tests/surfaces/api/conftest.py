@@ -11,7 +11,7 @@ import threading
 import time
 import warnings
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field
 from importlib import import_module
 from pathlib import Path
@@ -235,6 +235,12 @@ def serving(app: Any) -> Iterator[str]:
         server.should_exit = True
         thread.join(20)
         listening.close()
+
+
+@pytest.fixture(scope="session")
+def serve() -> Callable[[Any], AbstractContextManager[str]]:
+    """``with serve(app) as url``."""
+    return serving
 
 
 @pytest.fixture(scope="session")

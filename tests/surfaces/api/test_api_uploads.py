@@ -77,7 +77,7 @@ def _raw(stage: Stage, who: str, path: str, headers: list[str], chunks: Iterator
             sent += len(chunk)
             if sent > 200 << 20:
                 break
-        line.settimeout(20)
+        line.settimeout(60)
         if not answer:
             answer = line.recv(4096)
     return answer.split(b"\r\n", 1)[0].decode(), sent
@@ -93,10 +93,10 @@ def _chunked(size: int = 1 << 16) -> Iterator[bytes]:
     ("where", "kind"), [("summaries", "application/x-tar"), ("releases", "multipart/form-data; boundary=b")]
 )
 def test_ten_gigabytes_are_refused_by_their_announcement(stage: Stage, where: str, kind: str) -> None:
+    """Not a byte is sent: a server that reads before it refuses would never answer."""
     headers = [f"Content-Type: {kind}", f"Content-Length: {TEN_GB}"]
-    status, sent = _raw(stage, "provider", f"/products/{stage.product}/{where}", headers, _chunked())
+    status, _ = _raw(stage, "provider", f"/products/{stage.product}/{where}", headers, iter(()))
     assert " 413 " in status
-    assert sent == 0
 
 
 def test_ten_gigabytes_without_announcement_are_refused_on_the_way(stage: Stage) -> None:

@@ -11,7 +11,7 @@ from typing import Any
 import httpx
 from starlette.types import ASGIApp
 
-from aegis.service import people, products, releases, requests
+from aegis.service import people, products, release_list, requests
 from aegis.service.catalog import Catalog
 from aegis.web.app import create_pages
 
@@ -119,7 +119,7 @@ def test_files_that_are_not_what_they_claim_are_refused_in_words(battered_site: 
         assert "is missing" in answer.text
     with battered_site.catalog.read(battered_site.admin) as work:
         assert requests.request(work, request_id=ident).state == "APPROVED"
-        assert len(releases.list_releases(work, product=flow.product).items) == 1
+        assert len(release_list.list_releases(work, product=flow.product).items) == 1
 
 
 def test_a_download_is_for_those_it_was_made_for_and_ends_with_the_access(battered_site: Any) -> None:

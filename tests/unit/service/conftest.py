@@ -24,7 +24,7 @@ from aegis.catalog.tables import Assignment, User, new_id
 from aegis.data.engine import open_dataset
 from aegis.masking.configuration_file import load_configurations, many_to_mapping
 from aegis.releases.certificate import certificate_paths
-from aegis.service import configurations, products, releases, requests, summaries
+from aegis.service import configurations, products, release_list, releases, requests, summaries
 from aegis.service.actor import SYSTEM, Actor, UserRole
 from aegis.service.archive import pack_summary
 from aegis.service.catalog import Catalog, Work
@@ -208,7 +208,7 @@ class Stage:
         pushed = self.push(request_id=asked.id)
         run_pending(self.catalog)
         with self.read("provider") as work:
-            return requests.request(work, request_id=asked.id), releases.release(work, release_id=pushed.id)
+            return requests.request(work, request_id=asked.id), release_list.release(work, release_id=pushed.id)
 
 
 @pytest.fixture(scope="session")

@@ -21,7 +21,7 @@ from aegis.service import (
     overview,
     people,
     products,
-    releases,
+    release_list,
     requests,
     summaries,
 )
@@ -45,7 +45,7 @@ def test_the_clinic_is_a_whole_flow_and_its_people_can_sign_in(new_stage: Any) -
     with stage.read("admin") as work:
         assert requests.request(work, request_id=flow.request_id).state is RequestState.PROVISIONED
         assert requests.request(work, request_id=flow.waiting_request_id).state is RequestState.PENDING
-        assert releases.release(work, release_id=flow.release_id).state is ReleaseState.VERIFIED
+        assert release_list.release(work, release_id=flow.release_id).state is ReleaseState.VERIFIED
         assert jobs.latest_ranking(work, product=flow.product) is not None
         assert summaries.histograms(work, product=flow.product)
         assert audit_trail.verify(work).intact

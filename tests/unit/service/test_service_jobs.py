@@ -18,7 +18,7 @@ from sqlalchemy import select
 from aegis.catalog.states import JobState, ReleaseState, RequestState
 from aegis.catalog.tables import Job
 from aegis.errors import ConflictError, DataError, EngineError, NotFoundError, NotPermittedError
-from aegis.service import audit_trail, jobs, queue, releases, requests, worker
+from aegis.service import audit_trail, jobs, queue, release_list, requests, worker
 from aegis.service.actor import SYSTEM, UserRole
 from aegis.service.catalog import Catalog, utc_now
 
@@ -273,7 +273,7 @@ def test_a_release_whose_measuring_breaks_off_is_refused_and_not_left_hanging(
     monkeypatch.setattr(worker, "measure_release", defect)
     worker.run_pending(small.catalog)
     with small.read("provider") as work:
-        seen = releases.release(work, release_id=pushed.id)
+        seen = release_list.release(work, release_id=pushed.id)
         assert requests.request(work, request_id=asked.id).state is RequestState.APPROVED
     assert seen.state is ReleaseState.REFUSED
     assert not small.catalog.store.exists(pushed.digest)
@@ -325,7 +325,7 @@ def test_a_worker_killed_in_the_middle_is_followed_by_another_and_nothing_is_hal
     pushed = stage.push(request_id=asked.id)
     _killed_in_the_middle(stage, "measure_release")
     with stage.read("provider") as work:
-        assert releases.release(work, release_id=pushed.id).state is ReleaseState.RECEIVED
+        assert release_list.release(work, release_id=pushed.id).state is ReleaseState.RECEIVED
         assert requests.request(work, request_id=asked.id).state is RequestState.APPROVED
     with stage.catalog.read(SYSTEM) as work:
         silent = work.session.scalars(select(Job).where(Job.state == JobState.RUNNING.value)).one()
@@ -335,7 +335,7 @@ def test_a_worker_killed_in_the_middle_is_followed_by_another_and_nothing_is_hal
         until = time.monotonic() + 60
         while time.monotonic() < until:
             with stage.read("provider") as work:
-                seen = releases.release(work, release_id=pushed.id)
+                seen = release_list.release(work, release_id=pushed.id)
             if seen.state is not ReleaseState.RECEIVED:
                 break
             time.sleep(0.2)

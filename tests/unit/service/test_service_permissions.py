@@ -18,6 +18,7 @@ from aegis.service import (
     overview,
     people,
     products,
+    release_list,
     releases,
     requests,
     summaries,
@@ -186,7 +187,7 @@ ACTS: dict[str, tuple[Act, set[str], tuple[type[AegisError], ...]]] = {
     "take back": (
         lambda s, w: requests.withdraw(w, request_id=s.pending_id), {"consumer"}, (NotFoundError, NotPermittedError)),
     "push a release": (_push_release, _PROVIDES, _SAID),
-    "see a release": (lambda s, w: releases.release(w, release_id=s.release_id), _AT_WORK | {"consumer"}, _HIDDEN),
+    "see a release": (lambda s, w: release_list.release(w, release_id=s.release_id), _AT_WORK | {"consumer"}, _HIDDEN),
     "download": (
         lambda s, w: releases.open_download(w, release_id=s.release_id).stream.close(),
         _AT_WORK | {"consumer"}, _HIDDEN),

@@ -21,7 +21,7 @@ from aegis.errors import (
     VerificationError,
 )
 from aegis.releases.certificate import certificate_paths, digest
-from aegis.service import leftovers, products, releases, requests
+from aegis.service import leftovers, products, release_list, releases, requests
 from aegis.service.actor import UserRole
 from aegis.service.certificates import certificate_text
 from aegis.service.worker import run_pending
@@ -65,7 +65,7 @@ def _resigned(certificate: bytes, **changes: Any) -> bytes:
 
 def _seen(stage: Stage, release_id: str) -> Any:
     with stage.read("provider") as work:
-        return releases.release(work, release_id=release_id)
+        return release_list.release(work, release_id=release_id)
 
 
 def _request(stage: Stage) -> Any:
@@ -275,7 +275,7 @@ def test_who_downloads_what(approved: Stage) -> None:
         with approved.write(name) as work:
             releases.open_download(work, release_id=pushed.id).stream.close()
     with approved.read("other") as work:
-        assert releases.list_releases(work, product="clinic").items == ()
+        assert release_list.list_releases(work, product="clinic").items == ()
     with pytest.raises(NotFoundError), approved.write("other") as work:
         releases.open_download(work, release_id=pushed.id)
     approved.clock.pass_by(days=91)

@@ -9,6 +9,7 @@ from pydantic import Field
 
 from aegis.api.models.fields import Given
 from aegis.catalog.states import JobState, ProductState, ReleaseState, RequestState
+from aegis.service.present_policy import Standing
 
 
 class Health(Given):
@@ -200,6 +201,13 @@ class RequestWithHistory(Request):
     history: list[Act]
 
 
+class PresentPolicy(Given):
+    """How a release stands to the policy that its product has now, and why."""
+
+    standing: Standing
+    said: str
+
+
 class Release(Given):
     """A masked table that was pushed with its certificate; only a verified one can be downloaded."""
 
@@ -220,6 +228,9 @@ class Release(Given):
     created_at: datetime.datetime
     version: int
     downloads: int
+    present_policy: PresentPolicy = Field(
+        description="Verified means: under the policy of the certificate. This is about the product's present one."
+    )
 
 
 class Job(Given):

@@ -13,10 +13,12 @@ from aegis.api.asking import Paged, Read, Write, Writing
 from aegis.api.models import given, sent
 from aegis.api.models.fields import Id, IdPath, PageOf, ProductPath
 from aegis.api.upload import Parts, chunks_of, uploading, whole
-from aegis.service import releases
+from aegis.service import release_list, releases
 from aegis.service.certificates import certificate_text
+from aegis.service.present_policy import Standing
 
 router = APIRouter(tags=["releases"])
+PRESENT_POLICY = "Aegis-Present-Policy"
 
 _FORM: dict[str, Any] = {
     "requestBody": {
@@ -49,7 +51,7 @@ _FORM: dict[str, Any] = {
 def list_releases(asked: Read, product: ProductPath, page: Paged) -> Any:
     """The releases of a product that one may see, the newest first."""
     with asked.work() as work:
-        return releases.list_releases(work, product=product, page=page)
+        return release_list.list_releases(work, product=product, page=page)
 
 
 @router.post(
@@ -106,7 +108,7 @@ def fulfil(asked: Write, request_id: IdPath, chosen: sent.Fulfilment) -> Respons
 def one(asked: Read, release_id: IdPath) -> Any:
     """One release with its certificate."""
     with asked.work() as work:
-        return releases.release(work, release_id=release_id)
+        return release_list.release(work, release_id=release_id)
 
 
 @router.get(
@@ -117,14 +119,24 @@ def one(asked: Read, release_id: IdPath) -> Any:
 def certificate(asked: Read, release_id: IdPath) -> Response:
     """The certificate as a file for `aegis verify`, with its own hash."""
     with asked.work() as work:
-        content = releases.release(work, release_id=release_id).certificate
+        content = release_list.release(work, release_id=release_id).certificate
     return Response(certificate_text(content), media_type="application/json")
 
 
 @router.get(
     "/releases/{release_id}/file",
     response_class=Response,
-    responses={200: {"content": {"application/octet-stream": {"schema": {"type": "string", "format": "binary"}}}}},
+    responses={
+        200: {
+            "content": {"application/octet-stream": {"schema": {"type": "string", "format": "binary"}}},
+            "headers": {
+                PRESENT_POLICY: {
+                    "description": "Whether it satisfies the policy that the product has now.",
+                    "schema": {"type": "string", "enum": [each.value for each in Standing]},
+                }
+            },
+        }
+    },
     summary="Download a release",
 )
 def download(asked: Read, release_id: IdPath) -> Response:
@@ -136,6 +148,7 @@ def download(asked: Read, release_id: IdPath) -> Response:
         "Content-Length": str(opened.release.bytes),
         "Content-Disposition": f"attachment; filename*=UTF-8''{name}",
         "ETag": f'"{opened.release.digest}"',
+        PRESENT_POLICY: opened.release.present_policy.standing.value,
     }
     return StreamingResponse(chunks_of(opened.stream), media_type="application/octet-stream", headers=headers)
 
