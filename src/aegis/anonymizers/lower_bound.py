@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from aegis.anonymizers.arrays import Floats, Ints
-from aegis.anonymizers.dual_bound import MOST_CENTRES, OneNumber, dual_bound
+from aegis.anonymizers.centres import MOST_CENTRES, OneNumber
+from aegis.anonymizers.dual_bound import dual_bound
 from aegis.anonymizers.information_loss import Scale, divisors, total_deviation
 from aegis.anonymizers.nearest_bound import nearest_bound
 from aegis.anonymizers.records import Records, Tuples, collapse, group_rows

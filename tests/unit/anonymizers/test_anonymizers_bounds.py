@@ -10,8 +10,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from aegis.anonymizers.arrays import Ints
+from aegis.anonymizers.branching import halves
+from aegis.anonymizers.centres import OneNumber
 from aegis.anonymizers.centroids import centers_of
-from aegis.anonymizers.dual_bound import OneNumber
+from aegis.anonymizers.class_program import Limit, bonus_of
 from aegis.anonymizers.feasibility import most_diverse_classes
 from aegis.anonymizers.information_loss import information_loss
 from aegis.anonymizers.lower_bound import gap_in_words, lower_bound
@@ -133,3 +135,48 @@ def test_the_gap_in_words() -> None:
     assert gap_in_words(0.0, 0.0) == "nothing is lost"
     assert gap_in_words(0.1, 0.0) == "no bound above zero is known"
     assert gap_in_words(0.11, 0.1) == "within 10.0 % of the best possible"
+
+
+def test_branching_closes_a_gap_that_prices_leave_open() -> None:
+    # half of each of the three pairs in a triple covers it and costs (50 + 50 + 200)/2; the triple itself costs 200.
+    # Prices alone prove no more than 300, and no partition costs less than 400
+    records = Records.from_arrays(numeric=[0.0, 10.0, 20.0, 1000.0, 1010.0, 1020.0])
+    labels = np.array([0, 0, 0, 1, 1, 1])
+    best, found = optimum(records, 2, 1, None)
+    assert found.tolist() == labels.tolist()
+    bound = lower_bound(records, labels, k=2, classes=None, seconds=60.0)  # ends early: nothing is left to split
+    assert 0.99 * best <= bound <= best
+
+
+@given(st.integers(0, 10**6), st.integers(0, 2), st.integers(1, 3), st.integers(1, 3), st.booleans())
+@settings(max_examples=15, deadline=None)
+def test_no_partition_goes_below_the_bound_after_branching(
+    seed: int, categories: int, k: int, classes: int, free: bool
+) -> None:
+    if k * classes > 7:
+        return
+    records = small(seed, 7, 1, categories)
+    limit = None if free else classes
+    best, labels = optimum(records, k, 1, limit)
+    other = np.zeros(7, dtype=np.int64) if free else labels  # a bad partition must not make the bound wrong either
+    for known in (labels, other):
+        assert lower_bound(records, known, k=k, classes=limit, seconds=0.2, class_price=0.5) <= best + 1e-9
+
+
+def test_a_split_asks_where_half_a_class_is_open() -> None:
+    grid = np.arange(10.0)
+    shares = np.array([1.0, 0.0, 0.5, 0.0, 0.0, 0.0, 0.5, 0.0, 0.0, 1.0])
+    ((score, at_most, at_least),) = halves(-1, shares, grid)
+    assert (at_most.count, at_least.count, at_most.sign, at_least.sign) == (1, 2, -1, 1)
+    assert 2 <= at_most.point < 6
+    assert at_least.point == at_most.point
+    assert score == pytest.approx(0.25 * 4.0**2)
+    assert list(halves(-1, np.array([1.0, 0.0, 2.0]), grid[:3])) == []
+
+
+def test_a_fee_counts_where_its_limit_counts() -> None:
+    limits = (Limit(mode=-1, point=1, sign=1, count=2), Limit(mode=0, point=0, sign=-1, count=1))
+    bonus = bonus_of(limits, np.array([3.0, 1.0]), (2, 3))
+    assert bonus.tolist() == [[2.0, 3.0, 0.0], [3.0, 3.0, 0.0]]
+    assert Limit(mode=0, point=0, sign=-1, count=0).replaces(limits[1])
+    assert not Limit(mode=0, point=0, sign=1, count=0).replaces(limits[1])
