@@ -7,6 +7,7 @@ add entries through entry points of the group ``aegis.<kind>``; they are loaded 
 from __future__ import annotations
 
 import difflib
+import threading
 from collections.abc import Callable, Iterator
 from importlib import import_module
 from importlib.metadata import entry_points
@@ -38,7 +39,8 @@ class Registry(Generic[T]):
         self._error = error
         self._modules = modules
         self._entries: dict[str, T] = {}
-        self._loaded = False
+        self._loaded = self._loading = False
+        self._lock = threading.RLock()
 
     def add(self, name: str, thing: T) -> T:
         """Enter ``thing`` under ``name`` and give it back unchanged."""
@@ -76,9 +78,16 @@ class Registry(Generic[T]):
         """Import the modules that register entries of our own, then those of other packages."""
         if self._loaded:
             return
-        self._loaded = True
-        for module in self._modules:
-            import_module(module)
-        for entry in entry_points(group=f"aegis.{self.kind}"):
-            if entry.name not in self._entries:
-                self._entries[entry.name] = entry.load()
+        with self._lock:  # a server's threads look up at once: nobody may see half of the entries
+            if self._loaded or self._loading:  # loading: a module that is being imported looks something up itself
+                return
+            self._loading = True
+            try:
+                for module in self._modules:
+                    import_module(module)
+                for entry in entry_points(group=f"aegis.{self.kind}"):
+                    if entry.name not in self._entries:
+                        self._entries[entry.name] = entry.load()
+                self._loaded = True
+            finally:
+                self._loading = False

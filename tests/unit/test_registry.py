@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import threading
+from concurrent.futures import ThreadPoolExecutor
 from importlib.metadata import EntryPoint
 from typing import Any
 
@@ -31,3 +33,39 @@ def test_a_name_is_taken_once() -> None:
     things.add("one", 1)
     with pytest.raises(ValueError, match="two entries"):
         things.add("one", 2)
+
+
+def test_threads_that_look_up_at_once_all_see_all_entries(monkeypatch: pytest.MonkeyPatch) -> None:
+    things: Registry[int] = Registry("things", noun="thing", modules=("a_module_that_registers",))
+    begun, may_end = threading.Event(), threading.Event()
+
+    def slow_import(_: str) -> None:
+        assert "one" not in things  # a module may look up while it is being imported
+        begun.set()
+        assert may_end.wait(10)
+        things.add("one", 1)
+
+    monkeypatch.setattr("aegis.registry.import_module", slow_import)
+    with ThreadPoolExecutor(2) as pool:
+        first = pool.submit(things.__getitem__, "one")
+        assert begun.wait(10)
+        second = pool.submit(things.__getitem__, "one")
+        with pytest.raises(TimeoutError):  # it waits instead of finding nothing
+            second.result(0.2)
+        may_end.set()
+        assert [first.result(10), second.result(10)] == [1, 1]
+
+
+def test_what_could_not_be_imported_is_tried_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    things: Registry[int] = Registry("things", noun="thing", modules=("a_module_that_registers",))
+    tries = iter([ImportError("not now"), None])
+
+    def import_at_second_try(_: str) -> None:
+        if trouble := next(tries):
+            raise trouble
+        things.add("one", 1)
+
+    monkeypatch.setattr("aegis.registry.import_module", import_at_second_try)
+    with pytest.raises(ImportError, match="not now"):
+        _ = things["one"]
+    assert things["one"] == 1
