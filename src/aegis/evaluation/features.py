@@ -38,6 +38,11 @@ class Encoding:
     least_rows: int = 10
     most_levels: int = 40
 
+    @property
+    def id(self) -> str:
+        """What a cached result depends on; the last number counts how often this file changed what features are."""
+        return f"{self.least_rows}-{self.most_levels}-2"
+
 
 ENCODING = Encoding()
 
@@ -99,6 +104,8 @@ def as_numbers(domain: Domain) -> Matrix | None:
     [25.0, 35.0]
     >>> as_numbers(Domain.of(Kind.TEXT, ["2*", "3*"])).tolist()
     [24.5, 34.5]
+    >>> as_numbers(Domain.of(Kind.TEXT, ["(-inf, 20)", "[20, 30)", "[30, inf)"])).tolist()
+    [15.0, 25.0, 35.0]
     >>> as_numbers(Domain.of(Kind.TEXT, ["red", "2*"])) is None
     True
     """
@@ -108,15 +115,25 @@ def as_numbers(domain: Domain) -> Matrix | None:
         return domain.values.astype(np.float64)
     if not len(domain.values):
         return None
-    middles = [_middle(text) for text in domain.values.tolist()]
-    if any(middle is None for middle in middles):
+    read = [_interval(text) for text in domain.values.tolist()]
+    intervals = [interval for interval in read if interval is not None]
+    if len(intervals) < len(read):
         return None
-    return np.array(middles, dtype=np.float64)
+    return _middles(intervals)
 
 
-def _middle(text: str) -> float | None:
+def _interval(text: str) -> Interval | None:
     if starred := _STARRED.match(text):
         lowest = int(starred[1]) * 10 ** len(starred[2])
-        return lowest + (10 ** len(starred[2]) - 1) / 2
-    interval = Interval.parse(text)
-    return None if interval is None else interval.middle
+        return Interval(lowest, lowest + 10 ** len(starred[2]) - 1, True, True)
+    return Interval.parse(text)
+
+
+def _middles(intervals: list[Interval]) -> Matrix:
+    """The middle of each; one without end is taken to be as wide as the others, or two would meet in a point."""
+    low = np.array([interval.low for interval in intervals])
+    high = np.array([interval.high for interval in intervals])
+    widths = (high - low)[np.isfinite(high - low)]
+    width = float(np.median(widths)) if len(widths) and np.median(widths) > 0 else 1.0
+    low, high = np.where(np.isinf(low), high - width, low), np.where(np.isinf(high), low + width, high)
+    return np.where(np.isfinite(low + high), (low + high) / 2, 0.0)

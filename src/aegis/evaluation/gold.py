@@ -187,7 +187,7 @@ def gold_standard(
     check_models(names)
     plan = plan or SplitPlan()
     cache = cache if cache is not None else ResultCache()
-    prefix = f"{rows.fingerprint}/{plan.id}-{encoding.least_rows}-{encoding.most_levels}"
+    prefix = f"{rows.fingerprint}/{plan.id}-{encoding.id}"
 
     def key(configuration: Configuration, model: str, split: int) -> str:
         return f"{prefix}/{configuration.id}/{model}/{split}"

@@ -19,6 +19,8 @@ from aegis.evaluation.features import Encoding, as_numbers, feature_matrix
 from aegis.evaluation.masked_rows import RowMasker, drawn
 from aegis.evaluation.splits import SplitPlan
 from aegis.masking.configuration import Configuration
+from aegis.masking.generator import DEFAULT_MASKS, _candidates
+from aegis.masking.transition import transition
 from aegis.releases.apply import masked_table
 from aegis.summaries.answer import codes_in
 from aegis.summaries.collect import Counted, Limits, count_joints
@@ -162,7 +164,9 @@ def test_columns_that_say_nothing_have_no_features() -> None:
     ("texts", "numbers"),
     [
         (["[20, 30)", "[30, 40)"], [25.0, 35.0]),
-        (["(-inf, 18)", "[18, 65)", "[65, inf)"], [18.0, 41.5, 65.0]),
+        (["(-inf, 18)", "[18, 65)", "[65, inf)"], [-5.5, 41.5, 88.5]),
+        (["(-inf, 51)", "[51, inf)"], [50.5, 51.5]),
+        (["<18", ">=65", "[18, 18]"], [17.5, 18.0, 65.5]),
         (["20-29", "30-39"], [24.5, 34.5]),
         (["1**", "2**"], [149.5, 249.5]),
         (["south", "north"], None),
@@ -172,6 +176,27 @@ def test_columns_that_say_nothing_have_no_features() -> None:
 def test_masked_numbers_stay_ordered(texts: list[str], numbers: list[float] | None) -> None:
     found = as_numbers(Domain.of(Kind.TEXT, texts))
     assert (None if found is None else sorted(found.tolist())) == numbers
+
+
+@settings(max_examples=30)
+@given(
+    st.lists(st.integers(-500, 500), min_size=3, max_size=60, unique=True),
+    st.sampled_from([Kind.INTEGER, Kind.REAL]),
+)
+def test_whatever_a_mask_keeps_apart_features_keep_apart(values: list[int], kind: Kind) -> None:
+    """Two groups that got the same number would be a mask that tells nothing, whatever it tells."""
+    domain = Domain.of(kind, sorted(values))
+    counts = np.ones(len(values))
+    for mask in _candidates(domain, counts, None):
+        if mask.name in DEFAULT_MASKS and kind in mask.accepts:
+            step = transition(mask, domain, counts)
+            features = feature_matrix(
+                {"n": step.target},
+                {"n": np.arange(step.target.size)},
+                training=np.arange(step.target.size),
+                encoding=Encoding(least_rows=1, most_levels=100),
+            )
+            assert len(np.unique(features, axis=0)) == step.target.size, mask.describe()
 
 
 def test_dates_are_days() -> None:
