@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import tempfile
 from collections import Counter, defaultdict
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -120,20 +121,27 @@ def written_and_counted(fitted: Anonymizer, records: Records) -> dict[str, Any]:
             lines = [tuple(line) for line in csv.reader(file)]
     width = len(published)
     tuples = [line[:width] for line in lines]
+    counted = count_text(tuples, [line[width:] for line in lines], fitted.result_.after.linkage)
+    return {**counted, "information_loss": _loss_of_text(records, list(published), tuples)}
+
+
+def count_text(
+    tuples: list[tuple[str, ...]], secrets: list[tuple[str, ...]], thresholds: Iterable[Any]
+) -> dict[str, Any]:
+    """Classes, sizes and people at risk of a table as text: equal tuples are a class."""
     sizes = Counter(tuples)
-    values: dict[tuple[str, ...], list[set[str]]] = defaultdict(lambda: [set() for _ in secrets])
-    for line in lines:
-        for seen, value in zip(values[line[:width]], line[width:], strict=True):
+    values: dict[tuple[str, ...], list[set[str]]] = defaultdict(lambda: [set() for _ in secrets[0]])
+    for one, hidden in zip(tuples, secrets, strict=True):
+        for seen, value in zip(values[one], hidden, strict=True):
             seen.add(value)
     certain = {one for one, sets in values.items() if any(len(seen) == 1 for seen in sets)}
     return {
-        "rows": len(lines),
+        "rows": len(tuples),
         "distinct_tuples": len(sizes),
         "smallest_class": min(sizes.values()),
         "fewest_sensitive_values": min((len(seen) for sets in values.values() for seen in sets), default=0),
-        "linkage": {str(t): sum(n for n in sizes.values() if 1 / n > t) for t in fitted.result_.after.linkage},
+        "linkage": {str(t): sum(n for n in sizes.values() if 1 / n > float(t)) for t in thresholds},
         "homogeneity": sum(sizes[one] for one in certain),
-        "information_loss": _loss_of_text(records, list(published), tuples),
     }
 
 
