@@ -16,14 +16,15 @@ from aegis.data.kind import Kind
 from aegis.errors import SummaryError
 from aegis.masking.partition import Partition
 from aegis.summaries.content import Content
-from aegis.summaries.grouping import Codes, group_tuples, packed, summed, unpacked, width
+from aegis.summaries.grouping import Codes, group_tuples, packed, summed, width
+from aegis.summaries.tuples import Tuples
 
 SUPPRESSED = -1
 """The code of every column in the class of suppressed records."""
 
 _ONE_VALUE = Domain.of(Kind.INTEGER, [0])
 
-Made = tuple[Codes, Codes, dict[str, Content]]
+Made = tuple[Tuples, Codes, dict[str, Content]]
 """The tuples, sizes and contents of the classes of a table."""
 
 
@@ -39,7 +40,7 @@ class ClassTable:
 
     columns: tuple[str, ...]
     domains: tuple[Domain, ...]
-    codes: Codes
+    tuples: Tuples
     sizes: Codes
     contents: Mapping[str, Content] = field(default_factory=dict)
     star: bool = False
@@ -93,12 +94,17 @@ class ClassTable:
         return cls(
             columns=tuple(columns),
             domains=tuple(domains),
-            codes=tuples,
+            tuples=tuples,
             sizes=sizes,
             contents=held,
             star=star,
             population=population,
         )
+
+    @property
+    def codes(self) -> Codes:
+        """The tuple of each class, by columns."""
+        return self.tuples.codes
 
     @property
     def records(self) -> int:
@@ -134,7 +140,7 @@ class ClassTable:
         return replace(
             self,
             domains=tuple(domains),
-            codes=tuples,
+            tuples=Tuples(tuples),
             sizes=summed(self.sizes, group, len(tuples)),
             contents=contents,
             population=None if self.population is None else self.population.merged(quasi),
@@ -155,7 +161,7 @@ class ClassTable:
         codes[:-1] = self.codes[kept]
         return replace(
             self,
-            codes=codes,
+            tuples=Tuples(codes),
             sizes=summed(self.sizes, group, classes),
             contents={name: content.regrouped(group, classes) for name, content in self.contents.items()},
             star=True,
@@ -172,7 +178,7 @@ class ClassTable:
         classes = self.classes - 1
         return replace(
             self,
-            codes=np.asfortranarray(self.codes[:-1]),
+            tuples=Tuples(np.asfortranarray(self.codes[:-1])),
             sizes=self.sizes[:-1],
             contents={name: c.first(classes, new_reference=not published) for name, c in self.contents.items()},
             star=False,
@@ -183,7 +189,7 @@ class ClassTable:
         one = min(self.classes, 1)
         return replace(
             self,
-            codes=np.full((one, len(self.columns)), SUPPRESSED, dtype=np.int64, order="F"),
+            tuples=Tuples(np.full((one, len(self.columns)), SUPPRESSED, dtype=np.int64, order="F")),
             sizes=self.sizes.sum(keepdims=True)[:one],
             contents={name: content.together() for name, content in self.contents.items()},
             star=one > 0,
@@ -229,9 +235,7 @@ def _arranged(
             return None
         held[name], distinct = made
         sizes = held[name].sizes
-    # Fresh memory for a million tuples costs more than writing them; a few would hold on to too much of the old.
-    place = codes[: len(distinct)] if overwrite and 2 * len(distinct) > len(codes) else None
-    return unpacked(distinct, widths, out=place), sizes, held if contents else {}
+    return Tuples.packed(distinct, widths), sizes, held if contents else {}
 
 
 def _fit(widths: Sequence[int], contents: Mapping[str, tuple[Domain, Codes]], counts: Codes) -> bool:
@@ -260,7 +264,7 @@ def _grouped(
         name: Content.grouped(domain=domain, owners=group, values=values, counts=counts, classes=classes)
         for name, (domain, values) in contents.items()
     }
-    return tuples, summed(counts, group, classes), held
+    return Tuples(tuples), summed(counts, group, classes), held
 
 
 def _check(

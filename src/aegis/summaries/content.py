@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from aegis.data.domain import Domain
 from aegis.errors import SummaryError
 from aegis.masking.partition import Partition
-from aegis.summaries.grouping import ROOM, Codes, appended, bounds_of_each, group_keys, summed, width
+from aegis.summaries.grouping import ROOM, Codes, appended, bounds_of_each, group_keys, in_order, summed, width
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
@@ -82,8 +82,7 @@ class Content:
         value_width, count_width = width(domain.size), width(int(counts.max(initial=0)) + 1)
         if key_width + value_width + count_width > 63:
             return None
-        entries = appended(keys if overwrite else keys.copy(), [(values, value_width), (counts, count_width)])
-        entries.sort()
+        entries = in_order(appended(keys if overwrite else keys.copy(), [(values, value_width), (counts, count_width)]))
         counts = entries & ((1 << count_width) - 1)
         entries >>= count_width
         if (entries[1:] == entries[:-1]).any():

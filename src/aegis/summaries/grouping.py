@@ -87,15 +87,35 @@ def appended(keys: Codes, fields: Sequence[tuple[Codes, int]]) -> Codes:
     return keys
 
 
-def unpacked(keys: Codes, widths: Sequence[int], *, out: Codes | None = None) -> Codes:
-    """The tuples that were packed, stored by columns: in ``out`` if it is given."""
-    tuples = np.empty((len(keys), len(widths)), dtype=np.int64, order="F") if out is None else out
+def unpacked(keys: Codes, widths: Sequence[int]) -> Codes:
+    """The tuples that were packed, stored by columns."""
+    tuples = np.empty((len(keys), len(widths)), dtype=np.int64, order="F")
     shift = sum(widths)
     for position, bits in enumerate(widths):
         shift -= bits
         np.right_shift(keys, shift, out=tuples[:, position])
         tuples[:, position] &= (1 << bits) - 1
     return tuples
+
+
+def in_order(numbers: Codes) -> Codes:
+    """The numbers, which are not negative, in ascending order.
+
+    By the two highest blocks of 16 bits, one after the other, which numpy sorts by counting; what is then still out of
+    order lies close together, where its stable sort is quick. How fast numpy's own sort of long numbers is depends on
+    the processor: with AVX-512 on Zen 4 it takes five times as long as without.
+
+    >>> in_order(np.array([3, 1 << 40, 2])).tolist()
+    [2, 3, 1099511627776]
+    """
+    if len(numbers) < ROOM:
+        return np.sort(numbers)
+    highest = int(numbers.max()).bit_length()
+    for shift in (highest - 32, highest - 16):
+        block = (numbers >> max(shift, 0)).astype(np.uint16)
+        numbers = numbers.take(np.argsort(block, kind="stable"))
+    numbers.sort(kind="stable")
+    return numbers
 
 
 def bounds_of_each(inorder: Codes) -> Codes:
