@@ -11,11 +11,11 @@ from __future__ import annotations
 import datetime
 import hashlib
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from sqlalchemy import select
+from sqlalchemy import Select, func, select
 from sqlalchemy.orm import Session
 
 from aegis.catalog.tables import Audit, ChainHead
@@ -42,14 +42,29 @@ class Entry:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Checkpoint:
+    """How far a chain was walked: so many rows, the last of which has this hash."""
+
+    rows: int = 0
+    hash: str = START
+
+
+BEGINNING = Checkpoint()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ChainVerdict:
-    """What was found: ``first_broken`` is the sequence number where the chain first fails, ``head`` its last hash."""
+    """What was found: ``first_broken`` is the sequence number where the chain first fails, ``head`` its last hash.
+
+    ``rows`` is how far the walk came, ``behind`` how many rows after that were not looked at.
+    """
 
     rows: int
     intact: bool
     first_broken: int | None
     head: str
     reason: str | None = None
+    behind: int = 0
 
 
 def append(session: Session, entries: Iterable[Entry]) -> None:
@@ -97,15 +112,31 @@ def row_hash(row: Any) -> str:
     return hashlib.sha256((row.previous + text).encode()).hexdigest()
 
 
-def verify_chain(session: Session, *, expected_head: str | None = None) -> ChainVerdict:
-    """Walk the whole chain. ``expected_head`` is a hash noted earlier, which must still be in it."""
-    previous, rows, seen = START, 0, expected_head is None or expected_head == START
-    while True:
-        page = session.execute(
-            select(*_COLUMNS).where(Audit.sequence > rows).order_by(Audit.sequence).limit(_TOGETHER)
-        ).all()
+def verify_chain(
+    session: Session,
+    *,
+    expected_head: str | None = None,
+    since: Checkpoint = BEGINNING,
+    most: int | None = None,
+    each_page: Callable[[], None] = lambda: None,
+) -> ChainVerdict:
+    """Walk the chain, by default the whole of it. ``expected_head`` is a hash noted earlier, which must still be in it.
+
+    ``since`` is where an earlier walk ended: that row must be as it was, and only what follows is walked, at most
+    ``most`` rows of it; edits before it are not looked for. ``each_page`` is called between pages and may raise to end
+    a long walk.
+    """
+    end = session.execute(_END).one()  # one question, so that whoever appends meanwhile breaks nothing
+    last = end.sequence if most is None else min(end.sequence, since.rows + most)
+    previous, rows = since.hash, since.rows
+    if rows and not _unchanged(session, since):
+        return _broken(rows - 1, rows, previous, "the row up to which the chain was checked before was changed")
+    seen = expected_head is None or expected_head in (START, previous) or _noted(session, expected_head, since)
+    while rows < last:
+        page = session.execute(_page(rows, last)).all()
+        each_page()
         if not page:
-            break
+            return _broken(rows, rows + 1, previous, "a row is missing")
         for row in page:
             if row.sequence != rows + 1:
                 return _broken(rows, rows + 1, previous, "a row is missing")
@@ -115,15 +146,42 @@ def verify_chain(session: Session, *, expected_head: str | None = None) -> Chain
                 return _broken(rows, row.sequence, previous, "a row was changed")
             rows, previous = row.sequence, row.hash
             seen = seen or previous == expected_head
-    below = session.scalars(select(Audit.sequence).where(Audit.sequence < 1)).first()
-    if below is not None:
-        return _broken(rows, below, previous, "a row stands before the first")
-    head = session.get(ChainHead, HEAD_ID, populate_existing=True)
-    if head is None or (head.sequence, head.hash) != (rows, previous):
-        return _broken(rows, rows + 1, previous, "rows at the end are missing or were added past the chain")
-    if not seen:
+    if end.first is not None and end.first < 1:
+        return _broken(rows, end.first, previous, "a row stands before the first")
+    if (end.last or 0) != end.sequence or (rows == end.sequence and previous != end.hash):
+        at = min(end.last or 0, end.sequence) + 1
+        return _broken(rows, at, previous, "rows at the end are missing or were added past the chain")
+    if not seen and rows == end.sequence:
         return _broken(rows, rows, previous, "the head that was noted earlier is not in the chain: it was rewritten")
-    return ChainVerdict(rows=rows, intact=True, first_broken=None, head=previous)
+    return ChainVerdict(rows=rows, intact=True, first_broken=None, head=previous, behind=end.sequence - rows)
+
+
+_END = (
+    select(
+        ChainHead.sequence,
+        ChainHead.hash,
+        select(func.min(Audit.sequence)).scalar_subquery().label("first"),
+        select(func.max(Audit.sequence)).scalar_subquery().label("last"),
+    )
+    .where(ChainHead.id == HEAD_ID)
+    .execution_options(populate_existing=True)
+)
+
+
+def _page(after: int, last: int) -> Select[*tuple[Any, ...]]:
+    wanted = select(*_COLUMNS).where(Audit.sequence > after, Audit.sequence <= last)
+    return wanted.order_by(Audit.sequence).limit(_TOGETHER)
+
+
+def _unchanged(session: Session, since: Checkpoint) -> bool:
+    row = session.execute(select(*_COLUMNS).where(Audit.sequence == since.rows)).one_or_none()
+    return row is not None and row.hash == since.hash == row_hash(row)
+
+
+def _noted(session: Session, head: str, since: Checkpoint) -> bool:
+    """Whether a noted head is among the rows that an earlier walk saw."""
+    found = select(Audit.sequence).where(Audit.hash == head, Audit.sequence <= since.rows).limit(1)
+    return session.scalar(found) is not None
 
 
 def _broken(rows: int, at: int, head: str, reason: str) -> ChainVerdict:

@@ -319,7 +319,14 @@ class Audit(Table):
     """One act. Rows are only ever added; each holds the hash of the one before."""
 
     __tablename__ = "audit"
-    __table_args__ = (Index("audit_of_product", "product_id", "sequence"), Index("audit_of_subject", "subject_id"))
+    __table_args__ = (
+        Index("audit_of_product", "product_id", "sequence"),
+        Index("audit_of_subject", "subject_id"),
+        Index("audit_of_actor", "actor", "sequence"),
+        Index("audit_of_action", "action", "sequence"),
+        Index("audit_by_time", "at"),
+        Index("audit_by_hash", "hash"),
+    )
     sequence: Mapped[int] = mapped_column(BigInteger, primary_key=True, autoincrement=False)
     at: Mapped[datetime.datetime]
     actor: Mapped[str]

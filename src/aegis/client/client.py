@@ -277,9 +277,17 @@ class Client:
                 raise EngineError(f"the job has not ended within {timeout_s:g} seconds; look at it again later")
             time.sleep(0.5)
 
-    def audit(self, *, product: str | None = None) -> Iterator[dict[str, Any]]:
-        """What happened, the newest first."""
-        return self._send.pages("/audit", product=product)
+    def audit(
+        self,
+        *,
+        product: str | None = None,
+        actor: str | None = None,
+        action: str | None = None,
+        since: str | None = None,
+        until: str | None = None,
+    ) -> Iterator[dict[str, Any]]:
+        """What happened, the newest first; the moments are written like 2026-03-01T12:00:00Z."""
+        return self._send.pages("/audit", product=product, actor=actor, action=action, since=since, until=until)
 
 
 def _configurations(told: Mapping[str, Any]) -> list[Configuration]:

@@ -2,24 +2,66 @@
 
 from __future__ import annotations
 
-from sqlalchemy import select
+import datetime
+from dataclasses import dataclass
+
+from sqlalchemy import Select, select
 
 from aegis.catalog.audit import ChainVerdict, verify_chain
 from aegis.catalog.tables import Audit
 from aegis.errors import InputError
+from aegis.service.acts import ACTS
 from aegis.service.catalog import Work
 from aegis.service.paging import FIRST, Page, PageRequest, page_of
 from aegis.service.permissions import Permission, require
 from aegis.service.views import AuditView
 from aegis.service.visible import visible_product
-from aegis.service.words import is_id
+from aegis.service.words import checked_text, is_id
+
+_LONGEST_NAME = 64
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Wanted:
+    """Which part of the record: by whom, what, and from ``since`` on up to but not including ``until``."""
+
+    actor: str | None = None
+    action: str | None = None
+    since: datetime.datetime | None = None
+    until: datetime.datetime | None = None
+
+    def __post_init__(self) -> None:
+        if self.actor is not None:
+            checked_text(self.actor, what="the name of a person", least=1, most=_LONGEST_NAME)
+        if self.action is not None and self.action not in ACTS:
+            raise InputError("there is no such act; choose one that the record knows, such as 'request approved'")
+        for moment in (self.since, self.until):
+            if moment is not None and not _is_usable(moment):
+                raise InputError("a moment needs a time zone; write it like 2026-03-01T12:00:00Z")
+        if self.since is not None and self.until is not None and self.since > self.until:
+            raise InputError("the time ends before it begins; exchange the two moments")
+
+
+def _is_usable(moment: datetime.datetime) -> bool:
+    try:
+        return moment.tzinfo is not None and moment.astimezone(datetime.UTC) is not None
+    except OverflowError:  # the first and the last day of all years, seen from elsewhere
+        return False
+
+
+EVERYTHING = Wanted()
 
 
 def list_audit(
-    work: Work, *, product: str | None = None, subject_id: str | None = None, page: PageRequest = FIRST
+    work: Work,
+    *,
+    product: str | None = None,
+    subject_id: str | None = None,
+    wanted: Wanted = EVERYTHING,
+    page: PageRequest = FIRST,
 ) -> Page[AuditView]:
     """What happened, the newest first: of one product for its provider and expert, of everything for administrators."""
-    query = select(Audit)
+    query = _chosen(select(Audit), wanted)
     if product is None:
         require(work.actor, Permission.SEE_AUDIT)
     else:
@@ -34,8 +76,20 @@ def list_audit(
     return Page(items=tuple(audit_view(row[0]) for row in rows), next=cursor)
 
 
+def _chosen(query: Select[tuple[Audit]], wanted: Wanted) -> Select[tuple[Audit]]:
+    if wanted.actor is not None:
+        query = query.where(Audit.actor == wanted.actor)
+    if wanted.action is not None:
+        query = query.where(Audit.action == wanted.action)
+    if wanted.since is not None:
+        query = query.where(Audit.at >= wanted.since)
+    if wanted.until is not None:
+        query = query.where(Audit.at < wanted.until)
+    return query
+
+
 def verify(work: Work, *, expected_head: str | None = None) -> ChainVerdict:
-    """Walk the whole chain of the audit (administrators)."""
+    """Walk the whole chain of the audit (administrators); the longer the record, the longer it takes."""
     require(work.actor, Permission.SEE_AUDIT)
     return verify_chain(work.session, expected_head=expected_head)
 

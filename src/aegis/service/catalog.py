@@ -19,6 +19,7 @@ from aegis.catalog.database import DEFAULT_POOL, Database
 from aegis.catalog.storage import Draft, FolderStore, Store, Stored
 from aegis.errors import ConflictError, EngineError
 from aegis.service.actor import Actor
+from aegis.service.acts import ACTS
 from aegis.service.settings import Settings
 
 _log = logging.getLogger("aegis.catalog")
@@ -48,6 +49,7 @@ class Work:
         self, action: str, *, subject: str, subject_id: str, product_id: str | None = None, **details: Any
     ) -> None:
         """Put an act on the record; it is written when the transaction ends."""
+        assert action in ACTS, f"the record does not know the act {action!r}: name it in acts.py"
         self._entries.append(
             audit.Entry(
                 at=self.now,

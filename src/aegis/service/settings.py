@@ -31,6 +31,7 @@ class Settings:
     sign_in_failures_per_address: int = 20
     sign_in_window_minutes: int = 15
     idempotency_hours: int = 48
+    audit_walk_hours: float = 24.0
     heartbeat_seconds: float = 30.0
     job_attempts: int = 3
     jobs_queued_per_product: int = 20

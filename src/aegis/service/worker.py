@@ -19,6 +19,7 @@ from aegis.service import queue
 from aegis.service.actor import SYSTEM
 from aegis.service.advice import run_advice
 from aegis.service.catalog import Catalog
+from aegis.service.chain_check import keep_up
 from aegis.service.leftovers import remove_unneeded, sweep
 from aegis.service.queue import Claimed
 from aegis.service.requests import any_due, expire_due
@@ -27,6 +28,7 @@ from aegis.service.verification import Measured, measure_release, settle
 _log = logging.getLogger("aegis.worker")
 _TOLD_SECONDS = 0.5
 _SWEEP_SECONDS = 600.0
+_CHECK_SECONDS = 5.0
 
 
 class LostJobError(Exception):
@@ -34,7 +36,7 @@ class LostJobError(Exception):
 
 
 class StoppedError(Exception):
-    """The worker was told to stop between two steps of a job; another one begins it again."""
+    """The worker was told to stop between two steps of its work; another one begins it again."""
 
 
 class _Heart:
@@ -89,18 +91,23 @@ class _Heart:
 def run_worker(catalog: Catalog, stop: threading.Event, *, poll_seconds: float = 0.5, name: str | None = None) -> int:
     """Do jobs until ``stop`` is set; gives how many were done. Expired requests are written down in between."""
     worker = name or new_name()
-    done, swept = 0, -_SWEEP_SECONDS
+    done, swept, checked = 0, -_SWEEP_SECONDS, -_CHECK_SECONDS
     while not stop.is_set():
         try:
             if _one(catalog, worker, stop):
                 done += 1
                 continue
             _expire(catalog)
+            if time.monotonic() - checked > _CHECK_SECONDS:
+                checked = time.monotonic()
+                keep_up(catalog, each_page=lambda: _unless(stop))
             if time.monotonic() - swept > _SWEEP_SECONDS:
                 swept = time.monotonic()
                 sweep(catalog)
         except AegisError as error:  # the database may be restarting; it is asked again
             _log.warning("the worker waits: %s", error)
+        except StoppedError:
+            break
         stop.wait(poll_seconds)
     return done
 
@@ -111,12 +118,18 @@ def run_pending(catalog: Catalog, *, name: str | None = None) -> int:
     while _one(catalog, worker, threading.Event()):
         done += 1
     _expire(catalog)
+    keep_up(catalog)
     return done
 
 
 def new_name() -> str:
     """A name that no other worker has."""
     return f"{socket.gethostname()[:30]}-{os.getpid()}-{secrets.token_hex(4)}"
+
+
+def _unless(stop: threading.Event) -> None:
+    if stop.is_set():
+        raise StoppedError
 
 
 def _expire(catalog: Catalog) -> None:

@@ -10,6 +10,7 @@ from aegis.errors import AegisError, InputError, NotFoundError, NotSignedInError
 from aegis.service import people, tokens
 from aegis.service.actor import Scope
 from aegis.service.person_views import NewToken
+from aegis.service.product_choice import product_choices
 from aegis.web.paging import paging
 from aegis.web.routing import Door, get, post, sentence
 from aegis.web.visit import SESSION_COOKIE, Visit
@@ -99,6 +100,7 @@ def revoke_token(visit: Visit) -> Response:
 def _tokens(visit: Visit, values: Values, *, made: NewToken | None, problem: AegisError | None) -> Response:
     with visit.read() as work:
         page = tokens.list_tokens(work, page=visit.page_request)
+        choices = product_choices(work)
     return visit.page(
         "tokens.html",
         status=problem.http_status if problem else 200,
@@ -107,6 +109,7 @@ def _tokens(visit: Visit, values: Values, *, made: NewToken | None, problem: Aeg
         paging=paging(visit, page),
         values=values,
         made=made,
+        products=choices,
         scopes=[one for one in SCOPES if one[0] is not Scope.ADMIN or visit.actor.is_admin],
         most_days=visit.catalog.settings.token_days,
         problem=sentence(problem) if problem else None,

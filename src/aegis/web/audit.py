@@ -10,13 +10,18 @@ from typing import Any
 
 from starlette.responses import Response
 
-from aegis.catalog.audit import ChainVerdict
-from aegis.service import audit_trail, products
+from aegis.errors import AegisError, InputError, NotFoundError
+from aegis.service import audit_trail, chain_check, people, products
+from aegis.service.catalog import Work
+from aegis.service.chain_check import ChainStanding
+from aegis.service.paging import MOST, Page, PageRequest
 from aegis.service.permissions import Permission, require
+from aegis.service.product_choice import product_choices
 from aegis.service.views import AuditView
+from aegis.web.audit_filter import AuditFilter, action_groups
 from aegis.web.paging import paging
 from aegis.web.product_part import head
-from aegis.web.routing import Door, get, post
+from aegis.web.routing import Door, get, post, sentence
 from aegis.web.visit import Visit
 
 _PLACES = {"product": "/products", "request": "/requests", "release": "/releases", "job": "/jobs", "user": "/people"}
@@ -38,39 +43,71 @@ class Row:
 
 
 def show_audit(visit: Visit) -> Response:
-    return _audit(visit, verdict=None)
+    with visit.read() as work:
+        chain = chain_check.standing(work, most=0)
+    return _audit(visit, chain=chain, just_checked=False)
 
 
 def verify(visit: Visit) -> Response:
-    """Walk the chain. It may take a while on a long record, so it is done when asked for and not with every page."""
-    with visit.read() as work:
-        verdict = audit_trail.verify(work)
-    return _audit(visit, verdict=verdict)
+    """Walk what is new at once, and let the worker walk the rest: that may take a while on a long record."""
+    with visit.write() as work:
+        chain = chain_check.want_walk(work)
+    return _audit(visit, chain=chain, just_checked=True)
 
 
-def _audit(visit: Visit, *, verdict: ChainVerdict | None) -> Response:
+def _audit(visit: Visit, *, chain: ChainStanding, just_checked: bool) -> Response:
+    chosen = AuditFilter.of(visit.query)
     with visit.read() as work:
-        page = audit_trail.list_audit(work, page=visit.page_request)
+        page, problem = _listed(visit, work, chosen, product=chosen.product or None)
+        choices = product_choices(work)
+        names = [person.name for person in people.list_users(work, page=PageRequest(size=MOST)).items]
     return visit.page(
         "audit.html",
+        status=problem.http_status if problem else 200,
         title="Audit",
-        rows=[_row(one) for one in page.items],
-        paging=paging(visit, page),
-        verdict=verdict,
+        **_shown(visit, page, chosen, problem),
+        products=choices,
+        people=names,
+        chain=chain,
+        just_checked=just_checked,
     )
 
 
 def show_of_product(visit: Visit) -> Response:
+    chosen = AuditFilter.of(visit.query)
     with visit.read() as work:
         product = products.product(work, product=visit.names["product"])
         require(visit.actor, Permission.SEE_PRODUCT_AUDIT, product.id)
-        page = audit_trail.list_audit(work, product=product.id, page=visit.page_request)
+        page, problem = _listed(visit, work, chosen, product=product.id)
     return visit.page(
         "product_audit.html",
+        status=problem.http_status if problem else 200,
         **head(visit, product),
-        rows=[_row(one) for one in page.items],
-        paging=paging(visit, page),
+        **_shown(visit, page, chosen, problem),
+        products=None,
+        people=[],
     )
+
+
+def _listed(
+    visit: Visit, work: Work, chosen: AuditFilter, *, product: str | None
+) -> tuple[Page[AuditView], AegisError | None]:
+    """The rows that were asked for, or none and why."""
+    try:
+        found = audit_trail.list_audit(work, product=product, wanted=chosen.wanted(), page=visit.page_request)
+    except (InputError, NotFoundError) as error:
+        return Page(items=()), error
+    return found, None
+
+
+def _shown(visit: Visit, page: Page[AuditView], chosen: AuditFilter, problem: AegisError | None) -> dict[str, Any]:
+    return {
+        "rows": [_row(one) for one in page.items],
+        "paging": paging(visit, page),
+        "chosen": chosen,
+        "action_groups": action_groups(),
+        "problem": sentence(problem) if problem else None,
+    }
 
 
 def _row(view: AuditView) -> Row:

@@ -9,6 +9,7 @@ from aegis.service import people, tokens
 from aegis.service.actor import UserRole
 from aegis.service.permissions import Permission, require
 from aegis.service.person_views import NewLink
+from aegis.service.product_choice import product_choices
 from aegis.web.paging import paging
 from aegis.web.routing import Door, get, post, sentence
 from aegis.web.visit import Visit
@@ -42,6 +43,7 @@ def invite(visit: Visit) -> Response:
 def _people(visit: Visit, *, problem: AegisError | None, link: NewLink | None) -> Response:
     with visit.read() as work:
         page = people.list_users(work, page=visit.page_request)
+        choices = product_choices(work)
     kept = visit.form if problem else None
     return visit.page(
         "people.html",
@@ -50,6 +52,7 @@ def _people(visit: Visit, *, problem: AegisError | None, link: NewLink | None) -
         people=page.items,
         paging=paging(visit, page),
         roles=ROLES,
+        products=choices,
         link=link,
         name=kept.text("name") if kept else "",
         display_name=kept.text("display_name") if kept else "",
@@ -105,6 +108,7 @@ def _person(visit: Visit, *, problem: AegisError | None, link: NewLink | None) -
     with visit.read() as work:
         user = people.user(work, user_id=visit.names["user"])
         held = tokens.list_tokens(work, user_id=user.id)
+        choices = product_choices(work)
     return visit.page(
         "person.html",
         status=problem.http_status if problem else 200,
@@ -112,6 +116,7 @@ def _person(visit: Visit, *, problem: AegisError | None, link: NewLink | None) -
         user=user,
         tokens=[token for token in held.items if token.valid],
         roles=ROLES,
+        products=choices,
         link=link,
         problem=sentence(problem) if problem else None,
     )

@@ -255,6 +255,7 @@ TABLE: dict[tuple[str, str], list[Case]] = {
         Case(STAFF, lambda s: Call(query={"product": s.product}), "of a product"),
     ],
     ("GET", "/audit/verification"): [Case(ADMIN, lambda _: Call())],
+    ("POST", "/audit/verification"): [Case(ADMIN, lambda _: Call())],
 }
 
 

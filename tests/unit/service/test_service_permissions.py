@@ -13,10 +13,12 @@ import pytest
 from aegis.errors import AegisError, NotFoundError, NotPermittedError, NotSignedInError
 from aegis.service import (
     audit_trail,
+    chain_check,
     configurations,
     jobs,
     overview,
     people,
+    product_choice,
     products,
     release_list,
     releases,
@@ -199,6 +201,9 @@ ACTS: dict[str, tuple[Act, set[str], tuple[type[AegisError], ...]]] = {
         (NotFoundError, NotPermittedError)),
     "see the product's audit": (lambda s, w: audit_trail.list_audit(w, product="clinic"), _AT_WORK, _SAID),
     "see the audit": (lambda s, w: audit_trail.list_audit(w), {"admin"}, _SAID),
+    "ask about the chain": (lambda s, w: chain_check.standing(w), {"admin"}, _SAID),
+    "ask for a walk": (lambda s, w: chain_check.want_walk(w), {"admin"}, _SAID),
+    "choose a product": (lambda s, w: product_choice.product_choices(w), _EVERYONE, ()),
     "verify the audit": (lambda s, w: audit_trail.verify(w), {"admin"}, _SAID),
     "list people": (lambda s, w: people.list_users(w), {"admin"}, _SAID),
     "see a person": (lambda s, w: people.user(w, user_id=s.user_id("consumer")), {"admin"}, _SAID),
@@ -275,7 +280,7 @@ def test_a_token_that_reads_changes_nothing(busy: Stage) -> None:
     looks = {
         "see a product", "list products", "overview", "me", "see histograms", "see configurations", "see a draft",
         "see a draft's configurations", "take a summary home", "see a job", "see the jobs", "see a request",
-        "see a release", "download", "see the product's audit",
+        "see a release", "download", "see the product's audit", "choose a product",
     }  # fmt: skip
     admin = busy.actor("admin")
     reader = Actor(

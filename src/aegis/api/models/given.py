@@ -157,14 +157,19 @@ class Act(Given):
     hash: str
 
 
-class ChainVerdict(Given):
-    """Whether the record is as it was written."""
+class ChainStanding(Given):
+    """Whether the record is as it was written, as far as it was looked at."""
 
-    rows: int
-    intact: bool
+    rows: int = Field(description="How many acts are on the record.")
+    intact: bool = Field(description="Nothing was found that does not fit.")
     first_broken: int | None = Field(description="The sequence number where the chain first fails.")
     head: str = Field(description="The last hash; note it elsewhere to find a chain that was rewritten whole.")
     reason: str | None
+    checked_now: int = Field(description="How many rows were walked for this answer: those after the last walk.")
+    unchecked: int = Field(description="How many rows nobody has walked yet.")
+    walked_at: datetime.datetime | None = Field(description="When the whole chain was last walked.")
+    walked_rows: int = Field(description="How many rows it had then.")
+    wanted_at: datetime.datetime | None = Field(description="Since when another whole walk is waited for.")
 
 
 class Request(Given):
