@@ -24,6 +24,7 @@ from aegis.anonymizers.class_program import ClassProgram, Limit, Solved, bonus_o
 
 ROUNDS = 25  # of cutting planes for one case
 CUTS = 60  # classes added per round
+REFRESHES = 8  # rounds of new classes before a case is split
 TRIED = 8  # splits whose effect is looked at before one is chosen
 CLOSE = 1e-4  # of the bound: a case whose prices are that near their best is split instead of improved
 Mask: TypeAlias = NDArray[np.bool_]
@@ -77,8 +78,7 @@ class Branching:
         for turn in range(ROUNDS):
             if time.monotonic() >= self.deadline:
                 break
-            savings = self.centres.savings(prices) + bonus_of(case.limits, fees, self._shape)
-            savings[~case.centres] = -np.inf
+            savings = self._savings(case, prices, fees)
             most = max(float(savings.max()), 0.0)
             bound = float(self.centres.points.weight @ prices) - self.most_classes * most
             bound += sum(fee * limit.sign * limit.count for fee, limit in zip(fees, case.limits, strict=True))
@@ -105,9 +105,10 @@ class Branching:
                 box *= 0.9
         return best
 
-    @property
-    def _shape(self) -> tuple[int, int]:
-        return len(self.centres.modes), len(self.centres.grid)
+    def _savings(self, case: Case, prices: Floats, fees: Floats) -> Floats:
+        """What a class can save at each centre that is left, fees counted."""
+        savings = self.centres.savings(prices) + bonus_of(case.limits, fees, case.centres.shape)
+        return np.where(case.centres, savings, -np.inf)
 
     def _solve(self, case: Case, limits: tuple[Limit, ...], prices: Floats, box: float) -> Solved | None:
         return self.program.solve(limits, prices - box, prices + box, most_fee=self.known, allowed=case.centres)
@@ -123,7 +124,7 @@ class Branching:
     def _split(self, case: Case) -> tuple[Case, Case] | None:
         """The two cases of the split that promises to lift the smaller bound most."""
         box = 0.1 * max(float(np.abs(case.prices).mean()), 1e-6)
-        solved = self._solve(case, case.limits, case.prices, box)
+        solved = self._refreshed(case, box)
         if solved is None:
             return None
         chosen, promise = None, -np.inf
@@ -133,10 +134,22 @@ class Branching:
             ceilings = []
             for limit in (below, above):
                 half = self._solve(case, _tightened(case, limit).limits, case.prices, box)
-                ceilings.append(np.inf if half is None else min(half.ceiling, self.known))
+                ceilings.append(self.known if half is None else min(half.ceiling, self.known))
             if min(ceilings) + 0.1 * max(ceilings) > promise:
                 chosen, promise = (below, above), min(ceilings) + 0.1 * max(ceilings)
         return None if chosen is None else (_tightened(case, chosen[0]), _tightened(case, chosen[1]))
+
+    def _refreshed(self, case: Case, box: float) -> Solved | None:
+        """The program solved with the classes that only this case needs, and in a box that is no hindrance."""
+        prices, fees, solved = case.prices, case.fees, None
+        for _ in range(REFRESHES):
+            self._add(prices, self._savings(case, prices, fees))
+            solved = self._solve(case, case.limits, case.prices, box)
+            if solved is None or (solved.ceiling <= self.known and not solved.boxed):
+                break
+            prices, fees = solved.prices, solved.fees
+            box *= 2
+        return solved
 
     def _candidates(self, shares: Floats) -> list[tuple[Limit, Limit]]:
         found = sorted(halves(-1, shares.sum(axis=0), self.centres.grid), key=lambda one: -one[0])

@@ -28,7 +28,7 @@ class Limit:
         return (self.mode, self.point, self.sign) == (other.mode, other.point, other.sign)
 
 
-def bonus_of(limits: tuple[Limit, ...], fees: Floats, shape: tuple[int, int]) -> Floats:
+def bonus_of(limits: tuple[Limit, ...], fees: Floats, shape: tuple[int, ...]) -> Floats:
     """What the fees add to the savings of a class at each centre."""
     bonus = np.zeros(shape)
     for limit, fee in zip(limits, fees, strict=True):

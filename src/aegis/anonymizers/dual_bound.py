@@ -21,7 +21,7 @@ from aegis.anonymizers.branching import Branching
 from aegis.anonymizers.centres import Centres, OneNumber, hills
 from aegis.anonymizers.class_program import ClassProgram
 
-CUTS = 60  # classes added per round, more where there are many tuples
+CUTS = 150  # classes added per round, more where there are many tuples
 REPAIRS = 6
 CLOSE = 2e-4  # of the bound: prices this near their best are good enough to branch
 
