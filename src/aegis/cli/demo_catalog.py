@@ -23,7 +23,7 @@ def demo_catalog(
     json: options.Json = False,
 ) -> int:
     """Start a catalog filled with the clinic example: a product, a ranking, a decided request and its release."""
-    serve.check_host(host, behind_proxy=False)
+    serve.check_host(host, encrypted=False)
     serve.check_server()
     with ExitStack() as until_end:
         if folder is None:

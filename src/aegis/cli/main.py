@@ -26,6 +26,7 @@ from aegis.cli import (
     inspect,
     interruption,
     merge,
+    provide,
     pull,
     push,
     reference,
@@ -95,6 +96,7 @@ app.command("demo-catalog")(demo_catalog.demo_catalog)
 app.add_typer(push.app, name="push", no_args_is_help=True)
 app.command("pull")(pull.pull)
 app.command("worker")(worker.worker)
+app.command("provide")(provide.provide)
 app.add_typer(audit.app, name="audit", no_args_is_help=True)
 app.command("backup")(backup.backup)
 app.command("restore")(backup.restore)

@@ -11,6 +11,8 @@ from typing import Annotated
 import typer
 
 from aegis.cli import catalog_options, options, terminal
+from aegis.cli.provide import Data, Owner, Tables
+from aegis.cli.tls import CERTIFICATE_VARIABLE, KEY_VARIABLE, Certificate, Key, Tls
 from aegis.errors import InputError, MissingExtraError
 
 Host = Annotated[str, typer.Option("--host", help="The address to listen on.")]
@@ -33,15 +35,21 @@ def serve(
     processes: Processes = 1,
     worker: Annotated[bool, typer.Option("--worker/--no-worker", help="Also run the worker that does jobs.")] = True,
     behind_proxy: BehindProxy = False,
+    tls_certificate: Certificate = None,
+    tls_key: Key = None,
+    data: Data = None,
+    owner: Owner = None,
     access_log: AccessLog = False,
     settings: catalog_options.SettingsFile = None,
     json: options.Json = False,
 ) -> int:
     """Run the data-sharing catalog; the first run makes its database and prints a one-time administrator link."""
-    check_host(host, behind_proxy=behind_proxy)
+    tls = Tls.given(tls_certificate, tls_key)
+    tables = None if data is None and owner is None else Tables.given(data, owner)
+    check_host(host, encrypted=behind_proxy or tls is not None)
     check_server()
     with bound(host, port) as listening:
-        url = address(listening, host)
+        url = address(listening, host, tls=tls is not None)
         setup = first_link(database, storage, url, settings=settings)
         if json:
             terminal.print_json({"url": url, "setup_link": setup, "storage": str(storage), "processes": processes})
@@ -57,6 +65,8 @@ def serve(
             processes=processes,
             worker=worker,
             behind_proxy=behind_proxy,
+            tls=tls,
+            tables=tables,
             access_log=access_log,
             settings=settings,
         )
@@ -79,6 +89,8 @@ def run(
     processes: int = 1,
     worker: bool = True,
     behind_proxy: bool = False,
+    tls: Tls | None = None,
+    tables: Tables | None = None,
     access_log: bool = False,
     settings: Path | None = None,
 ) -> int:
@@ -88,6 +100,8 @@ def run(
     parts = [Part(name="server", arguments=("-m", "aegis.cli.site"))] * processes
     if worker:
         parts.append(Part(name="worker", arguments=("-m", "aegis", "worker")))
+    if tables is not None:
+        parts.append(Part(name="provider", arguments=("-m", "aegis", *tables.arguments)))
     environment = {
         catalog_options.DATABASE_VARIABLE: database,  # not an argument: it may hold a password
         catalog_options.STORAGE_VARIABLE: str(storage),
@@ -95,29 +109,32 @@ def run(
         "AEGIS_SOCKET": str(listening.fileno()),
         "AEGIS_BEHIND_PROXY": "1" if behind_proxy else "",
         "AEGIS_ACCESS_LOG": "1" if access_log else "",
+        **(dict.fromkeys((CERTIFICATE_VARIABLE, KEY_VARIABLE), "") if tls is None else tls.environment),
     }
     keeper = Supervisor(parts, environment=environment, inherited=[listening.fileno()], say=terminal.aside)
     return keeper.run()
 
 
-def check_host(host: str, *, behind_proxy: bool) -> None:
+def check_host(host: str, *, encrypted: bool) -> None:
     """Passwords and tokens do not travel in the clear: only this machine may speak plain HTTP.
 
-    >>> check_host("127.0.0.1", behind_proxy=False)
-    >>> check_host("0.0.0.0", behind_proxy=False)
+    >>> check_host("127.0.0.1", encrypted=False)
+    >>> check_host("0.0.0.0", encrypted=True)
+    >>> check_host("0.0.0.0", encrypted=False)
     Traceback (most recent call last):
         ...
-    aegis.errors.InputError: 0.0.0.0 is reached by others, and passwords would travel in the clear; put a reverse proxy
-    with TLS in front and add --behind-proxy, or listen on 127.0.0.1
+    aegis.errors.InputError: 0.0.0.0 is reached by others, and passwords would travel in the clear; give
+    --tls-certificate and --tls-key, put a reverse proxy with TLS in front and add --behind-proxy, or listen on
+    127.0.0.1
     """
     try:
         local = host == "localhost" or ipaddress.ip_address(host).is_loopback
     except ValueError:
         local = False
-    if not local and not behind_proxy:
+    if not local and not encrypted:
         raise InputError(
-            f"{host} is reached by others, and passwords would travel in the clear; put a reverse proxy with TLS in "
-            "front and add --behind-proxy, or listen on 127.0.0.1"
+            f"{host} is reached by others, and passwords would travel in the clear; give --tls-certificate and "
+            "--tls-key, put a reverse proxy with TLS in front and add --behind-proxy, or listen on 127.0.0.1"
         )
 
 
@@ -140,7 +157,7 @@ def bound(host: str, port: int) -> socket.socket:
         raise InputError(f"port {port} of {host} cannot be used ({reason}); choose another --port") from None
 
 
-def address(listening: socket.socket, host: str) -> str:
+def address(listening: socket.socket, host: str, *, tls: bool = False) -> str:
     """Where people go."""
     shown = f"[{host}]" if ":" in host else host
-    return f"http://{shown}:{listening.getsockname()[1]}"
+    return f"{'https' if tls else 'http'}://{shown}:{listening.getsockname()[1]}"

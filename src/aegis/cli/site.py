@@ -22,6 +22,7 @@ from aegis.api.patience import Patience
 from aegis.api.proxy import BehindProxy
 from aegis.cli.catalog_options import DATABASE_VARIABLE, SETTINGS_VARIABLE, STORAGE_VARIABLE, read_settings
 from aegis.cli.supervisor import hold_lifeline
+from aegis.cli.tls import CERTIFICATE_VARIABLE, KEY_VARIABLE
 from aegis.errors import AegisError
 from aegis.service.catalog import Catalog
 from aegis.web.app import create_pages
@@ -83,6 +84,8 @@ def main() -> int:
             proxy_headers=False,
             lifespan="off",
             timeout_keep_alive=30,
+            ssl_certfile=os.environ.get(CERTIFICATE_VARIABLE) or None,
+            ssl_keyfile=os.environ.get(KEY_VARIABLE) or None,
             timeout_graceful_shutdown=10,
         )
         # What was imported lives as long as the process: looking through it for garbage would only make people wait.

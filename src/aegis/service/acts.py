@@ -13,7 +13,7 @@ ACTS_OF: Mapping[str, tuple[str, ...]] = {
         "configuration withdrawn",
         "configuration brought back",
     ),
-    "counts": ("summary pushed", "summary set aside"),
+    "counts": ("summary pushed", "summary set aside", "summary not made"),
     "requests": (
         "access requested",
         "request approved",
@@ -25,6 +25,7 @@ ACTS_OF: Mapping[str, tuple[str, ...]] = {
     ),
     "releases": (
         "release pushed",
+        "release not made",
         "release verified",
         "release refused",
         "release downloaded",

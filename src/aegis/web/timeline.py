@@ -13,7 +13,7 @@ _NEXT = {
     RequestState.APPROVED: "The provider makes the release and pushes it.",
 }
 _GOOD = ("approved", "provisioned", "verified")
-_BAD = ("rejected", "revoked", "refused", "failed", "withdrawn", "expired")
+_BAD = ("rejected", "revoked", "refused", "failed", "withdrawn", "expired", "not made")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
