@@ -35,7 +35,8 @@ class PairGround:
 
     @cached_property
     def names(self) -> tuple[str, ...]:
-        return tuple(self.summary.attributes)
+        """The attributes that were paired: all but the least telling ones of a very wide table."""
+        return tuple(name for name in self.summary.attributes if name in self.pairs.groups)
 
     @cached_property
     def spans(self) -> Mapping[str, slice]:

@@ -52,7 +52,8 @@ def score_configurations(summary: Summary, pairs: PairTables, name: str, *, seed
     """Score the configurations of ``summary``, in their order, by the pair score called ``name``."""
     if name not in PAIR_SCORES:
         raise MeasureError(f"there is no pair score called {name!r}; use {' or '.join(PAIR_SCORES)}")
-    absent = [attribute for attribute in summary.attributes if attribute not in pairs.groups]
+    known = {*pairs.groups, *pairs.left_out}
+    absent = [attribute for attribute in summary.attributes if attribute not in known]
     if absent:
         raise MeasureError(f"the pairs of {', '.join(absent)} were not counted; count pairs of the same table")
     score = PAIR_SCORES[name]

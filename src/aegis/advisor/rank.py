@@ -21,6 +21,7 @@ from aegis.advisor.reference import Reference, ReferenceValues, Rounding, parse_
 from aegis.advisor.scores import AttributeScores, score_attribute
 from aegis.errors import MeasureError
 from aegis.masking.plural import count
+from aegis.summaries.pair_counts import MOST_PAIRED
 from aegis.summaries.summary import AttributeSummary, ConfigurationScores, Summary
 from aegis.utility.deviation import is_borrowed, losses, retained_share
 from aegis.utility.measure import MEASURES, Measure
@@ -231,8 +232,9 @@ def _notes(
     if discretised:
         said.append(f"counted in ranges because of too many distinct values: {', '.join(discretised)}")
     if together is not None:
+        paired = "all" if len(summary.attributes) <= MOST_PAIRED else f"the {MOST_PAIRED} most telling"
         said.append(
-            f"ranked by all attributes together, their pairs counted on {together.sample_rows:,} of "
+            f"ranked by {paired} attributes together, their pairs counted on {together.sample_rows:,} of "
             f"{count(summary.rows, 'row')}; single attributes are shown in {measure.name} ({measure.unit})"
         )
     elif not measure.monotone:

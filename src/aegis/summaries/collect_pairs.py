@@ -8,7 +8,7 @@ there numpy counts the sampled codes many times faster than that join.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import ibis
@@ -24,8 +24,8 @@ from aegis.errors import SummaryError
 from aegis.summaries.answer import ask, codes_in, plain, to_numpy
 from aegis.summaries.binned import stepped
 from aegis.summaries.collect import Counted, Progress
-from aegis.summaries.joint import Histogram
-from aegis.summaries.pair_counts import PairCounts, PairTables, ValueGroups
+from aegis.summaries.joint import Histogram, Joint
+from aegis.summaries.pair_counts import MOST_PAIRED, PairCounts, PairTables, ValueGroups
 
 if TYPE_CHECKING:
     import ibis.expr.types as ir
@@ -38,15 +38,19 @@ _BLOCKS = 3  # times as many rows as are needed lie in the blocks that are read
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PairLimits:
-    """How many rows are sampled, into how many groups a domain is put, and in how many parts joints are counted."""
+    """How many rows are sampled, into how many groups a domain is put, in how many parts joints are counted, and how
+    many ``attributes`` are paired at most."""
 
     rows: int = 40_000
     groups: int = 64
     parts: int = 16
+    attributes: int = MOST_PAIRED
 
     def __post_init__(self) -> None:
-        if self.rows < 1 or self.parts < 2 or not 3 <= self.groups <= 1_000:
-            raise SummaryError("pairs need at least 1 row, 2 parts and 3 to 1,000 groups; change the limits")
+        if self.rows < 1 or self.parts < 2 or self.attributes < 2 or not 3 <= self.groups <= 1_000:
+            raise SummaryError(
+                "pairs need at least 1 row, 2 parts, 2 attributes and 3 to 1,000 groups; change the limits"
+            )
 
     @classmethod
     def for_table(cls, counted: Counted) -> PairLimits:
@@ -66,6 +70,8 @@ def count_pairs(
 ) -> PairTables:
     """Count every two attributes of ``counted`` with the label, over at most ``limits.rows`` rows."""
     limits = limits or PairLimits.for_table(counted)
+    left_out = _least_telling(counted.joints, len(counted.joints) - limits.attributes)
+    counted = replace(counted, joints={name: each for name, each in counted.joints.items() if name not in left_out})
     items = list(counted.joints.items())
     groups = {name: ValueGroups.bounded(joint.histogram(), limits.groups) for name, joint in counted.joints.items()}
     label = counted.label_histogram
@@ -100,7 +106,24 @@ def count_pairs(
         groups=groups,
         tables={(names[i], names[j]): table for (i, j), table in tables.items()},
         parts=parts,
+        left_out=left_out,
     )
+
+
+def _least_telling(joints: Mapping[str, Joint], number: int) -> tuple[str, ...]:
+    """So many attributes with the least information about the label, what chance alone would give taken off."""
+    if number <= 0:
+        return ()
+    told = {}
+    for name, joint in joints.items():
+        counts = np.asarray(joint.counts, dtype=np.float64)
+        expected = counts.sum(axis=1, keepdims=True) * counts.sum(axis=0, keepdims=True) / max(counts.sum(), 1.0)
+        occurring = counts > 0
+        nats = float((counts[occurring] * np.log(counts[occurring] / expected[occurring])).sum())
+        values, labels = ((counts.sum(axis=axis) > 0).sum() for axis in (1, 0))
+        told[name] = nats - (values - 1) * (labels - 1) / 2
+    lowest = set(sorted(told, key=lambda name: told[name])[:number])
+    return tuple(name for name in joints if name in lowest)
 
 
 def _count_here(

@@ -20,6 +20,10 @@ from aegis.summaries.joint import Counts, Histogram
 Codes = NDArray[np.int64]
 
 
+MOST_PAIRED = 100
+"""Pairs grow with the square of the attributes: of a wider table so many are paired, those that tell most."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class PairCounts:
     """How often each pair of values that occurs does so with each label.
@@ -120,7 +124,8 @@ class PairTables:
 
     ``groups`` says how each domain was bounded, ``tables[a, b]`` counts groups of a with groups of b (attributes in
     the order of ``groups``). ``parts[a][p]`` is the joint of a and the label in the p-th of some random parts of the
-    sample: how much they differ says how sure a score is.
+    sample: how much they differ says how sure a score is. ``left_out`` are attributes of a table so wide that only the
+    most telling ones were paired.
     """
 
     rows: int
@@ -129,6 +134,7 @@ class PairTables:
     groups: Mapping[str, ValueGroups]
     tables: Mapping[tuple[str, str], PairCounts]
     parts: Mapping[str, NDArray[Any]]
+    left_out: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         if not 0 < self.sample_rows <= self.rows:

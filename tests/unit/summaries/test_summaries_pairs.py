@@ -150,6 +150,19 @@ def test_what_does_not_fit_is_refused() -> None:
         ValueGroups.bounded(Histogram(domain=Domain.of(Kind.INTEGER, range(9)), counts=np.ones(9)), 2)
 
 
+def test_of_a_wide_table_the_attributes_that_tell_most_are_paired() -> None:
+    rng = np.random.default_rng(3)
+    label = rng.integers(0, 2, 400)
+    noise = {f"noise{i}": rng.integers(0, 9, 400) for i in range(3)}
+    rows = pa.table({**noise, "exact": label * 3, "hint": label ^ (rng.random(400) < 0.2), "health": label})
+    dataset, counted = opened(rows)
+    pairs = count_pairs(dataset, counted, limits=PairLimits(attributes=2))
+    assert list(pairs.groups) == ["exact", "hint"]
+    assert list(pairs.tables) == [("exact", "hint")]
+    assert pairs.left_out == tuple(noise)
+    assert count_pairs(dataset, counted).left_out == ()
+
+
 def test_no_value_shows_in_a_repr() -> None:
     rows = table()
     dataset, counted = opened(rows)
