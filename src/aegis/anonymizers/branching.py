@@ -81,7 +81,7 @@ class Branching:
             savings = self._savings(case, prices, fees)
             most = max(float(savings.max()), 0.0)
             bound = float(self.centres.points.weight @ prices) - self.most_classes * most
-            bound += sum(fee * limit.sign * limit.count for fee, limit in zip(fees, case.limits, strict=True))
+            bound += sum(float(fee) * limit.sign * limit.count for fee, limit in zip(fees, case.limits, strict=True))
             improved = bound > top
             if improved:
                 top, best = bound, replace(case, prices=prices, fees=fees, bound=max(bound, case.bound))

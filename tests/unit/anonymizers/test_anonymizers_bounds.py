@@ -146,6 +146,7 @@ def test_branching_closes_a_gap_that_prices_leave_open() -> None:
     assert found.tolist() == labels.tolist()
     bound = lower_bound(records, labels, k=2, classes=None, seconds=60.0)  # ends early: nothing is left to split
     assert 0.99 * best <= bound <= best
+    assert type(bound) is float  # it is written as JSON
 
 
 @given(st.integers(0, 10**6), st.integers(0, 2), st.integers(1, 3), st.integers(1, 3), st.booleans())
