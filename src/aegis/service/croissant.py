@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import Any
 
 from aegis.catalog.states import ReleaseState
@@ -42,7 +43,10 @@ _TYPES = {
     Kind.DATE: "sc:Date",
     Kind.TIMESTAMP: "sc:DateTime",
 }
-_FORMATS = {".csv": "text/csv", ".parquet": "application/vnd.apache.parquet"}
+_FORMATS = {".csv": "text/csv", ".parquet": "application/x-parquet"}
+_AS_THEY_WERE = (Role.INSENSITIVE, Role.SENSITIVE, Role.LABEL)
+_PLAIN_NAME = re.compile(r"[A-Za-z0-9_.-]+")
+"""What stands in an id as it is; other columns are numbered, after a mark that no plain name has."""
 
 
 def croissant(work: Work, *, product: str, base_url: str) -> dict[str, Any]:
@@ -51,6 +55,7 @@ def croissant(work: Work, *, product: str, base_url: str) -> dict[str, Any]:
     listed = release_list.list_releases(work, product=found.id, page=PageRequest(size=MOST)).items
     verified = [each for each in listed if each.state is ReleaseState.VERIFIED]
     base = base_url.rstrip("/")
+    url = f"{base}/products/{found.name}"
     return {
         "@context": _CONTEXT,
         "@type": "sc:Dataset",
@@ -58,15 +63,19 @@ def croissant(work: Work, *, product: str, base_url: str) -> dict[str, Any]:
         "name": found.name,
         "alternateName": found.title,
         "description": found.description or found.title,
-        "url": f"{base}/products/{found.name}",
+        "url": url,
+        "license": url,  # the page that says under which conditions one may ask
+        "citeAs": f"{found.owner_name}: {found.title}, version {found.version}. {url}",
         "creator": {"@type": "sc:Person", "name": found.owner_name},
         "dateCreated": found.created_at.date().isoformat(),
+        "datePublished": found.created_at.date().isoformat(),
         "dateModified": found.changed_at.isoformat(timespec="seconds"),
         "version": f"{found.version}.0.0",
         "conditionsOfAccess": "on request, for a stated purpose and time",
         "aegis:policy": found.policy,
         "distribution": [_file(each, base) for each in verified],
-        "recordSet": [_records(found, each) for each in verified] or [_schema(found)],
+        "recordSet": [_records(found, each) for each in verified],
+        "variableMeasured": _variables(found),
     }
 
 
@@ -91,13 +100,13 @@ def _records(found: ProductView, release: ReleaseView) -> dict[str, Any]:
     masked = set(release.certificate["configuration"].get("masks", {}))
     known = {column.name: column for column in found.columns}
     fields = []
-    for name in release.certificate["release"]["columns"]:
+    for number, name in enumerate(release.certificate["release"]["columns"], 1):
         column = known.get(name)
-        plain = column is not None and name not in masked and column.role == Role.INSENSITIVE
+        plain = column is not None and name not in masked and column.role in _AS_THEY_WERE
         fields.append(
             {
                 "@type": "cr:Field",
-                "@id": f"records-{release.id}/{name}",
+                "@id": f"records-{release.id}/{name if _PLAIN_NAME.fullmatch(name) else f'~{number}'}",
                 "name": name,
                 "description": "" if column is None else column.description,
                 "dataType": _TYPES[Kind(column.kind)] if plain and column is not None else "sc:Text",
@@ -107,21 +116,15 @@ def _records(found: ProductView, release: ReleaseView) -> dict[str, Any]:
     return {"@type": "cr:RecordSet", "@id": f"records-{release.id}", "name": release.file_name, "field": fields}
 
 
-def _schema(found: ProductView) -> dict[str, Any]:
-    """Without a file: the columns as they are before masking."""
-    return {
-        "@type": "cr:RecordSet",
-        "@id": "records",
-        "name": found.name,
-        "field": [
-            {
-                "@type": "cr:Field",
-                "@id": f"records/{column.name}",
-                "name": column.name,
-                "description": column.description,
-                "dataType": _TYPES[Kind(column.kind)],
-            }
-            for column in found.columns
-            if column.role != Role.IDENTIFYING
-        ],
-    }
+def _variables(found: ProductView) -> list[dict[str, Any]]:
+    """The columns as they are before masking: what one may ask for, whether or not a file is there."""
+    return [
+        {
+            "@type": "sc:PropertyValue",
+            "name": column.name,
+            "description": column.description or column.name,
+            "valueReference": Kind(column.kind).value,
+        }
+        for column in found.columns
+        if column.role != Role.IDENTIFYING
+    ]
