@@ -11,7 +11,8 @@ from aegis.service.actor import UserRole
 from aegis.service.catalog import Work
 from aegis.service.paging import PageRequest
 from aegis.service.permissions import Permission, require
-from aegis.service.requests import in_state, list_requests
+from aegis.service.request_states import in_state
+from aegis.service.requests import list_requests
 from aegis.service.views import OverviewView
 
 RECENT = 8

@@ -7,12 +7,11 @@ slow on purpose and no lock of the database is held meanwhile.
 from __future__ import annotations
 
 import datetime
-from collections import defaultdict
 from typing import Any
 
 from sqlalchemy import delete, func, select
 
-from aegis.catalog.tables import Assignment, Link, Product, SignIn, User, new_id
+from aegis.catalog.tables import Assignment, Link, SignIn, User, new_id
 from aegis.errors import ConflictError, InputError, NotFoundError, NotSignedInError
 from aegis.service import identity
 from aegis.service.actor import ANONYMOUS, SYSTEM, Actor, UserRole
@@ -21,8 +20,9 @@ from aegis.service.catalog import Catalog, Work
 from aegis.service.paging import FIRST, Page, PageRequest, page_of
 from aegis.service.passwords import hash_of, hash_password, is_password, new_secret
 from aegis.service.permissions import Permission, require
-from aegis.service.person_views import LinkView, NewLink, RoleView, SessionActor, SignedIn, UserView
-from aegis.service.visible import by_id, visible_product
+from aegis.service.person_rows import found_user, keep_an_administrator, user_views
+from aegis.service.person_views import LinkView, NewLink, SessionActor, SignedIn, UserView
+from aegis.service.visible import visible_product
 from aegis.service.words import checked_slug, checked_text, printable
 
 _WRONG = "the name or the password is wrong"
@@ -122,13 +122,13 @@ def accept_link(
             person = _new_user(work, name=name, display_name=display_name or name)
             work.session.add(Assignment(id=new_id(), user_id=person.id, role=UserRole.ADMIN.value, product_id=None))
         else:
-            person = _found(work, known.user_id, lock=True)
+            person = found_user(work, known.user_id, lock=True)
             work.session.execute(delete(SignIn).where(SignIn.user_id == person.id))
         person.password_hash = hashed
         work.session.flush()
         work.actor = Actor(user_id=person.id, name=person.name, display_name=person.display_name)
         work.record("password chosen", subject="user", subject_id=person.id, link=known.purpose)
-        return _views(work, [person])[0]
+        return user_views(work, [person])[0]
 
 
 def change_password(catalog: Catalog, actor: Actor, *, old: str, new: str) -> None:
@@ -136,7 +136,7 @@ def change_password(catalog: Catalog, actor: Actor, *, old: str, new: str) -> No
     require(actor, Permission.MANAGE_OWN_TOKENS)
     with catalog.write(actor) as work:
         attempt = begin_attempt(work, name=actor.name, address=f"user:{actor.user_id}")
-        known = _found(work, actor.user_id).password_hash
+        known = found_user(work, actor.user_id).password_hash
     if not is_password(catalog.settings, known, old):
         with catalog.write(actor) as work:
             attempt_failed(work, attempt, address=f"user:{actor.user_id}")
@@ -144,7 +144,7 @@ def change_password(catalog: Catalog, actor: Actor, *, old: str, new: str) -> No
     hashed = hash_password(catalog.settings, new)
     with catalog.write(actor) as work:
         attempt_succeeded(work, name=actor.name)
-        person = _found(work, actor.user_id, lock=True)
+        person = found_user(work, actor.user_id, lock=True)
         if person.password_hash != known:
             raise ConflictError("the password was changed at the same moment; try again")
         person.password_hash = hashed
@@ -162,39 +162,39 @@ def create_user(work: Work, *, name: str, display_name: str) -> NewLink:
 def reset_link(work: Work, *, user_id: str) -> NewLink:
     """A link with which somebody who forgot their password chooses another one."""
     require(work.actor, Permission.MANAGE_PEOPLE)
-    return _new_link(work, purpose=RESET, person=_found(work, user_id))
+    return _new_link(work, purpose=RESET, person=found_user(work, user_id))
 
 
 def me(work: Work) -> UserView:
     """The person who acts."""
     require(work.actor, Permission.SEE_CATALOG)
-    return _views(work, [_found(work, work.actor.user_id)])[0]
+    return user_views(work, [found_user(work, work.actor.user_id)])[0]
 
 
 def user(work: Work, *, user_id: str) -> UserView:
     """One person."""
     require(work.actor, Permission.MANAGE_PEOPLE)
-    return _views(work, [_found(work, user_id)])[0]
+    return user_views(work, [found_user(work, user_id)])[0]
 
 
 def list_users(work: Work, *, page: PageRequest = FIRST) -> Page[UserView]:
     """Everybody, by name."""
     require(work.actor, Permission.MANAGE_PEOPLE)
     rows, cursor = page_of(work.session, select(User), keys=(User.name,), page=page)
-    return Page(items=tuple(_views(work, [row[0] for row in rows])), next=cursor)
+    return Page(items=tuple(user_views(work, [row[0] for row in rows])), next=cursor)
 
 
 def set_active(work: Work, *, user_id: str, active: bool) -> UserView:
     """Switch somebody off (their sessions and tokens stop working at once) or on again."""
     require(work.actor, Permission.MANAGE_PEOPLE)
-    person = _found(work, user_id, lock=True)
+    person = found_user(work, user_id, lock=True)
     if not active:
-        _keep_an_administrator(work, without=person.id)
+        keep_an_administrator(work, without=person.id)
         work.session.execute(delete(SignIn).where(SignIn.user_id == person.id))
     if person.active != active:
         person.active = active
         work.record("switched on" if active else "switched off", subject="user", subject_id=person.id)
-    return _views(work, [person])[0]
+    return user_views(work, [person])[0]
 
 
 def assign(work: Work, *, user_id: str, role: str, product: str | None = None) -> UserView:
@@ -205,7 +205,7 @@ def assign(work: Work, *, user_id: str, role: str, product: str | None = None) -
         work.session.add(Assignment(id=new_id(), user_id=person.id, role=chosen.value, product_id=product_id))
         work.session.flush()
         work.record("role given", subject="user", subject_id=person.id, product_id=product_id, role=chosen.value)
-    return _views(work, [person])[0]
+    return user_views(work, [person])[0]
 
 
 def unassign(work: Work, *, user_id: str, role: str, product: str | None = None) -> UserView:
@@ -216,11 +216,11 @@ def unassign(work: Work, *, user_id: str, role: str, product: str | None = None)
     if held is None:
         raise NotFoundError("this person does not hold the role; look at the list of their roles")
     if chosen is UserRole.ADMIN:
-        _keep_an_administrator(work, without=person.id)
+        keep_an_administrator(work, without=person.id)
     work.session.delete(held)
     work.session.flush()
     work.record("role taken", subject="user", subject_id=person.id, product_id=product_id, role=chosen.value)
-    return _views(work, [person])[0]
+    return user_views(work, [person])[0]
 
 
 def _role_of(work: Work, user_id: str, role: Any, product: str | None) -> tuple[User, UserRole, str | None]:
@@ -229,7 +229,7 @@ def _role_of(work: Work, user_id: str, role: Any, product: str | None) -> tuple[
     chosen = UserRole(role)
     if chosen is UserRole.ADMIN and product is not None:
         raise InputError("an administrator is one for the whole catalog; leave the product out")
-    person = _found(work, user_id, lock=True)
+    person = found_user(work, user_id, lock=True)
     return person, chosen, None if product is None else visible_product(work, product).id
 
 
@@ -238,18 +238,6 @@ def _assignment(work: Work, user_id: str, role: UserRole, product_id: str | None
     return work.session.scalar(
         select(Assignment).where(Assignment.user_id == user_id, Assignment.role == role.value, same_product)
     )
-
-
-def _keep_an_administrator(work: Work, *, without: str) -> None:
-    """Raise if nobody but this person could administrate. Locks the administrators, so that two cannot both go."""
-    others = work.session.scalars(
-        select(User.id)
-        .join(Assignment, Assignment.user_id == User.id)
-        .where(Assignment.role == UserRole.ADMIN.value, User.active, User.password_hash.is_not(None))
-        .with_for_update()
-    ).all()
-    if without in others and len(set(others)) == 1:
-        raise ConflictError("this is the last administrator; make somebody else one first")
 
 
 def _new_user(work: Work, *, name: str | None, display_name: str | None) -> User:
@@ -278,7 +266,7 @@ def _new_link(work: Work, *, purpose: str, person: User | None) -> NewLink:
         work.session.execute(delete(Link).where(Link.user_id == user_id, Link.used_at.is_(None)))
     work.session.add(Link(hash=hash_of(secret), purpose=purpose, user_id=user_id, expires_at=expires, used_at=None))
     work.record("link made", subject="link", subject_id=user_id or "setup", purpose=purpose)
-    view = None if person is None else _views(work, [person])[0]
+    view = None if person is None else user_views(work, [person])[0]
     return NewLink(secret=secret, purpose=purpose, user=view, expires_at=expires)
 
 
@@ -287,35 +275,3 @@ def _usable(work: Work, secret: str, *, lock: bool = False) -> Link:
     if known is None or known.used_at is not None or known.expires_at <= work.now:
         raise NotFoundError("the link is unknown, used or too old; ask an administrator for another one")
     return known
-
-
-def _found(work: Work, user_id: str | None, *, lock: bool = False) -> User:
-    person = by_id(work, User, user_id, lock=lock)
-    if person is None:
-        raise NotFoundError("there is no such person; look at the list of people")
-    return person
-
-
-def _views(work: Work, people: list[User]) -> list[UserView]:
-    held: dict[str, list[RoleView]] = defaultdict(list)
-    found = work.session.execute(
-        select(Assignment, Product.name)
-        .outerjoin(Product, Product.id == Assignment.product_id)
-        .where(Assignment.user_id.in_([person.id for person in people]))
-    )
-    for assignment, product_name in found:
-        held[assignment.user_id].append(
-            RoleView(role=assignment.role, product_id=assignment.product_id, product_name=product_name)
-        )
-    return [
-        UserView(
-            id=person.id,
-            name=person.name,
-            display_name=person.display_name,
-            active=person.active,
-            invited=person.password_hash is None,
-            created_at=person.created_at,
-            roles=tuple(sorted(held[person.id], key=lambda role: (role.role, role.product_name or ""))),
-        )
-        for person in people
-    ]

@@ -31,7 +31,7 @@ from aegis.service.asked_columns import asks_for_all
 from aegis.service.catalog import Catalog, Work
 from aegis.service.hierarchies import known_hierarchies
 from aegis.service.identity import actor_of_user
-from aegis.service.requests import in_state
+from aegis.service.request_states import in_state
 from aegis.service.schema import policy_of, roles_of
 from aegis.workflows.release import release as write_release
 from aegis.workflows.summarize import summarize

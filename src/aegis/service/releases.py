@@ -32,7 +32,8 @@ from aegis.service.certificates import NOTHING, CertificateFacts, check_promise,
 from aegis.service.permissions import Permission, require
 from aegis.service.present_policy import Standing, present_policy
 from aegis.service.release_list import release_view, seen_release
-from aegis.service.requests import effective_state, in_state, move, note, seen_request
+from aegis.service.request_states import effective_state, in_state, move, note
+from aegis.service.requests import seen_request
 from aegis.service.views import ReleaseView
 from aegis.service.visible import by_id, visible_product
 from aegis.service.words import checked_text

@@ -22,7 +22,7 @@ from aegis.service.hierarchies import known_hierarchies
 from aegis.service.present_policy import Standing, present_policy
 from aegis.service.queue import Claimed
 from aegis.service.releases import provision
-from aegis.service.requests import effective_state
+from aegis.service.request_states import effective_state
 from aegis.service.visible import by_id
 from aegis.workflows.verify import verify
 from aegis.workflows.written import open_written

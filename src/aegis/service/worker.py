@@ -22,7 +22,7 @@ from aegis.service.catalog import Catalog
 from aegis.service.chain_check import keep_up
 from aegis.service.leftovers import remove_unneeded, sweep
 from aegis.service.queue import Claimed
-from aegis.service.requests import any_due, expire_due
+from aegis.service.request_states import any_due, expire_due
 from aegis.service.verification import Measured, measure_release, settle
 
 _log = logging.getLogger("aegis.worker")

@@ -17,7 +17,7 @@ from aegis.errors import (
     NotPermittedError,
     RoleError,
 )
-from aegis.service import audit_trail, configurations, products, requests
+from aegis.service import audit_trail, configurations, products, request_states, requests
 from aegis.service.actor import UserRole
 from aegis.service.paging import PageRequest
 from aegis.service.worker import run_pending
@@ -193,7 +193,7 @@ def test_past_its_end_a_request_counts_as_expired_before_anybody_wrote_that_down
         assert len(requests.list_requests(work, state="EXPIRED").items) == 1
     assert (seen.history[-1].actor, seen.history[-1].action) == ("system", "request expired")
     with clinic.write("admin") as work:
-        assert requests.expire_due(work) == 0
+        assert request_states.expire_due(work) == 0
 
 
 def test_a_request_nobody_decides_expires_too(clinic: Stage) -> None:
