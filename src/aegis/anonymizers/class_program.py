@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import linprog
-from scipy.sparse import csr_matrix, hstack
+from scipy.sparse import csr_matrix, hstack, vstack
 
 from aegis.anonymizers.arrays import Floats
 from aegis.anonymizers.centres import Centres
@@ -55,21 +55,21 @@ class ClassProgram:
     centres: Centres
     most_classes: int
     free: bool
-    _members: list[Floats] = field(default_factory=list)
-    _place: list[tuple[int, int]] = field(default_factory=list)
+    _keys: list[tuple[int, int, int]] = field(default_factory=list)  # mode, point, hash of the members
     _cost: list[float] = field(default_factory=list)
-    _known: set[tuple[int, int, bytes]] = field(default_factory=set)
+    _fresh: list[Floats] = field(default_factory=list)  # members of classes that are not in the matrix yet
+    _known: set[tuple[int, int, int]] = field(default_factory=set)
     _matrix: Any = None
     _slack: Floats = field(default_factory=lambda: np.empty(0))
 
     def add(self, taken: Floats, mode: int, point: int) -> None:
         """One more class, unless it is there."""
-        key = (mode, point, taken.tobytes())
+        key = (mode, point, hash(taken.tobytes()))
         if key in self._known:
             return
         self._known.add(key)
-        self._members.append(taken)
-        self._place.append((mode, point))
+        self._keys.append(key)
+        self._fresh.append(taken)
         self._cost.append(self.centres.cost(taken, mode, point))
 
     def solve(
@@ -111,15 +111,18 @@ class ClassProgram:
 
     def _arrays(self) -> tuple[Any, NDArray[np.int64], Floats]:
         """The pool as arrays; when it has grown too large, those that mattered least in the last solution go."""
-        most = 5 * len(self.centres.points.number) + 500
+        if self._fresh:
+            fresh = csr_matrix(np.array(self._fresh))
+            self._matrix = fresh if self._matrix is None else vstack([self._matrix, fresh]).tocsr()
+            self._fresh = []
+        most = 5 * self._matrix.shape[1] + 500
         if len(self._cost) > most and len(self._slack):
             slack = np.concatenate([self._slack, np.zeros(len(self._cost) - len(self._slack))])
             keep = np.sort(np.argsort(slack, kind="stable")[: 3 * most // 5])
-            self._members = [self._members[i] for i in keep]
-            self._place = [self._place[i] for i in keep]
+            self._matrix = self._matrix[keep]
+            self._keys = [self._keys[i] for i in keep]
             self._cost = [self._cost[i] for i in keep]
-            self._known = {(*place, taken.tobytes()) for place, taken in zip(self._place, self._members, strict=True)}
-            self._matrix = None
-        if self._matrix is None or self._matrix.shape[0] < len(self._cost):
-            self._matrix = csr_matrix(np.array(self._members))
-        return self._matrix, np.array(self._place, dtype=np.int64), np.array(self._cost)
+            self._known = set(self._keys)
+            self._slack = slack[keep]
+        place = np.array([(mode, point) for mode, point, _ in self._keys], dtype=np.int64)
+        return self._matrix, place, np.array(self._cost)

@@ -79,7 +79,8 @@ def dual_bound(
             matrix, costs = matrix[keep], costs[keep]
     if time.monotonic() + longest < deadline:
         program = ClassProgram(centres=centres, most_classes=most_classes, free=free)
-        for taken in matrix.toarray():
+        slack = costs - matrix @ best_prices
+        for taken in matrix[np.argsort(slack, kind="stable")[: 3 * len(points.number)]].toarray():
             program.add(taken, *centres.nearest(taken))
         branching = Branching(
             centres=centres,
