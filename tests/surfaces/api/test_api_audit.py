@@ -46,6 +46,7 @@ def test_the_record_is_looked_through_by_query(stage: Stage) -> None:
         {"action": "something else"},
         {"actor": ""},
         {"since": "yesterday"},
+        {"until": "0.5"},
         {"since": "2026-01-01T00:00:00"},
         {"until": "0001-01-01T00:00:00+23:00"},
         {"since": "2026-02-01T00:00:00Z", "until": "2026-01-01T00:00:00Z"},

@@ -251,7 +251,12 @@ def _fulfil(provider: Any, table: Path, tmp_path: Path) -> None:
             page.get_by_role("link", name=name).click()
         saved.value.save_as(tmp_path / name)
     made = tmp_path / "visits.csv"
-    release(table, configuration=tmp_path / "decades.yaml", policy=tmp_path / "policy.yaml", out=str(made))
+    told = re.search(r"--columns (\S+)", page.inner_text("main"))  # the consumer left one column out
+    assert told is not None
+    columns = told[1].split(",")
+    assert "ward" not in columns
+    policy = tmp_path / "policy.yaml"
+    release(table, configuration=tmp_path / "decades.yaml", policy=policy, out=str(made), columns=columns)
     page.get_by_text("Or upload the file here").click()
     page.get_by_label("The released table").set_input_files(made)
     page.get_by_label("Its certificate").set_input_files(tmp_path / "visits.csv.certificate.json")

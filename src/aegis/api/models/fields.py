@@ -3,10 +3,20 @@
 from __future__ import annotations
 
 import math
+import re
 from typing import Annotated, Any, Generic, TypeVar
 
 from fastapi import Path, Query
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, JsonValue, StringConstraints
+from pydantic import (
+    AfterValidator,
+    AwareDatetime,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    JsonValue,
+    StringConstraints,
+)
 
 # Control characters have no business in names, and a zero byte cannot be stored at all.
 _LINE = r"^[^\x00-\x1f\x7f]*$"
@@ -22,6 +32,16 @@ ProductRef = Annotated[str, StringConstraints(pattern=r"^[a-z0-9][a-z0-9._-]{0,6
 
 ProductPath = Annotated[ProductRef, Path(description="The name of a product, or its id.")]
 IdPath = Annotated[Id, Path(description="An id: 32 hexadecimal digits.")]
+
+
+def _written_out(text: Any) -> Any:
+    """Not seconds since 1970, which the library would take as well."""
+    if isinstance(text, str) and not re.match(r"\d{4}-\d{2}-\d{2}[Tt ]", text):
+        raise ValueError("a moment is written like 2026-03-01T12:00:00Z")
+    return text
+
+
+Moment = Annotated[AwareDatetime, BeforeValidator(_written_out)]
 
 PageSize = Annotated[int, Query(ge=1, le=200, description="The most items of a page.")]
 Cursor = Annotated[

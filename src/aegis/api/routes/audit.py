@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Query
-from pydantic import AwareDatetime, Field
+from pydantic import Field
 from starlette.responses import Response
 
 from aegis.api.asking import Paged, Read, Write
 from aegis.api.models import given
-from aegis.api.models.fields import Id, Name, PageOf, ProductRef
+from aegis.api.models.fields import Id, Moment, Name, PageOf, ProductRef
 from aegis.service import audit_trail, chain_check
 from aegis.service.acts import ACTS
 
@@ -26,8 +26,8 @@ def list_audit(
     subject_id: Annotated[Id | None, Query(description="Only what happened to the thing with this id.")] = None,
     actor: Annotated[Name | None, Query(description="Only what this person did, by the name of their sign-in.")] = None,
     action: Annotated[Act | None, Query(description="Only acts of this kind.")] = None,
-    since: Annotated[AwareDatetime | None, Query(description="Only from this moment on.")] = None,
-    until: Annotated[AwareDatetime | None, Query(description="Only before this moment.")] = None,
+    since: Annotated[Moment | None, Query(description="Only from this moment on.")] = None,
+    until: Annotated[Moment | None, Query(description="Only before this moment.")] = None,
 ) -> Any:
     """What happened, the newest first: of a product for its provider and expert, of everything for administrators."""
     with asked.work() as work:
