@@ -69,7 +69,7 @@ CASES = (
     ),
     Case(name="adult-arx", file="adult_arx/adult.csv", label="salary-class", aside=True, most_rows=3_000, families=2),
     Case(name="breast-cancer", file="", label="target", aside=True, most_rows=3_000, splits=8, families=1),
-    Case(name="digits", file="", label="digit", aside=True, most_rows=3_000, families=1),
+    Case(name="digits", file="", label="digit", aside=True, most_rows=3_000, splits=2, families=1),
     Case(name="made-up", file="", label="outcome", aside=True, most_rows=3_000, families=1),
 )
 

@@ -27,13 +27,14 @@ from numpy.typing import NDArray
 from _result import write
 from _selection_data import CACHE, CASES, Case, configurations, counted
 from aegis.evaluation.agreement import Agreement, agreement, random_choice
-from aegis.evaluation.coded_rows import read_rows
+from aegis.evaluation.coded_rows import CodedRows, read_rows
 from aegis.evaluation.gold import GoldScore, GoldStandard, gold_standard, reliability, split_half
 from aegis.evaluation.models import LIGHT_MODELS
 from aegis.evaluation.result_cache import ResultCache
-from aegis.evaluation.selectors import select
+from aegis.evaluation.selectors import Selection, select
 from aegis.evaluation.splits import SplitPlan
 from aegis.evaluation.verify import CHEAP_MODELS, SECOND_OPINION, verify
+from aegis.masking.configuration import Configuration
 from aegis.summaries.collect_pairs import count_pairs
 from aegis.summaries.summary import summarize
 
@@ -48,10 +49,11 @@ def main() -> None:
     parser.add_argument("--seeds", default="0", help="one family of configurations for each, such as 0,1,2")
     parser.add_argument("--strength", default="heavy")
     parser.add_argument("--cases", default=",".join(case.name for case in CASES))
+    parser.add_argument("--only-counts", action="store_true", help="compare what needs no rows; verify nothing")
     arguments = parser.parse_args()
     seeds = [int(seed) for seed in arguments.seeds.split(",")]
     found = [
-        one(case, arguments.strength, seed)
+        one(case, arguments.strength, seed, verifying=not arguments.only_counts)
         for case in CASES
         if case.name in arguments.cases.split(",")
         for seed in seeds[: case.families]
@@ -74,7 +76,7 @@ def main() -> None:
     write("advisor_selection" + ("" if arguments.strength == "heavy" else f"_{arguments.strength}"), payload)
 
 
-def one(case: Case, strength: str, seed: int) -> dict[str, Any]:
+def one(case: Case, strength: str, seed: int, *, verifying: bool) -> dict[str, Any]:
     """All selectors on one family of configurations of one data set."""
     opened, known = counted(case)
     rows = read_rows(opened, known)
@@ -93,26 +95,9 @@ def one(case: Case, strength: str, seed: int) -> dict[str, Any]:
         pairs = count_pairs(opened, known)
         pairs_seconds = time.process_time() - started
         selections = select(summary, pairs=pairs, seed=seed)
-        shortlisted = next(s for s in selections if s.selector == SHORTLIST_BY)
-        second = next(s for s in selections if s.selector == SECOND_OPINION)
-        verified = verify(
-            rows,
-            chosen,
-            shortlisted.scores,
-            second=second.scores,
-            label=case.label,
-            shortlist=SHORTLIST,
-            cache=cache,
-            progress=say,
-        )
-        tried = None
-        if rows.rows < SMALL_TABLE:
-            tried = verify(rows, chosen, shortlisted.scores, label=case.label, shortlist=len(chosen), cache=cache)
-    scored = [(s.selector, s.scores, s.cpu_seconds) for s in selections]
-    spent = shortlisted.cpu_seconds + second.cpu_seconds + verified.cpu_seconds
-    scored.append((f"verify-{SHORTLIST}", verified.scores, spent))
-    if tried is not None:
-        scored.append(("verify-all", tried.scores, shortlisted.cpu_seconds + tried.cpu_seconds))
+        scored = [(s.selector, s.scores, s.cpu_seconds) for s in selections]
+        tried = with_rows(rows, case, chosen, selections, cache) if verifying else []
+    scored += tried
     golds = {"accuracy": gold.accuracies, "auc": gold.aucs, "balanced_accuracy": gold.balanced_accuracies}
     accuracies = gold.accuracies
     print(f"{case.name}, seed {seed}: gold from {accuracies.min():.3f} to {accuracies.max():.3f}", flush=True)
@@ -137,8 +122,8 @@ def one(case: Case, strength: str, seed: int) -> dict[str, Any]:
             "cpu_seconds": round(pairs_seconds, 3),
         },
         "verifying": {
-            "cpu_seconds": round(verified.cpu_seconds, 2),
-            "share_of_exhaustive_cpu": round(verified.cpu_seconds / gold.cpu_seconds, 4),
+            name: {"cpu_seconds": round(cpu, 2), "share_of_exhaustive_cpu": round(cpu / gold.cpu_seconds, 4)}
+            for name, _, cpu in tried
         },
         "selectors": [
             shown({key: agreement(name, scores, values, cpu_seconds=cpu) for key, values in golds.items()})
@@ -146,6 +131,33 @@ def one(case: Case, strength: str, seed: int) -> dict[str, Any]:
         ]
         + [shown({key: random_choice(values) for key, values in golds.items()})],
     }
+
+
+def with_rows(
+    rows: CodedRows,
+    case: Case,
+    chosen: list[Configuration],
+    selections: list[Selection],
+    cache: ResultCache,
+) -> list[tuple[str, NDArray[np.float64], float]]:
+    """The shortlist tried by cheap models, and on a small table all configurations: names, scores, CPU seconds."""
+    first = next(s for s in selections if s.selector == SHORTLIST_BY)
+    second = next(s for s in selections if s.selector == SECOND_OPINION)
+    found = []
+    for name, size in (("verify", SHORTLIST), *([("verify-all", len(chosen))] if rows.rows < SMALL_TABLE else [])):
+        verified = verify(
+            rows,
+            chosen,
+            first.scores,
+            second=second.scores,
+            label=case.label,
+            shortlist=size,
+            cache=cache,
+            progress=say,
+        )
+        spent = first.cpu_seconds + second.cpu_seconds + verified.cpu_seconds
+        found.append((f"{name}-{size}" if name == "verify" else name, verified.scores, spent))
+    return found
 
 
 def described(scores: Sequence[GoldScore], name: str) -> dict[str, float]:

@@ -31,6 +31,7 @@ BY_ATTRIBUTE = "leave-one-out-information"
 """The measure of single attributes that ranks where pairs were not counted, and explains where they were."""
 
 _SURE = 1.96  # standard errors on each side of a 95 % interval
+_ONE_LABEL = 0.9  # a share of the commonest label from which models answer nothing else
 
 Floats = NDArray[np.float64]
 
@@ -100,7 +101,7 @@ def rank(
         ranking=tuple(ranking),
         skipped=dict(summary.skipped),
         rejected=dict(summary.rejected),
-        notes=_notes(summary, originals, chosen, together),
+        notes=_notes(summary, originals, chosen, together) + _note_on_a_common_label(summary, name),
     )
 
 
@@ -247,3 +248,15 @@ def _notes(
     if summary.protection is not None:
         said.append(summary.protection.describe())
     return tuple(said)
+
+
+def _note_on_a_common_label(summary: Summary, name: str) -> tuple[str, ...]:
+    """Where every model answers the commonest label, no configuration is more accurate than another."""
+    counts = np.asarray(summary.label_histogram.counts, dtype=np.float64)
+    share = float(counts.max(initial=0.0) / max(counts.sum(), 1.0))
+    if name != TOGETHER or share < _ONE_LABEL:
+        return ()
+    return (
+        f"{share:.0%} of the rows share a label: accuracy hardly tells configurations apart, so this ranks by what is "
+        "known of the label; the measure balanced-prediction ranks by decisions, every label counting alike",
+    )
