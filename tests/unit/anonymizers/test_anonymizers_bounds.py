@@ -164,6 +164,42 @@ def test_no_partition_goes_below_the_bound_after_branching(
         assert lower_bound(records, known, k=k, classes=limit, seconds=0.2, class_price=0.5) <= best + 1e-9
 
 
+def least_deviation(numbers: list[float], k: int, classes: int | None) -> tuple[float, list[int]]:
+    """The exact optimum for one number and its class sizes: the best classes are runs of the sorted records."""
+    count = len(numbers)
+    values = np.sort(np.array(numbers))
+    best: dict[tuple[int, int], tuple[float, list[int]]] = {(0, 0): (0.0, [])}
+    for end in range(k, count + 1):
+        for start in range(end - k + 1):
+            run = values[start:end]
+            cost = float(((run - run.mean()) ** 2).sum())
+            for used in range(count // k):
+                if (start, used) in best:
+                    before, sizes = best[start, used]
+                    if (end, used + 1) not in best or before + cost < best[end, used + 1][0]:
+                        best[end, used + 1] = (before + cost, [*sizes, end - start])
+    wanted = range(1, count // k + 1) if classes is None else [classes]
+    return min(best[count, used] for used in wanted)
+
+
+@given(
+    st.lists(st.integers(0, 60), min_size=24, max_size=24).filter(lambda values: len(set(values)) > 1),
+    st.integers(2, 4),
+    st.sampled_from([None, 3, 5, 6]),
+)
+@settings(max_examples=8, deadline=None)
+def test_the_bound_against_the_exact_optimum_of_one_number(values: list[int], k: int, classes: int | None) -> None:
+    least, sizes = least_deviation([float(value) for value in values], k, classes)
+    records = Records.from_arrays(numeric=np.sort(np.array(values, dtype=float)))
+    labels = np.repeat(np.arange(len(sizes)), sizes).astype(np.int64)
+    total = float(((records.numeric - records.numeric.mean()) ** 2).sum())
+    assert information_loss(records, centers_of(records, labels).rows(labels)) == pytest.approx(least / total)
+    bad = (np.arange(24) % 2).astype(np.int64)  # a known partition that is far from the best one
+    for known in (labels, bad):
+        bound = lower_bound(records, known, k=k, classes=classes, seconds=0.3, class_price=1.0)
+        assert bound <= least / total + 1e-9
+
+
 def test_a_split_asks_where_half_a_class_is_open() -> None:
     grid = np.arange(10.0)
     shares = np.array([1.0, 0.0, 0.5, 0.0, 0.0, 0.0, 0.5, 0.0, 0.0, 1.0])
