@@ -22,6 +22,7 @@ _NOT_ALWAYS: Mapping[str, str] = {
     "401": "Nobody is signed in, or the token is not valid.",
     "403": "The role, or the scopes of the token, do not allow it.",
     "404": "There is no such thing, or not for this person.",
+    "408": "The body did not arrive, or too slowly.",
     "409": "The state of things does not allow it, or somebody was faster, or a guarantee does not hold.",
     "413": "More was sent than is accepted.",
     "422": "What was sent cannot be used as it is.",
