@@ -23,6 +23,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.stats import rankdata
 
 from _result import write
 from _selection_data import CACHE, CASES, Case, configurations, counted
@@ -95,7 +96,7 @@ def one(case: Case, strength: str, seed: int, *, verifying: bool) -> dict[str, A
         pairs = count_pairs(opened, known)
         pairs_seconds = time.process_time() - started
         selections = select(summary, pairs=pairs, seed=seed)
-        scored = [(s.selector, s.scores, s.cpu_seconds) for s in selections]
+        scored = [(s.selector, s.scores, s.cpu_seconds) for s in selections] + mixtures(selections)
         tried = with_rows(rows, case, chosen, selections, cache) if verifying else []
     scored += tried
     golds = {"accuracy": gold.accuracies, "auc": gold.aucs, "balanced_accuracy": gold.balanced_accuracies}
@@ -131,6 +132,22 @@ def one(case: Case, strength: str, seed: int, *, verifying: bool) -> dict[str, A
         ]
         + [shown({key: random_choice(values) for key, values in golds.items()})],
     }
+
+
+def mixtures(selections: list[Selection]) -> list[tuple[str, NDArray[np.float64], float]]:
+    """Two scores as one, to see what that would gain: names, scores, CPU seconds."""
+    by_name = {s.selector: s for s in selections}
+    first, probe, balanced = (by_name[name] for name in (SHORTLIST_BY, SECOND_OPINION, "balanced-prediction"))
+    both = first.cpu_seconds + probe.cpu_seconds
+    return [
+        (f"{first.selector} + {probe.selector} / 2", first.scores + probe.scores / 2, both),
+        (f"ranks of {first.selector} and {probe.selector}", rankdata(first.scores) + rankdata(probe.scores), both),
+        (
+            f"{first.selector} + {balanced.selector}",
+            first.scores + balanced.scores,
+            first.cpu_seconds + balanced.cpu_seconds,
+        ),
+    ]
 
 
 def with_rows(

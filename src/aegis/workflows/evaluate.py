@@ -63,6 +63,7 @@ class EvaluatedFamily:
                         "accuracy": one.accuracy,
                         "interval": list(one.interval),
                         "auc": one.auc,
+                        "balanced_accuracy": one.balanced_accuracy,
                     }
                     for one in self.gold.scores
                 ],
