@@ -22,11 +22,12 @@ from sqlalchemy.orm import Session
 
 from aegis._version import __version__
 from aegis.catalog.audit import verify_chain
+from aegis.catalog.columns import Table, UtcTime
 from aegis.catalog.database import Database
 from aegis.catalog.migrate import current_form
 from aegis.catalog.states import ReleaseState
 from aegis.catalog.storage import CHUNK_BYTES, FolderStore, Store, chunks_of
-from aegis.catalog.tables import Audit, Release, Summary, Table, User, UtcTime
+from aegis.catalog.tables import Audit, Release, Summary, User
 from aegis.data.output import PRIVATE, draft_of
 from aegis.errors import ConflictError, DataError, VerificationError
 

@@ -7,78 +7,19 @@ product: summaries and releases lie in the store under the hash of their bytes.
 from __future__ import annotations
 
 import datetime
-import uuid
-from typing import Any, ClassVar
+from typing import Any
 
-from sqlalchemy import (
-    JSON,
-    BigInteger,
-    DateTime,
-    Float,
-    ForeignKey,
-    Index,
-    Integer,
-    String,
-    Text,
-    TypeDecorator,
-    UniqueConstraint,
-    text,
-)
-from sqlalchemy.engine import Dialect
-from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column
+from sqlalchemy import BigInteger, Float, ForeignKey, Index, Integer, String, UniqueConstraint, text
+from sqlalchemy.orm import Mapped, mapped_column
 
-ID_LENGTH = 32
-
-
-def new_id() -> str:
-    """A fresh id: 32 hexadecimal digits, drawn at random."""
-    return uuid.uuid4().hex
-
-
-class UtcTime(TypeDecorator[datetime.datetime]):
-    """A moment: stored in UTC, aware of it when it is read back, also where the database knows no time zones."""
-
-    impl = DateTime(timezone=True)
-    cache_ok = True
-
-    def process_bind_param(self, value: datetime.datetime | None, dialect: Dialect) -> datetime.datetime | None:
-        if value is None:
-            return None
-        if value.tzinfo is None:
-            raise ValueError("a moment without a time zone cannot be stored")
-        value = value.astimezone(datetime.UTC)
-        return value.replace(tzinfo=None) if dialect.name == "sqlite" else value
-
-    def process_result_value(self, value: datetime.datetime | None, dialect: Dialect) -> datetime.datetime | None:
-        if value is None:
-            return None
-        return value.replace(tzinfo=datetime.UTC) if value.tzinfo is None else value.astimezone(datetime.UTC)
-
-
-class Table(DeclarativeBase):
-    """The root of the mapped classes."""
-
-    type_annotation_map: ClassVar[dict[Any, Any]] = {
-        datetime.datetime: UtcTime(),
-        dict[str, Any]: JSON(none_as_null=True),
-        list[Any]: JSON(none_as_null=True),
-        str: Text(),
-    }
-
-
-def _id() -> Mapped[str]:
-    return mapped_column(String(ID_LENGTH), primary_key=True, default=new_id)
-
-
-def _of(target: str, *, nullable: bool = False, index: bool = False) -> Mapped[Any]:
-    return mapped_column(String(ID_LENGTH), ForeignKey(target), nullable=nullable, index=index)
+from aegis.catalog.columns import ID_LENGTH, Table, id_column, of_table
 
 
 class User(Table):
     """A person. Without a password nobody can sign in as them yet."""
 
     __tablename__ = "users"
-    id: Mapped[str] = _id()
+    id: Mapped[str] = id_column()
     name: Mapped[str] = mapped_column(String(64), unique=True)
     display_name: Mapped[str]
     password_hash: Mapped[str | None]
@@ -91,10 +32,10 @@ class Assignment(Table):
 
     __tablename__ = "assignments"
     __table_args__ = (Index("one_role_per_product", "user_id", "role", text("coalesce(product_id, '')"), unique=True),)
-    id: Mapped[str] = _id()
-    user_id: Mapped[str] = _of("users.id")
+    id: Mapped[str] = id_column()
+    user_id: Mapped[str] = of_table("users.id")
     role: Mapped[str] = mapped_column(String(16))
-    product_id: Mapped[str | None] = _of("products.id", nullable=True, index=True)
+    product_id: Mapped[str | None] = of_table("products.id", nullable=True, index=True)
 
 
 class SignIn(Table):
@@ -102,7 +43,7 @@ class SignIn(Table):
 
     __tablename__ = "sign_ins"
     hash: Mapped[str] = mapped_column(String(64), primary_key=True)
-    user_id: Mapped[str] = _of("users.id", index=True)
+    user_id: Mapped[str] = of_table("users.id", index=True)
     csrf: Mapped[str] = mapped_column(String(64))
     created_at: Mapped[datetime.datetime]
     expires_at: Mapped[datetime.datetime] = mapped_column(index=True)
@@ -113,13 +54,13 @@ class Token(Table):
     """An API token, known by its hash; ``prefix`` is what its owner recognises it by."""
 
     __tablename__ = "tokens"
-    id: Mapped[str] = _id()
-    user_id: Mapped[str] = _of("users.id", index=True)
+    id: Mapped[str] = id_column()
+    user_id: Mapped[str] = of_table("users.id", index=True)
     name: Mapped[str]
     hash: Mapped[str] = mapped_column(String(64), unique=True)
     prefix: Mapped[str] = mapped_column(String(16))
     scopes: Mapped[list[Any]]
-    product_id: Mapped[str | None] = _of("products.id", nullable=True)
+    product_id: Mapped[str | None] = of_table("products.id", nullable=True)
     created_at: Mapped[datetime.datetime]
     expires_at: Mapped[datetime.datetime]
     revoked_at: Mapped[datetime.datetime | None]
@@ -132,7 +73,7 @@ class Link(Table):
     __tablename__ = "links"
     hash: Mapped[str] = mapped_column(String(64), primary_key=True)
     purpose: Mapped[str] = mapped_column(String(16))
-    user_id: Mapped[str | None] = _of("users.id", nullable=True)
+    user_id: Mapped[str | None] = of_table("users.id", nullable=True)
     expires_at: Mapped[datetime.datetime]
     used_at: Mapped[datetime.datetime | None]
 
@@ -142,7 +83,7 @@ class Attempt(Table):
 
     __tablename__ = "attempts"
     __table_args__ = (Index("attempts_by_name", "name", "at"), Index("attempts_by_address", "address", "at"))
-    id: Mapped[str] = _id()
+    id: Mapped[str] = id_column()
     name: Mapped[str]
     address: Mapped[str]
     at: Mapped[datetime.datetime]
@@ -152,14 +93,14 @@ class Product(Table):
     """A data product: what the table behind it looks like and what a release of it must keep."""
 
     __tablename__ = "products"
-    id: Mapped[str] = _id()
+    id: Mapped[str] = id_column()
     name: Mapped[str] = mapped_column(String(64), unique=True)
     title: Mapped[str]
     description: Mapped[str]
     columns: Mapped[list[Any]]
     label: Mapped[str | None]
     policy: Mapped[dict[str, Any] | None]
-    owner_id: Mapped[str] = _of("users.id")
+    owner_id: Mapped[str] = of_table("users.id")
     state: Mapped[str] = mapped_column(String(16), index=True)
     created_at: Mapped[datetime.datetime]
     changed_at: Mapped[datetime.datetime]
@@ -172,12 +113,12 @@ class Configuration(Table):
 
     __tablename__ = "configurations"
     __table_args__ = (UniqueConstraint("product_id", "content_id"),)
-    id: Mapped[str] = _id()
-    product_id: Mapped[str] = _of("products.id")
+    id: Mapped[str] = id_column()
+    product_id: Mapped[str] = of_table("products.id")
     name: Mapped[str]
     content: Mapped[dict[str, Any]]
     content_id: Mapped[str] = mapped_column(String(12))
-    proposed_by: Mapped[str] = _of("users.id")
+    proposed_by: Mapped[str] = of_table("users.id")
     created_at: Mapped[datetime.datetime]
     withdrawn_at: Mapped[datetime.datetime | None]
 
@@ -196,8 +137,8 @@ class Summary(Table):
         ),
         Index("summaries_of_product", "product_id", "created_at"),
     )
-    id: Mapped[str] = _id()
-    product_id: Mapped[str] = _of("products.id")
+    id: Mapped[str] = id_column()
+    product_id: Mapped[str] = of_table("products.id")
     digest: Mapped[str] = mapped_column(String(64), index=True)
     bytes: Mapped[int] = mapped_column(BigInteger)
     level: Mapped[str] = mapped_column(String(8))
@@ -206,7 +147,7 @@ class Summary(Table):
     configurations: Mapped[list[Any]]
     exposure: Mapped[dict[str, Any] | None]
     histograms: Mapped[list[Any]]
-    pushed_by: Mapped[str] = _of("users.id")
+    pushed_by: Mapped[str] = of_table("users.id")
     created_at: Mapped[datetime.datetime]
     current: Mapped[bool]
 
@@ -221,17 +162,17 @@ class Request(Table):
         Index("requests_by_time", "created_at"),
         Index("requests_to_expire", "state", "expires_at"),
     )
-    id: Mapped[str] = _id()
-    product_id: Mapped[str] = _of("products.id")
-    consumer_id: Mapped[str] = _of("users.id")
+    id: Mapped[str] = id_column()
+    product_id: Mapped[str] = of_table("products.id")
+    consumer_id: Mapped[str] = of_table("users.id")
     purpose: Mapped[str]
     columns: Mapped[list[Any]]
     days: Mapped[int] = mapped_column(Integer)
     measure: Mapped[str | None]
     state: Mapped[str] = mapped_column(String(16))
-    configuration_id: Mapped[str | None] = _of("configurations.id", nullable=True)
+    configuration_id: Mapped[str | None] = of_table("configurations.id", nullable=True)
     reason: Mapped[str | None]
-    decided_by: Mapped[str | None] = _of("users.id", nullable=True)
+    decided_by: Mapped[str | None] = of_table("users.id", nullable=True)
     decided_at: Mapped[datetime.datetime | None]
     job_id: Mapped[str | None] = mapped_column(String(ID_LENGTH))
     release_id: Mapped[str | None] = mapped_column(String(ID_LENGTH))
@@ -247,10 +188,10 @@ class Release(Table):
 
     __tablename__ = "releases"
     __table_args__ = (Index("releases_of_product", "product_id", "created_at"),)
-    id: Mapped[str] = _id()
-    product_id: Mapped[str] = _of("products.id")
-    configuration_id: Mapped[str | None] = _of("configurations.id", nullable=True)
-    request_id: Mapped[str | None] = _of("requests.id", nullable=True, index=True)
+    id: Mapped[str] = id_column()
+    product_id: Mapped[str] = of_table("products.id")
+    configuration_id: Mapped[str | None] = of_table("configurations.id", nullable=True)
+    request_id: Mapped[str | None] = of_table("requests.id", nullable=True, index=True)
     digest: Mapped[str] = mapped_column(String(64), index=True)
     bytes: Mapped[int] = mapped_column(BigInteger)
     file_name: Mapped[str]
@@ -259,7 +200,7 @@ class Release(Table):
     state: Mapped[str] = mapped_column(String(16))
     reason: Mapped[str | None]
     job_id: Mapped[str | None] = mapped_column(String(ID_LENGTH))
-    pushed_by: Mapped[str] = _of("users.id")
+    pushed_by: Mapped[str] = of_table("users.id")
     created_at: Mapped[datetime.datetime]
     version: Mapped[int] = mapped_column(Integer)
     __mapper_args__ = {"version_id_col": version}  # noqa: RUF012 - SQLAlchemy declares it so
@@ -269,10 +210,10 @@ class Download(Table):
     """Somebody took a release home."""
 
     __tablename__ = "downloads"
-    id: Mapped[str] = _id()
-    release_id: Mapped[str] = _of("releases.id", index=True)
-    request_id: Mapped[str | None] = _of("requests.id", nullable=True)
-    user_id: Mapped[str] = _of("users.id")
+    id: Mapped[str] = id_column()
+    release_id: Mapped[str] = of_table("releases.id", index=True)
+    request_id: Mapped[str | None] = of_table("requests.id", nullable=True)
+    user_id: Mapped[str] = of_table("users.id")
     at: Mapped[datetime.datetime]
 
 
@@ -284,9 +225,9 @@ class Job(Table):
         Index("jobs_to_claim", "state", "created_at"),
         Index("jobs_of_product", "product_id", "created_at"),
     )
-    id: Mapped[str] = _id()
+    id: Mapped[str] = id_column()
     kind: Mapped[str] = mapped_column(String(32))
-    product_id: Mapped[str] = _of("products.id")
+    product_id: Mapped[str] = of_table("products.id")
     subject_id: Mapped[str | None] = mapped_column(String(ID_LENGTH))
     state: Mapped[str] = mapped_column(String(16))
     parameters: Mapped[dict[str, Any]]
@@ -297,7 +238,7 @@ class Job(Table):
     attempts: Mapped[int]
     worker: Mapped[str | None] = mapped_column(String(64))
     heartbeat_at: Mapped[datetime.datetime | None]
-    created_by: Mapped[str] = _of("users.id")
+    created_by: Mapped[str] = of_table("users.id")
     created_at: Mapped[datetime.datetime]
     started_at: Mapped[datetime.datetime | None]
     ended_at: Mapped[datetime.datetime | None]

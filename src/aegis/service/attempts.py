@@ -7,7 +7,8 @@ import hashlib
 
 from sqlalchemy import delete, func, select, text
 
-from aegis.catalog.tables import Attempt, new_id
+from aegis.catalog.columns import new_id
+from aegis.catalog.tables import Attempt
 from aegis.errors import TooManyAttemptsError
 from aegis.service.catalog import Work
 

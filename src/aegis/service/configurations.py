@@ -10,8 +10,9 @@ from typing import Any
 import numpy as np
 from sqlalchemy import select
 
+from aegis.catalog.columns import new_id
 from aegis.catalog.states import RequestState
-from aegis.catalog.tables import Configuration, Product, Request, Summary, User, new_id
+from aegis.catalog.tables import Configuration, Product, Request, Summary, User
 from aegis.data.hierarchy import Hierarchy
 from aegis.data.schema import Role
 from aegis.data.yaml_text import dump

@@ -5,8 +5,9 @@ from __future__ import annotations
 from sqlalchemy import ColumnElement, ScalarSelect, func, or_, select, true
 from sqlalchemy.orm import InstrumentedAttribute
 
+from aegis.catalog.columns import Table
 from aegis.catalog.states import JobState, ProductState, RequestState
-from aegis.catalog.tables import Job, Product, Request, Table
+from aegis.catalog.tables import Job, Product, Request
 from aegis.service.actor import UserRole
 from aegis.service.catalog import Work
 from aegis.service.paging import PageRequest

@@ -12,7 +12,7 @@ from typing import Any, Generic, TypeVar
 from sqlalchemy import ColumnElement, Select, tuple_
 from sqlalchemy.orm import InstrumentedAttribute, Session
 
-from aegis.catalog.tables import UtcTime
+from aegis.catalog.columns import UtcTime
 from aegis.errors import InputError
 
 T = TypeVar("T")

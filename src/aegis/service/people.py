@@ -11,7 +11,8 @@ from typing import Any
 
 from sqlalchemy import delete, func, select
 
-from aegis.catalog.tables import Assignment, Link, SignIn, User, new_id
+from aegis.catalog.columns import new_id
+from aegis.catalog.tables import Assignment, Link, SignIn, User
 from aegis.errors import ConflictError, InputError, NotFoundError, NotSignedInError
 from aegis.service import identity
 from aegis.service.actor import ANONYMOUS, SYSTEM, Actor, UserRole

@@ -7,8 +7,9 @@ from typing import Any
 
 from sqlalchemy import Select, func, or_, select
 
+from aegis.catalog.columns import new_id
 from aegis.catalog.states import ProductState, check_step
-from aegis.catalog.tables import Assignment, Configuration, Product, Summary, User, new_id
+from aegis.catalog.tables import Assignment, Configuration, Product, Summary, User
 from aegis.data.schema import Role
 from aegis.errors import ConflictError, InputError
 from aegis.service.actor import UserRole

@@ -9,8 +9,9 @@ from typing import Any
 
 from sqlalchemy import ColumnElement, and_, func, or_, select
 
+from aegis.catalog.columns import new_id
 from aegis.catalog.states import JobState, check_step
-from aegis.catalog.tables import Job, new_id
+from aegis.catalog.tables import Job
 from aegis.errors import ConflictError
 from aegis.service.catalog import Work
 

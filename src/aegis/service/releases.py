@@ -19,9 +19,10 @@ from typing import Any, BinaryIO
 
 from sqlalchemy import or_, select
 
+from aegis.catalog.columns import new_id
 from aegis.catalog.states import ReleaseState, RequestState, check_step
 from aegis.catalog.storage import Draft, Stream
-from aegis.catalog.tables import Configuration, Download, Product, Release, Request, new_id
+from aegis.catalog.tables import Configuration, Download, Product, Release, Request
 from aegis.errors import ConflictError, InputError, NotFoundError, VerificationError
 from aegis.releases.write import check_format
 from aegis.service import queue

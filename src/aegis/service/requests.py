@@ -11,8 +11,9 @@ from sqlalchemy import Select, or_, select
 from sqlalchemy.orm import aliased
 
 from aegis.advisor.pair_scores import PAIR_SCORES
+from aegis.catalog.columns import new_id
 from aegis.catalog.states import ProductState, RequestState
-from aegis.catalog.tables import Audit, Configuration, Product, Request, User, new_id
+from aegis.catalog.tables import Audit, Configuration, Product, Request, User
 from aegis.data.schema import Role
 from aegis.errors import ConflictError, InputError, NotFoundError, NotPermittedError, RoleError
 from aegis.service.audit_trail import audit_view

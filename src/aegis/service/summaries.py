@@ -16,8 +16,9 @@ from typing import Any, BinaryIO
 
 from sqlalchemy import select, update
 
+from aegis.catalog.columns import new_id
 from aegis.catalog.storage import Draft, Stream
-from aegis.catalog.tables import Product, User, new_id
+from aegis.catalog.tables import Product, User
 from aegis.catalog.tables import Summary as SummaryRow
 from aegis.data.schema import Role
 from aegis.errors import AegisError, ConflictError, NotFoundError, SummaryError

@@ -7,7 +7,8 @@ from collections.abc import Iterable
 
 from sqlalchemy import select
 
-from aegis.catalog.tables import Product, Token, User, new_id
+from aegis.catalog.columns import new_id
+from aegis.catalog.tables import Product, Token, User
 from aegis.errors import InputError, NotFoundError
 from aegis.service.actor import Scope
 from aegis.service.catalog import Work

@@ -6,8 +6,9 @@ from typing import Any, TypeVar
 
 from sqlalchemy import select
 
+from aegis.catalog.columns import Table
 from aegis.catalog.states import ProductState
-from aegis.catalog.tables import Product, Request, Table
+from aegis.catalog.tables import Product, Request
 from aegis.errors import NotFoundError
 from aegis.service.catalog import Work
 from aegis.service.permissions import Permission, may, require

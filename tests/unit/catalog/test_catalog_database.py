@@ -15,8 +15,9 @@ from alembic.autogenerate import compare_metadata
 from alembic.runtime.migration import MigrationContext
 from sqlalchemy import inspect, select, text
 
+from aegis.catalog.columns import Table, new_id
 from aegis.catalog.database import Database, parse_url
-from aegis.catalog.tables import Setting, Table, User, new_id
+from aegis.catalog.tables import Setting, User
 from aegis.errors import EngineError, InputError
 
 NOW = datetime.datetime(2026, 3, 1, 12, 0, 0, 123456, tzinfo=datetime.UTC)

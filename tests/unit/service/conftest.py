@@ -14,8 +14,9 @@ from typing import Any
 
 import pytest
 
+from aegis.catalog.columns import new_id
 from aegis.catalog.database import Database
-from aegis.catalog.tables import Assignment, User, new_id
+from aegis.catalog.tables import Assignment, User
 from aegis.data.engine import open_dataset
 from aegis.masking.configuration_file import load_configurations, many_to_mapping
 from aegis.releases.certificate import certificate_paths

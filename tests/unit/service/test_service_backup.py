@@ -12,7 +12,8 @@ from typing import Any
 import pytest
 from sqlalchemy import func, select
 
-from aegis.catalog.tables import Product, Table, User
+from aegis.catalog.columns import Table
+from aegis.catalog.tables import Product, User
 from aegis.errors import ConflictError, DataError, OutputError, VerificationError
 from aegis.service import audit_trail, leftovers, releases, requests
 from aegis.service.actor import SYSTEM
