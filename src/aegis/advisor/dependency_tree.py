@@ -15,7 +15,7 @@ from itertools import combinations
 import numpy as np
 from numpy.typing import NDArray
 
-from aegis.advisor.pair_ground import Floats, Key, PairGround
+from aegis.advisor.pair_ground import Floats, Key, PairGround, put_together
 from aegis.utility.leave_one_out import PRIOR_RECORDS, leave_one_out_gain
 
 LARGEST = 5
@@ -151,9 +151,7 @@ class _Grower:
             mass = self._labelled(self._sample(name), node[1]).sum(axis=0) @ shares
             shares, mass = shares[:, mass > 0], mass[mass > 0]
             if len(mass) > _LEVELS:
-                attribute = self.ground.summary.attributes[name].domain
-                ordered = attribute is not None and attribute.kind.is_ordered
-                shares = shares @ np.eye(_LEVELS)[_put_together(shares, mass, ordered=ordered)]
+                shares = put_together(shares, mass, most=_LEVELS, ordered=self.ground.ordered(name))
             self._levels[node] = shares
         return self._levels[node]
 
@@ -173,21 +171,6 @@ class _Grower:
 def _right(chances: Floats, worth: Floats | None) -> float:
     """What deciding for the likeliest label in every cell gets right, labels weighted by what they are worth."""
     return float((chances if worth is None else chances * worth).max(axis=0).sum())
-
-
-def _put_together(shares: Floats, mass: Floats, *, ordered: bool) -> Places:
-    """One of `_LEVELS` for each masked value: neighbours of about equal frequency, or the rare ones together."""
-    if ordered:
-        # A masked value stands where the groups that lead to it stand on average.
-        order = np.argsort(np.arange(len(shares)) @ shares / np.maximum(shares.sum(axis=0), 1e-300), kind="stable")
-        middle = np.cumsum(mass[order]) - mass[order] / 2
-        level = np.minimum((middle * _LEVELS / mass.sum()).astype(np.int64), _LEVELS - 1)
-    else:
-        order = np.argsort(-mass, kind="stable")
-        level = np.minimum(np.arange(len(mass)), _LEVELS - 1)
-    levels = np.empty(len(mass), dtype=np.int64)
-    levels[order] = level
-    return levels
 
 
 def _conditional(counts: Floats) -> Floats:

@@ -6,6 +6,7 @@ probabilities: both are expectations, exact when every value is a group of its o
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -24,6 +25,9 @@ Key = tuple[str, str | None]
 """A mask of an attribute and one of the label, by id."""
 
 RESAMPLES = 32
+_RECORDS_A_CELL = 10
+"""That a pair's cells hold on average when both attributes have as many levels as they may: fewer would tell what a
+cell happens to hold, and call a mask that keeps many values worse than one that keeps few."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -71,10 +75,23 @@ class PairGround:
         np.add.at(summed, groups.codes, spread * weights[:, None])
         return summed
 
+    @cached_property
+    def most_levels(self) -> int:
+        """How many levels an attribute may have in a pair of this sample."""
+        return max(math.ceil(math.sqrt(self.pairs.sample_rows / _RECORDS_A_CELL)), 2)
+
+    def ordered(self, name: str) -> bool:
+        """Whether neighbouring values of the attribute belong together."""
+        domain = self.summary.attributes[name].domain
+        return domain is not None and domain.kind.is_ordered
+
     def onto(self, name: str, key: Key) -> Floats | None:
-        """Which share of each group of values becomes each masked value; None where the groups stay as they are."""
+        """Which share of each group of values becomes each level; None where the groups stay as they are.
+
+        A level is a masked value, or several where there are more of them than the sample can tell apart.
+        """
         if (name, key) not in self._onto:
-            self._onto[name, key] = self._shares(name, key)
+            self._onto[name, key] = self._few(name, self._shares(name, key))
         return self._onto[name, key]
 
     @cached_property
@@ -89,6 +106,16 @@ class PairGround:
             return None
         shares = self.on_groups(name, masked, np.eye(size))
         return None if shares.shape == (size, size) and np.array_equal(shares, np.eye(size)) else shares
+
+    def _few(self, name: str, shares: Floats | None) -> Floats | None:
+        if self.pairs.groups[name].size <= self.most_levels:
+            return shares
+        whole = np.eye(self.pairs.groups[name].size) if shares is None else shares
+        mass = np.asarray(self.pairs.parts[name].sum(axis=(0, 2)), dtype=np.float64) @ whole
+        there = mass > 0
+        if there.sum() <= self.most_levels:
+            return shares
+        return put_together(whole[:, there], mass[there], most=self.most_levels, ordered=self.ordered(name))
 
     def _weights(self, name: str) -> Floats:
         """The share of each value in its group."""
@@ -111,3 +138,22 @@ def _value_counts(attribute: AttributeSummary) -> Counts:
             f"pair scores need the 1D histogram of {attribute.name!r} by value; summarise at level 1d or 2d"
         )
     return histogram.counts[histogram.codes]
+
+
+def put_together(shares: Floats, mass: Floats, *, most: int, ordered: bool) -> Floats:
+    """``shares`` of groups (down) in masked values (across) with only ``most`` of these.
+
+    Neighbours of about equal frequency are put together, or the rare ones where values have no order.
+    """
+    if ordered:
+        # A masked value stands where the groups that lead to it stand on average.
+        order = np.argsort(np.arange(len(shares)) @ shares / np.maximum(shares.sum(axis=0), 1e-300), kind="stable")
+        middle = np.cumsum(mass[order]) - mass[order] / 2
+        level = np.minimum((middle * most / mass.sum()).astype(np.int64), most - 1)
+    else:
+        order = np.argsort(-mass, kind="stable")
+        level = np.minimum(np.arange(len(mass)), most - 1)
+    levels = np.empty(len(mass), dtype=np.int64)
+    levels[order] = level
+    together: Floats = shares @ np.eye(most)[levels]
+    return together

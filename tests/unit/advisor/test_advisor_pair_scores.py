@@ -5,13 +5,15 @@ from __future__ import annotations
 from itertools import combinations
 from typing import Any
 
+import hypothesis.strategies as st
 import numpy as np
 import pytest
+from hypothesis import given, settings
 from numpy.typing import NDArray
 
 from aegis.advisor.dependency_tree import tree_accuracies
 from aegis.advisor.label_probe import RIDGE
-from aegis.advisor.pair_ground import PairGround
+from aegis.advisor.pair_ground import PairGround, put_together
 from aegis.advisor.pair_scores import PAIR_SCORES, score_configurations
 from aegis.data.domain import Domain
 from aegis.data.kind import Kind
@@ -113,7 +115,7 @@ def test_the_probe_equals_its_definition_on_masked_tables(seed: int) -> None:
 
 
 def test_pair_information_equals_the_mean_over_masked_pairs() -> None:
-    data, label = columns(400, 1)
+    data, label = columns(25_000, 1)  # enough for every value of every attribute to be a level of its own
     specs = [spec for spec in SPECS if "shuffle" not in spec.values()]
     summary, pairs = told(data, label, specs)
     scores = score_configurations(summary, pairs, "pair-information")
@@ -127,7 +129,7 @@ def test_pair_information_equals_the_mean_over_masked_pairs() -> None:
 
 
 def test_pair_prediction_is_what_pair_and_trees_decide_and_the_mean_information() -> None:
-    data, label = columns(400, 1)
+    data, label = columns(25_000, 1)
     specs = [spec for spec in SPECS if "shuffle" not in spec.values()]
     summary, pairs = told(data, label, specs)
     scores = score_configurations(summary, pairs, "pair-prediction").utilities
@@ -149,6 +151,37 @@ def test_pair_prediction_is_what_pair_and_trees_decide_and_the_mean_information(
         decided = np.maximum((reached - shares.max()) / (1 - shares.max()), 0.0).mean()
         assert scores[i] == pytest.approx(decided + information[i] / entropy, abs=1e-9)
     assert scores[2] == pytest.approx(0.0)  # everything suppressed
+
+
+@pytest.mark.parametrize("name", ["pair-prediction", "balanced-prediction", "pair-information"])
+def test_a_small_table_does_not_call_many_values_worse_than_few(name: str) -> None:
+    """Two numbers of 400 values each on 1,000 records: nearly every cell of the pair would hold one record."""
+    rng = np.random.default_rng(0)
+    a, b = rng.integers(0, 400, 1_000), rng.integers(0, 400, 1_000)
+    label = np.digitize(a + b + rng.normal(0, 80, 1_000), [300, 500])
+    coarse = {"bucketize": {"width": 200}}
+    summary, pairs = told({"a": a, "b": b}, label, [{}, {"a": coarse, "b": coarse}])
+    fine, few = score_configurations(summary, pairs, name).utilities
+    assert fine > few
+
+
+@settings(max_examples=50)
+@given(st.integers(0, 2**31), st.integers(2, 9), st.booleans())
+def test_levels_put_together_lose_no_record_and_keep_the_order(seed: int, most: int, ordered: bool) -> None:
+    rng = np.random.default_rng(seed)
+    values = int(rng.integers(most + 1, 30))
+    shares, mass = np.eye(values), rng.integers(1, 50, values).astype(float)
+    together = put_together(shares, mass, most=most, ordered=ordered)
+    assert together.shape == (values, most)
+    assert (together.sum(axis=1) == 1).all()
+    levels = together.argmax(axis=1)
+    if ordered:
+        assert (np.diff(levels) >= 0).all()
+    else:
+        # The frequent ones stay alone; what shares a level is no more frequent than any of them.
+        alone = levels < most - 1
+        assert len(set(levels[alone].tolist())) == alone.sum()
+        assert mass[~alone].max() <= mass[alone].min()
 
 
 def test_pairs_see_an_exclusive_or_that_the_line_does_not() -> None:
