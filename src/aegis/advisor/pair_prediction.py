@@ -50,11 +50,13 @@ def balanced_prediction(ground: PairGround, rng: np.random.Generator) -> tuple[F
 
 def _predicted(ground: PairGround, rng: np.random.Generator, *, balanced: bool) -> tuple[Floats, Floats]:
     values = _pair_values(ground, balanced=balanced)
-    entropy, guessed = np.empty(len(values.bits)), np.empty(len(values.bits))
+    entropy, guessed, records = np.empty((3, len(values.bits)))
     for i, configuration in enumerate(ground.summary.configurations):
         label = ground.masked(configuration, ground.names[0])[1].joint.counts.sum(axis=0)
         shares = label[label > 0] / label.sum()
         entropy[i], guessed[i] = -(shares * np.log2(shares)).sum(), 1.0 / len(shares) if balanced else shares.max()
+        # As sure as so many records would make it: where labels count alike, the rarest decides.
+        records[i] = ground.pairs.sample_rows * (len(shares) ** 2 / (1.0 / shares).sum() if balanced else 1.0)
     varies = np.where(guessed < 1.0, 1.0 - guessed, 1.0)
     best = values.accuracies.max(axis=1)
     reached = best[:, None]
@@ -62,7 +64,7 @@ def _predicted(ground: PairGround, rng: np.random.Generator, *, balanced: bool) 
         reached = np.hstack([reached, tree_accuracies(ground, values.bits, values.accuracies, balanced=balanced)])
     decided = np.maximum((reached - guessed[:, None]) / varies[:, None], 0.0).mean(axis=1)
     known = 1.0 / np.where(entropy > 0, entropy, 1.0)
-    errors = np.sqrt(best * (1.0 - best) / ground.pairs.sample_rows) / varies
+    errors = np.sqrt(best * (1.0 - best) / records) / varies
     errors = errors + known * values.bits_errors.mean(axis=1)
     return _resampled(ground, decided + known * values.bits.mean(axis=1), errors, rng)
 

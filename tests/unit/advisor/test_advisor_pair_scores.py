@@ -244,6 +244,20 @@ def test_the_standard_error_is_that_of_fresh_tables() -> None:
     assert (ratio < 2.5).all()
 
 
+@pytest.mark.parametrize("name", ["pair-prediction", "balanced-prediction"])
+def test_a_rare_label_makes_a_score_no_surer_than_fresh_tables_are(name: str) -> None:
+    def table(seed: int) -> tuple[Summary, PairTables]:
+        rng = np.random.default_rng(seed)
+        label = (rng.random(1_000) < 0.04).astype(np.int64) + 2 * (rng.random(1_000) < 0.3)
+        label = np.minimum(label, 2)
+        data = {c: np.where(rng.random(1_000) < 0.4, label, rng.integers(0, 3, 1_000)) for c in "abc"}
+        return told(data, label, [{}])
+
+    scores = [score_configurations(*table(seed), name) for seed in range(40)]
+    observed = np.std([one.utilities[0] for one in scores], ddof=1)
+    assert np.mean([one.standard_errors[0] for one in scores]) > 0.7 * observed
+
+
 @pytest.mark.parametrize("name", PAIR_SCORES)
 def test_a_mask_on_the_label_is_scored_on_the_masked_label(name: str) -> None:
     data, label = columns(500, 5)
