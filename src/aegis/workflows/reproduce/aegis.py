@@ -22,7 +22,8 @@ CHOICES = {
     "configurations": f"50 a data set, made at random by our generator ({STRENGTH}: {', '.join(MASKS)}), the same for "
     "all experiments; the paper's own are not published. Of medium and heavy, heavy was taken after a look at Air "
     "Quality, because its accuracies (then 51 to 87 % with logistic regression, 62 to 87 % since a number in two open "
-    "halves is a feature) lie where the paper's do (53 to 84 %): that the best accuracies agree is in part this choice.",
+    "halves is a feature) lie where the paper's do (53 to 84 %): that the best accuracies agree is in part this "
+    "choice.",
     "5-anonymous configurations": "the 25 best of the levels and the 25 best of free cuts that our search finds, "
     "nothing suppressed. The losses depend on this family more than on anything else: Fig. 6b has both halves apart, "
     "and where some records may be suppressed they are smaller.",
