@@ -4,21 +4,13 @@ A made table of 1M rows × 8 quasi-identifiers (texts and numbers) and a sensiti
 groups by all nine columns and fetches the counts as Arrow; the check is `aegis.check` with a policy of k, distinct l
 and ordered t, from the opened table to its verdicts. CPU seconds of the whole process, engine threads included: the
 median of several rounds in which the two take turns.
-
-On some processors (AMD's Zen 4 for one) numpy sorts five times slower with AVX-512 than with AVX2. So everything is
-measured a second time with AVX-512 switched off in numpy, which NPY_DISABLE_CPU_FEATURES does for any program.
 """
 
 from __future__ import annotations
 
-import json
-import os
 import statistics
-import subprocess
-import sys
 import time
 from collections.abc import Callable
-from importlib import import_module
 from typing import Any
 
 import ibis
@@ -26,6 +18,7 @@ import numpy as np
 import pyarrow as pa
 
 import aegis
+from _result import write
 from aegis.privacy.policy import Policy
 
 ROWS, SEED, ROUNDS = 1_000_000, 7, 9
@@ -89,43 +82,11 @@ def measured(sizes: tuple[int, ...]) -> dict[str, Any]:
     }
 
 
-def sorting_ms() -> float:
-    """What numpy takes to sort a million whole numbers."""
-    numbers = np.random.default_rng(SEED).integers(0, 2**52, ROWS)
-    return round(1e3 * min(cpu(lambda: np.sort(numbers)) for _ in range(5)), 1)
-
-
-def everything() -> dict[str, Any]:
-    return {**{name: measured(sizes) for name, sizes in SIZES.items()}, "numpy_sort_ms": sorting_ms()}
-
-
-def without_avx512() -> dict[str, Any] | None:
-    """The same in a process whose numpy does not use AVX-512; None where it could not anyway."""
-    features = import_module("numpy._core._multiarray_umath").__cpu_features__
-    names = [name for name in ("X86_V4", "AVX512_SKX", "AVX512_ICL", "AVX512_SPR") if features.get(name)]
-    if not names:
-        return None
-    found = None
-    for left_out in range(len(names)):  # which of them exist as switches differs between versions of numpy
-        environment = {**os.environ, "NPY_DISABLE_CPU_FEATURES": " ".join(names[left_out:])}
-        child = subprocess.run([sys.executable, __file__, "--print"], env=environment, capture_output=True, text=True)
-        if child.returncode == 0:
-            found = json.loads(child.stdout.splitlines()[-1])
-            break
-    return found
-
-
 def main() -> None:
-    if "--print" in sys.argv:
-        print(json.dumps(everything()))
-        return
-    tables = everything()
-    tables["without_avx512"] = without_avx512()
+    tables = {name: measured(sizes) for name, sizes in SIZES.items()}
     for name, result in tables.items():
         print(name, result)
-    import_module("_result").write(
-        "check_scale", {"seed": SEED, "policy": POLICY.to_mapping(), "sensitive_values": VALUES, "tables": tables}
-    )
+    write("check_scale", {"seed": SEED, "policy": POLICY.to_mapping(), "sensitive_values": VALUES, "tables": tables})
 
 
 if __name__ == "__main__":

@@ -67,7 +67,7 @@ def start(
 
     talk.print("\n[bold]4 · Candidates[/bold]")
     count = ask.number("How many maskings shall be tried?", 40, least=1)
-    strength = ask.choice("How strong?", ["light", "medium", "heavy", "mixed"], "mixed")
+    strength = ask.choice("How strong?", ["light", "medium", "heavy", "mixed", "any"], "mixed")
 
     talk.print("\n[bold]5 · Ranking[/bold]")
     rules = Policy.from_mapping(policy) if roles.quasi_identifying else None

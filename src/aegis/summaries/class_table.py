@@ -60,15 +60,13 @@ class ClassTable:
         contents: Mapping[str, tuple[Domain, Codes]] | None = None,
         suppressed: NDArray[np.bool_] | None = None,
         population: ClassTable | None = None,
-        overwrite: bool = False,
         encoded: bool = False,
     ) -> ClassTable:
         """From the answer of a GROUP BY over the columns and the contents together, in any order.
 
         Row i stands for ``counts[i]`` records with the tuple ``codes[i]`` and, for each content, its code i.
         ``suppressed`` marks the rows whose records were suppressed; their codes are not looked at.
-        ``overwrite`` says that the caller has no more use for ``codes``, so that their memory may serve the table;
-        ``encoded`` that the codes were made from these domains just now, so that none can lie outside.
+        ``encoded`` says that the codes were made from these domains just now, so that none can lie outside.
 
         >>> from aegis.data.kind import Kind
         >>> age, ill = Domain.of(Kind.INTEGER, [30, 40]), Domain.of(Kind.TEXT, ["flu", "none"])
@@ -89,7 +87,8 @@ class ClassTable:
             contents = {name: (domain, values[keep]) for name, (domain, values) in contents.items()}
             suppressed = None if suppressed is None else suppressed[keep]
         star = suppressed is not None and bool(suppressed.any())
-        made = None if star else _arranged(domains, codes, counts, contents, overwrite=overwrite)
+        keys = None if star else packed(list(zip(codes.T, map(width_of, domains), strict=True)))
+        made = None if keys is None else _arranged(domains, keys, counts, contents)
         tuples, sizes, held = made or _grouped(domains, codes, counts, contents, suppressed if star else None)
         return cls(
             columns=tuple(columns),
@@ -100,6 +99,26 @@ class ClassTable:
             star=star,
             population=population,
         )
+
+    @classmethod
+    def from_keys(
+        cls,
+        *,
+        columns: Sequence[str],
+        domains: Sequence[Domain],
+        keys: Codes,
+        counts: Codes,
+        contents: Mapping[str, tuple[Domain, Codes]],
+    ) -> ClassTable | None:
+        """The same from tuples that were packed into one number each, a field of `width_of` its domain per column.
+
+        None where a tuple, a value and a count do not fit into one number. The keys are used up.
+        """
+        made = _arranged(domains, keys, counts, contents)
+        if made is None:
+            return None
+        tuples, sizes, held = made
+        return cls(columns=tuple(columns), domains=tuple(domains), tuples=tuples, sizes=sizes, contents=held)
 
     @property
     def codes(self) -> Codes:
@@ -206,19 +225,14 @@ class ClassTable:
 
 def _arranged(
     domains: Sequence[Domain],
-    codes: Codes,
+    keys: Codes,
     counts: Codes,
     contents: Mapping[str, tuple[Domain, Codes]],
-    *,
-    overwrite: bool = False,
 ) -> Made | None:
     """Classes, sizes and contents by sorting numbers that hold a whole row each; None where a row does not fit."""
-    widths = [width(domain.size) for domain in domains]
-    columns = [(codes[:, position], bits) for position, bits in enumerate(widths)]
+    widths = [width_of(domain) for domain in domains]
     if not _fit(widths, contents, counts):
         return None
-    keys = packed(columns, overwrite=overwrite)
-    assert keys is not None, "a row that fits with its contents fits without them"
     # Without contents one that holds a single value stands in: its counts are the sizes.
     wanted = contents or {"": (_ONE_VALUE, np.zeros(len(keys), dtype=np.int64))}
     held, sizes, distinct = {}, counts, keys
@@ -236,6 +250,11 @@ def _arranged(
         held[name], distinct = made
         sizes = held[name].sizes
     return Tuples.packed(distinct, widths), sizes, held if contents else {}
+
+
+def width_of(domain: Domain) -> int:
+    """How many bits hold a code of a domain."""
+    return width(domain.size)
 
 
 def _fit(widths: Sequence[int], contents: Mapping[str, tuple[Domain, Codes]], counts: Codes) -> bool:

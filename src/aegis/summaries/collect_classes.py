@@ -6,13 +6,16 @@ from collections.abc import Sequence
 
 import ibis
 import numpy as np
+import pyarrow as pa
 
 from aegis.data.dataset import Dataset
+from aegis.data.domain import Domain
 from aegis.data.kind import Kind, Values
 from aegis.errors import DataError, RoleError
 from aegis.masking.suppress import STAR
 from aegis.summaries.answer import ask, encode, plain
-from aegis.summaries.class_table import ClassTable
+from aegis.summaries.class_table import ClassTable, width_of
+from aegis.summaries.grouping import Codes, appended
 
 _COUNT = "_aegis_count"
 
@@ -33,10 +36,15 @@ def count_classes(
     answer = ask(dataset.table.group_by(wanted).aggregate(**{_COUNT: ibis._.count()}))
     if not len(answer):
         raise DataError(f"{dataset.name} has no rows; give a table with some")
-    # By columns, as class tables keep them, and written in place: copying a million tuples takes as long as judging.
-    codes = np.empty((len(answer), len(columns)), dtype=np.int64, order="F")
-    place = {name: codes[:, position] for position, name in enumerate(columns)}
-    encoded = {name: encode(answer[name], dataset.schema.kind(name), out=place.get(name)) for name in wanted}
+    counts = np.asarray(plain(answer[_COUNT]), dtype=np.int64)
+    held = {name: encode(answer[name], dataset.schema.kind(name)) for name in contents}
+    if not released and (packed := _packed(answer, [(name, dataset.schema.kind(name)) for name in columns])):
+        domains, keys = packed
+        table = ClassTable.from_keys(columns=columns, domains=domains, keys=keys, counts=counts, contents=held)
+        if table is not None:
+            return table
+    encoded = {name: held.get(name) or encode(answer[name], dataset.schema.kind(name)) for name in columns}
+    codes = np.stack([encoded[name][1] for name in columns], axis=1)
     suppressed = None
     if released and all(dataset.schema.kind(name) is Kind.TEXT for name in columns):
         starred = [_code_of_star(encoded[name][0].values) for name in columns]
@@ -48,12 +56,27 @@ def count_classes(
         columns=tuple(columns),
         domains=[encoded[name][0] for name in columns],
         codes=codes,
-        counts=plain(answer[_COUNT]),
-        contents={name: encoded[name] for name in contents},
+        counts=counts,
+        contents=held,
         suppressed=suppressed,
         encoded=True,
-        overwrite=not set(columns) & set(contents),  # a column that is both is still to be read
     )
+
+
+def _packed(answer: pa.Table, columns: Sequence[tuple[str, Kind]]) -> tuple[list[Domain], Codes] | None:
+    """The domains, and the tuples as one number each; None where they do not fit into one.
+
+    One buffer serves all columns: fresh memory for a million tuples costs as much as coding them.
+    """
+    domains: list[Domain] = []
+    keys, buffer = np.zeros(len(answer), dtype=np.int64), np.empty(len(answer), dtype=np.int64)
+    for name, kind in columns:
+        domain, codes = encode(answer[name], kind, out=buffer)
+        domains.append(domain)
+        if sum(map(width_of, domains)) > 63:
+            return None
+        appended(keys, [(codes, width_of(domain))])
+    return domains, keys
 
 
 def _code_of_star(values: Values) -> int:

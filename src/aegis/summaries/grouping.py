@@ -64,11 +64,10 @@ def width(size: int) -> int:
     return max(size - 1, 0).bit_length()
 
 
-def packed(fields: Sequence[tuple[Codes, int]], *, overwrite: bool = False) -> Codes | None:
+def packed(fields: Sequence[tuple[Codes, int]]) -> Codes | None:
     """Several codes and their widths as one number per row, the first field highest; None if it has too few bits.
 
-    ``overwrite`` says that the memory of the first field may hold the answer. Such a number can be sorted itself,
-    which costs less than finding the order of its rows and going to fetch them.
+    Such a number can be sorted itself, which costs less than finding the order of its rows and going to fetch them.
 
     >>> packed([(np.array([1, 0]), 1), (np.array([2, 3]), 2)]).tolist()
     [6, 3]
@@ -76,7 +75,7 @@ def packed(fields: Sequence[tuple[Codes, int]], *, overwrite: bool = False) -> C
     if sum(bits for _, bits in fields) > 63:
         return None
     first, *others = fields
-    return appended(first[0] if overwrite else first[0].copy(), others)
+    return appended(first[0].copy(), others)
 
 
 def appended(keys: Codes, fields: Sequence[tuple[Codes, int]]) -> Codes:

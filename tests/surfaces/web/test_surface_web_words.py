@@ -10,7 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from aegis.api.models.sent import Generation
 from aegis.catalog.states import JobState, ProductState, ReleaseState, RequestState
+from aegis.masking.generator import STRENGTHS
 from aegis.privacy.model import MODELS
 from aegis.privacy.policy import Policy
 from aegis.report.charts.histogram import histogram
@@ -50,6 +52,14 @@ def test_every_model_is_said_in_a_sentence_of_its_own() -> None:
         assert "holds with" not in one.words, f"{one.model} has no words yet"
     assert "age and zip is shared by at least 4 records" in said[0].words
     assert "2 %" in said[-1].words
+
+
+def test_every_strength_can_be_chosen_and_no_other() -> None:
+    page = Path(static_files.__file__).with_name("templates") / "configurations_more.html"
+    line = next(line for line in page.read_text(encoding="utf-8").splitlines() if 'select("strength"' in line)
+    assert set(re.findall(r'\("(\w+)", "', line.split("[", 1)[1])) == set(STRENGTHS)
+    pattern = next(m for m in Generation.model_fields["strength"].metadata if hasattr(m, "pattern")).pattern
+    assert all(re.fullmatch(pattern, strength) for strength in STRENGTHS)
 
 
 def test_a_policy_that_is_none_is_no_defect() -> None:

@@ -32,7 +32,9 @@ def test_arranged_classes_are_grouped_ones(sizes: list[int], content_sizes: list
     codes = np.asfortranarray(np.stack([rng.integers(0, size, rows) for size in sizes], axis=1))
     counts = rng.integers(1, 1000, rows)
     contents = {f"s{i}": (numbers(size), rng.integers(0, size, rows)) for i, size in enumerate(content_sizes)}
-    made = _arranged(domains, codes, counts, contents)
+    keys = packed([(codes[:, i], width(size)) for i, size in enumerate(sizes)])
+    assert keys is not None
+    made = _arranged(domains, keys, counts, contents)
     assert made is not None
     wanted = _grouped(domains, codes, counts, contents, None)
     assert made[0].codes.tolist() == wanted[0].codes.tolist()
@@ -42,15 +44,18 @@ def test_arranged_classes_are_grouped_ones(sizes: list[int], content_sizes: list
 
 
 @pytest.mark.parametrize("rows", [3, 200])  # nearly all distinct, and nearly none
-def test_overwriting_the_codes_changes_nothing_else(rows: int) -> None:
+def test_a_table_from_keys_is_the_one_from_codes(rows: int) -> None:
     rng = np.random.default_rng(rows)
-    codes, counts = np.asfortranarray(rng.integers(0, 3, (rows, 2))), rng.integers(1, 5, rows)
-    domains = [numbers(3), numbers(3)]
-    fresh = ClassTable.from_codes(columns=["a", "b"], domains=domains, codes=codes.copy(), counts=counts)
-    reused = ClassTable.from_codes(columns=["a", "b"], domains=domains, codes=codes, counts=counts, overwrite=True)
-    assert not np.shares_memory(reused.codes, codes)
-    assert reused.codes.tolist() == fresh.codes.tolist()
-    assert reused.sizes.tolist() == fresh.sizes.tolist()
+    codes, counts = rng.integers(0, 3, (rows, 2)), rng.integers(1, 5, rows)
+    domains, contents = [numbers(3), numbers(3)], {"s": (numbers(4), rng.integers(0, 4, rows))}
+    wanted = ClassTable.from_codes(columns="ab", domains=domains, codes=codes, counts=counts, contents=contents)
+    keys = packed([(codes[:, 0], 2), (codes[:, 1], 2)])
+    assert keys is not None
+    found = ClassTable.from_keys(columns="ab", domains=domains, keys=keys, counts=counts, contents=contents)
+    assert found is not None
+    assert found.codes.tolist() == wanted.codes.tolist()
+    assert found.sizes.tolist() == wanted.sizes.tolist()
+    same(found.contents["s"], wanted.contents["s"])
 
 
 @given(
@@ -91,8 +96,9 @@ def test_rows_too_wide_for_a_number_are_grouped() -> None:
     sizes = [2**21, 2**21, 2**21]
     domains = [Domain(kind=Kind.INTEGER, values=np.arange(size)) for size in sizes]
     codes = np.array([[5, 0, 2**21 - 1], [0, 7, 1], [5, 0, 2**21 - 1]])
-    made = _arranged(domains, np.asfortranarray(codes), np.array([1, 2, 3]), {})
-    assert made is None  # 63 bits of tuple leave no room for the count
+    keys = packed([(codes[:, i], width(size)) for i, size in enumerate(sizes)])
+    assert keys is not None
+    assert _arranged(domains, keys, np.array([1, 2, 3]), {}) is None  # 63 bits of tuple leave no room for the count
     table = ClassTable.from_codes(columns=["a", "b", "c"], domains=domains, codes=codes, counts=np.array([1, 2, 3]))
     assert table.codes.tolist() == [[0, 7, 1], [5, 0, 2**21 - 1]]
     assert table.sizes.tolist() == [2, 4]

@@ -65,7 +65,7 @@ class Generation(Sent):
     """Configurations to make from the published domains of the current summary."""
 
     count: Annotated[int, Field(ge=1, le=200)] = 20
-    strength: Annotated[str, Field(pattern="^(light|medium|heavy|mixed)$")] = "mixed"
+    strength: Annotated[str, Field(pattern="^(light|medium|heavy|mixed|any)$")] = "mixed"
     seed: Annotated[int, Field(ge=0, le=2**31 - 1)] = 0
 
 
