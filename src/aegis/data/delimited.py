@@ -36,8 +36,8 @@ _LADDER = {
     "regexp_full_match(trim({0}), '[+-]?0[0-9].*|.*_.*|[+-]?[0-9]{{16,}}|[+-]?[0-9]{{17,}}[.][0-9]*')",
     "DATE": "length({0}) = 10 AND TRY_CAST({0} AS DATE) IS NOT NULL",
     "TIMESTAMP": "length({0}) > 10 AND TRY_CAST({0} AS TIMESTAMP) IS NOT NULL",
-    "VARCHAR": "true",
 }
+_WIDEST = "VARCHAR"
 _WIDER = {"BIGINT": "DOUBLE"}
 _SAMPLE_ROWS = 10_000
 _SAMPLE = f"(SELECT * FROM aegis_text LIMIT {_SAMPLE_ROWS})"  # noqa: S608  a constant
@@ -106,9 +106,9 @@ def _record_fields(database: Any, names: list[str]) -> int:
     tests = ["count(*)"]
     for name, form in zip(names, forms, strict=True):
         text = f"trim({_quoted(name)})"
-        fits = f"regexp_full_match({text}, {_literal(_RECORD_FORMS[form])})" if form else "false"
+        share = f"avg(CAST(regexp_full_match({text}, {_literal(_RECORD_FORMS[form])}) AS INTEGER))" if form else "0.0"
         tests += [
-            f"coalesce(avg(CASE WHEN {fits} THEN 1.0 ELSE 0.0 END) FILTER ({text} IS NOT NULL), 0.0)",
+            f"coalesce({share}, 0.0)",
             f"coalesce(bool_or({text} = {_literal(name)}) AND bool_or({text} <> {_literal(name)}), false)",
         ]
     rows, *answers = database.execute(f"SELECT {', '.join(tests)} FROM {_SAMPLE}").fetchone()  # noqa: S608  quoted
@@ -153,29 +153,37 @@ def _is_counted(numbers: list[str]) -> bool:
 
 
 def _types(database: Any, names: list[str]) -> dict[str, str]:
-    """The narrowest type of each column: proposed by the first rows, confirmed by all of them."""
+    """The narrowest type of each column: proposed by the first rows, confirmed by all of them.
+
+    One value of each column settles most of it: what does not fit a single value is not tried on the others.
+    """
+    some_value = ", ".join(f"any_value({_quoted(name)}) AS {_quoted(name)}" for name in names)
+    database.execute(f"CREATE TEMP TABLE aegis_one AS SELECT {some_value} FROM aegis_text")  # noqa: S608  quoted
+    values = database.execute("FROM aegis_one").fetchone()
+    filled = [name for name, value in zip(names, values, strict=True) if value is not None]
     types: dict[str, str] = {}
     for candidate in _LADDER:
-        fitting = _fitting(database, {name: candidate for name in names if name not in types}, _SAMPLE)
+        possible = _fitting(database, {name: candidate for name in filled if name not in types}, "aegis_one")
+        fitting = _fitting(database, dict.fromkeys(possible, candidate), _SAMPLE)
         types |= dict.fromkeys(fitting, candidate)
-    unsure = {name: kind for name, kind in types.items() if kind != "VARCHAR"}
+    database.execute("DROP TABLE aegis_one")
+    unsure = types
     while unsure:
         confirmed = _fitting(database, unsure, "aegis_text")
-        unsure = {name: _WIDER.get(kind, "VARCHAR") for name, kind in unsure.items() if name not in confirmed}
-        types |= unsure
-        unsure = {name: kind for name, kind in unsure.items() if kind != "VARCHAR"}
-    return types
+        wider = {name: _WIDER.get(kind, _WIDEST) for name, kind in unsure.items() if name not in confirmed}
+        types = types | wider
+        unsure = {name: kind for name, kind in wider.items() if kind != _WIDEST}
+    return {name: types.get(name, _WIDEST) for name in names}
 
 
 def _fitting(database: Any, proposed: dict[str, str], source: str) -> set[str]:
-    """The columns whose values all have the proposed form; a column without values has only the widest."""
+    """The columns whose values all have the proposed form."""
     if not proposed:
         return set()
     tests = []
     for name, kind in proposed.items():
         fits = _LADDER[kind].format(_quoted(name))
-        some = "" if kind == "VARCHAR" else f" AND count({_quoted(name)}) > 0"
-        tests.append(f"coalesce(bool_and({_quoted(name)} IS NULL OR ({fits})), true){some}")
+        tests.append(f"coalesce(bool_and({fits}) FILTER ({_quoted(name)} IS NOT NULL), true)")
     answer = database.execute(f"SELECT {', '.join(tests)} FROM {source}").fetchone()  # noqa: S608  names are quoted
     return {name for name, fits in zip(proposed, answer, strict=True) if fits}
 

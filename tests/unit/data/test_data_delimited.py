@@ -42,6 +42,17 @@ def test_a_long_whole_number_far_down_makes_the_column_text(write: Callable[[str
     assert open_dataset(path).schema.kind("key") is Kind.TEXT
 
 
+def test_values_far_down_decide_the_type_of_a_column_that_begins_empty(write: Callable[[str], Path]) -> None:
+    rows = [f"{i},,,," for i in range(12_000)]
+    path = write(
+        "\n".join(["key,whole,part,day,never", *rows, "12000,7,7,2020-05-01,", "12001,8,7.5,2020-05-02,"]) + "\n"
+    )
+    kinds = {column.name: column.kind for column in open_dataset(path).schema}
+    assert kinds == {
+        "key": Kind.INTEGER, "whole": Kind.INTEGER, "part": Kind.REAL, "day": Kind.DATE, "never": Kind.TEXT
+    }  # fmt: skip
+
+
 def test_measurements_with_many_digits_are_numbers(write: Callable[[str], Path]) -> None:
     path = write("a,b,c\n1.000000000000000000e+00,0.10000000000000000555,1234567890123456.0\n")
     assert {column.kind for column in open_dataset(path).schema} == {Kind.REAL}
