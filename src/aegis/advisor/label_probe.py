@@ -1,115 +1,142 @@
 """The label probe of whole configurations: how well a line through all masked attributes would predict the label.
 
-Encodings and what they meet are worked out once per (attribute, mask); a configuration then costs one small system of
-equations. The same quantity from plain tables is `aegis.utility.probe`.
+Encodings are worked out once per (attribute, mask) and what they meet once per two attributes, for all their masks
+together; a configuration then costs one small system of equations. The same quantity from plain tables is
+`aegis.utility.probe`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import combinations
 
 import numpy as np
+from numpy.typing import NDArray
 
-from aegis.advisor.pair_ground import RESAMPLES, Floats, Key, PairGround
-from aegis.summaries.summary import ConfigurationSummary, MaskedJoint
+from aegis.advisor.pair_ground import RESAMPLES, Floats, PairGround
+from aegis.summaries.summary import ConfigurationSummary
 from aegis.utility.leave_one_out import PRIOR_RECORDS
-from aegis.utility.probe import Encoding, encode
+from aegis.utility.probe import encode
 
 RIDGE = 0.05
+_MOST_CELLS = 2**23
+"""Of the equations that are solved together: what bounds the memory."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class _Column:
-    """An attribute under a mask as the probe sees it.
+    """An attribute as the probe sees it, under each of its masks: masks come first in every array.
 
-    ``values`` encode the groups, ``met`` is what each group of every attribute meets of it (sums over the pairs),
-    ``by_part`` the cross-moments with the label in each part.
+    ``chosen`` is the mask of each configuration; ``values`` encode the groups, ``own`` are their second moments,
+    ``with_label`` and ``left_out`` the cross-moments with the label as counted and without the scored record,
+    ``by_part`` those in each part of the sample. A mask that tells nothing by itself is not ``telling``.
     """
 
-    encoding: Encoding
+    chosen: NDArray[np.int64]
+    telling: NDArray[np.bool_]
     values: Floats
-    met: Floats
+    own: Floats
+    with_label: Floats
+    left_out: Floats
     by_part: Floats
 
 
 def label_probe(ground: PairGround, rng: np.random.Generator) -> tuple[Floats, Floats]:
     """R² of the ridge regression of the label on all encodings, honest by leaving records out; and resamples of it."""
-    second_moments = _second_moments(ground)
-    columns: dict[tuple[str, Key], _Column] = {}
-
-    def column(configuration: ConfigurationSummary, name: str) -> _Column:
-        key, masked = ground.masked(configuration, name)
-        if (name, key) not in columns:
-            columns[name, key] = _column(ground, name, masked, second_moments)
-        return columns[name, key]
-
+    configurations = ground.summary.configurations
     parts = len(next(iter(ground.pairs.parts.values())))
-    utilities = np.zeros(len(ground.summary.configurations))
-    by_part = np.zeros((len(utilities), parts))
-    for i, configuration in enumerate(ground.summary.configurations):
-        seen = {name: column(configuration, name) for name in ground.names}
-        label = ground.masked(configuration, ground.names[0])[1].joint.counts.sum(axis=0)
-        utilities[i], by_part[i] = _r_squared(ground, seen, np.asarray(label, dtype=np.float64))
+    utilities, by_part = np.zeros(len(configurations)), np.zeros((len(configurations), parts))
+    label_masks = np.array([configuration.label_mask or "" for configuration in configurations])
+    for label_mask in np.unique(label_masks):  # they may differ in how many labels they leave
+        members = np.flatnonzero(label_masks == label_mask)
+        alike = [configurations[i] for i in members]
+        utilities[members], by_part[members] = _probed(ground, alike)
     # The sample is smaller than the table: what varies between its parts varies less between tables of all rows.
     shrink = np.sqrt(parts / (parts - 1) * ground.pairs.sample_rows / ground.pairs.rows)
     drawn = rng.multinomial(parts, np.full(parts, 1.0 / parts), size=RESAMPLES) / parts - 1.0 / parts
     return utilities, utilities[:, None] + shrink * by_part @ drawn.T
 
 
-def _second_moments(ground: PairGround) -> Floats:
-    """All pair tables, labels summed, as one symmetric matrix over the groups of all attributes."""
-    size = max(span.stop for span in ground.spans.values())
-    matrix = np.zeros((size, size))
-    for i, first in enumerate(ground.names):
-        for second in ground.names[i + 1 :]:
-            block = ground.table(first, second).sum(axis=2) / ground.pairs.sample_rows
-            matrix[ground.spans[first], ground.spans[second]] = block
-            matrix[ground.spans[second], ground.spans[first]] = block.T
-    return matrix
+def _probed(ground: PairGround, configurations: Sequence[ConfigurationSummary]) -> tuple[Floats, Floats]:
+    """The probe of configurations that mask the label alike, and how it differs between the parts of the sample."""
+    label = ground.masked(configurations[0], ground.names[0])[1].joint.counts.sum(axis=0)
+    variance = 1.0 - float(((label / label.sum()) ** 2).sum())
+    columns = [_column(ground, name, configurations) for name in ground.names]
+    n, unknowns = len(configurations), len(columns) * len(label)
+    if variance <= 1e-12:
+        return np.zeros(n), np.zeros((n, columns[0].by_part.shape[1]))
+    together = max(_MOST_CELLS // unknowns**2, 1)
+    solved = [_r_squared(ground, columns, slice(begin, begin + together), variance) for begin in range(0, n, together)]
+    return np.concatenate([one[0] for one in solved]), np.concatenate([one[1] for one in solved])
 
 
-def _column(ground: PairGround, name: str, masked: MaskedJoint, second_moments: Floats) -> _Column:
-    counts = np.asarray(masked.joint.counts, dtype=np.float64)
-    encoding = encode(counts, prior_records=PRIOR_RECORDS)
-    values = ground.on_groups(name, masked, encoding.values)
-    parts = ground.by_parts(name, masked)
+def _column(ground: PairGround, name: str, configurations: Sequence[ConfigurationSummary]) -> _Column:
+    keys, chosen = np.unique([configuration.masks[name] for configuration in configurations], return_inverse=True)
+    label_mask = configurations[0].label_mask
+    masked = [ground.summary.attributes[name].masked[str(key), label_mask] for key in keys]
+    encodings = [encode(one.joint.counts, prior_records=PRIOR_RECORDS) for one in masked]
+    values = np.stack([ground.on_groups(name, one, e.values) for one, e in zip(masked, encodings, strict=True)])
+    parts = ground.by_parts(name, masked[0])
     shares = parts / np.maximum(parts.sum(axis=(1, 2), keepdims=True), 1.0)
-    label = counts.sum(axis=0) / counts.sum()
-    centred = shares - shares.sum(axis=2, keepdims=True) * label
+    label = masked[0].joint.counts.sum(axis=0)
+    centred = shares - shares.sum(axis=2, keepdims=True) * (label / label.sum())
     return _Column(
-        encoding=encoding,
+        chosen=chosen,
+        telling=np.array([encoding.information_bits > 0 for encoding in encodings]),
         values=values,
-        met=second_moments[:, ground.spans[name]] @ values,
-        by_part=np.einsum("ge,pgy->pey", values, centred),
+        own=np.stack([encoding.own for encoding in encodings]),
+        with_label=np.stack([encoding.with_label for encoding in encodings]),
+        left_out=np.stack([encoding.with_label_left_out for encoding in encodings]),
+        by_part=values.swapaxes(1, 2)[:, None] @ centred,
     )
 
 
-def _r_squared(ground: PairGround, seen: Mapping[str, _Column], label: Floats) -> tuple[float, Floats]:
-    used = [name for name, column in seen.items() if column.encoding.information_bits > 0]
-    shares = label / label.sum()
-    variance = 1.0 - float((shares**2).sum())
-    parts = len(next(iter(seen.values())).by_part)
-    if not used or variance <= 1e-12:
-        return 0.0, np.zeros(parts)
-    met = np.hstack([seen[name].met for name in used])
-    S = np.vstack([seen[name].values.T @ met[ground.spans[name]] for name in used])
-    labels = len(shares)
-    for i, name in enumerate(used):
-        S[i * labels : (i + 1) * labels, i * labels : (i + 1) * labels] = seen[name].encoding.own
-    B = np.vstack([seen[name].encoding.with_label for name in used])
-    B_left_out = np.vstack([seen[name].encoding.with_label_left_out for name in used])
-    W = _ridge(S, B)
-    r_squared = (2.0 * float((B_left_out * W).sum()) - float((W * (S @ W)).sum())) / variance
-    by_part = 2.0 * np.einsum("pey,ey->p", np.concatenate([seen[name].by_part for name in used], axis=1), W) / variance
-    return max(r_squared, 0.0), by_part - by_part.mean()
+def _r_squared(ground: PairGround, columns: Sequence[_Column], these: slice, variance: float) -> tuple[Floats, Floats]:
+    S = _second_moments(ground, columns, these)
+    n, m, labels = S.shape[:3]
+    used = np.stack([column.telling[column.chosen[these]] for column in columns], axis=1)[:, :, None, None]
+    # An attribute that tells nothing only adds noise: without moments it gets no weight.
+    S *= used[..., None] & used.reshape(n, 1, 1, m, 1)
+    B = np.stack([column.with_label[column.chosen[these]] for column in columns], axis=1)
+    B = np.where(used, B, 0.0)
+    left_out = np.stack([column.left_out[column.chosen[these]] for column in columns], axis=1)
+    S = S.reshape(n, m * labels, m * labels)
+    W = _ridge(S, B.reshape(n, m * labels, labels))
+    spent = (W * (S @ W)).sum(axis=(1, 2))
+    W = W.reshape(n, m, labels, labels)
+    r_squared = (2.0 * (left_out * W).sum(axis=(1, 2, 3)) - spent) / variance
+    by_part = sum(
+        np.einsum("npey,ney->np", column.by_part[column.chosen[these]], W[:, i]) for i, column in enumerate(columns)
+    )
+    by_part *= 2.0 / variance
+    return np.maximum(r_squared, 0.0), by_part - by_part.mean(axis=1, keepdims=True)
+
+
+def _second_moments(ground: PairGround, columns: Sequence[_Column], these: slice) -> Floats:
+    """Of every two encodings of each configuration: configurations × attributes × labels × attributes × labels."""
+    chosen = [column.chosen[these] for column in columns]
+    m, labels = len(columns), columns[0].own.shape[1]
+    S = np.empty((len(chosen[0]), m, labels, m, labels))
+    for i, column in enumerate(columns):
+        S[:, i, :, i] = column.own[chosen[i]]
+    for i, j in combinations(range(m), 2):
+        shares = ground.table(ground.names[i], ground.names[j]).sum(axis=2) / ground.pairs.sample_rows
+        left, right = columns[i].values, columns[j].values
+        # Every mask of the one with every mask of the other, in two products.
+        met = left.swapaxes(1, 2).reshape(-1, len(shares)) @ shares @ right.swapaxes(0, 1).reshape(len(shares[0]), -1)
+        both = met.reshape(len(left), labels, len(right), labels)[chosen[i], :, chosen[j]]
+        S[:, i, :, j], S[:, j, :, i] = both, both.swapaxes(1, 2)
+    return S
 
 
 def _ridge(S: Floats, B: Floats) -> Floats:
     """(S + ridge)⁻¹ B. Moments from a sample beside moments from all rows may miss being positive by a little."""
+    widened = S + RIDGE * np.eye(S.shape[-1])
     try:
-        L = np.linalg.cholesky(S + RIDGE * np.eye(len(S)))
+        np.linalg.cholesky(widened)
     except np.linalg.LinAlgError:
         spectrum, basis = np.linalg.eigh(S)
-        return basis @ ((basis.T @ B) / (np.maximum(spectrum, 0.0) + RIDGE)[:, None])
-    return np.linalg.solve(L.T, np.linalg.solve(L, B))
+        return basis @ ((basis.swapaxes(1, 2) @ B) / (np.maximum(spectrum, 0.0) + RIDGE)[..., None])
+    solved: Floats = np.linalg.solve(widened, B)
+    return solved

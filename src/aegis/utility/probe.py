@@ -72,14 +72,12 @@ def encode(counts: Counts, *, prior_records: float = 2.0) -> Encoding:
     scale = np.where(spread > 1e-9, 1.0 / np.where(spread > 1e-9, spread, 1.0), 0.0)
     values = (raw - mean) * scale
 
-    # A record with label y takes one record out of its own cell: one encoding of each value for each left-out label.
-    labels = len(label)
-    left_out = np.empty((labels, labels))
-    fewer_rows = np.maximum(rows - 1.0, 0.0)
-    for y in range(labels):
-        fewer = counts.copy()
-        fewer[:, y] = np.maximum(fewer[:, y] - 1.0, 0.0)
-        left_out[:, y] = (counts[:, y] / total) @ ((_shrunken(fewer, fewer_rows, label, prior_records) - mean) * scale)
+    # A record with label y takes one record out of its cell and its row: its value is encoded by the other records, of
+    # which only those with label y are one fewer.
+    seen = counts / (total * (np.maximum(rows - 1.0, 0.0) + prior_records))[:, None]
+    met = (counts + prior_records * label).T @ seen
+    met[np.diag_indices_from(met)] -= (np.minimum(counts, 1.0) * seen).sum(axis=0)
+    left_out = (met - np.outer(label + mean, label)) * scale[:, None]
     # Column y holds E[encoding; label = y]: centring the indicator takes off the share of the whole.
     centred = left_out - np.outer(left_out.sum(axis=1), label)
     return Encoding(
