@@ -34,6 +34,8 @@ def reasons(
         lost = [card.deviation or 0.0 for card in cards]
         if any(amount > 1e-12 for amount in lost):
             said.append(f"loses on {_worst(cards, lost)}")
+        elif retained is not None and retained < 1 - 1e-9:
+            said.append("no attribute loses anything alone; what is lost, they say together")
         elif retained is not None:
             said.append("no attribute loses anything")
     return tuple(said)

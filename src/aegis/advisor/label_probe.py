@@ -136,7 +136,9 @@ def _ridge(S: Floats, B: Floats) -> Floats:
     try:
         np.linalg.cholesky(widened)
     except np.linalg.LinAlgError:
+        if len(S) > 1:  # one of them: no configuration is to feel which others it is compared with
+            return np.concatenate([_ridge(S[i : i + 1], B[i : i + 1]) for i in range(len(S))])
         spectrum, basis = np.linalg.eigh(S)
-        return basis @ ((basis.swapaxes(1, 2) @ B) / (np.maximum(spectrum, 0.0) + RIDGE)[..., None])
-    solved: Floats = np.linalg.solve(widened, B)
-    return solved
+        solved: Floats = basis @ ((basis.swapaxes(1, 2) @ B) / (np.maximum(spectrum, 0.0) + RIDGE)[..., None])
+        return solved
+    return np.asarray(np.linalg.solve(widened, B), dtype=np.float64)

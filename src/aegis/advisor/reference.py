@@ -81,7 +81,7 @@ def reference_values(
     if reference is Reference.AUTO:
         reference = _best_available(summary)
         if reference is Reference.UNAVAILABLE:
-            note = "masks are known by opaque ids only: configurations are ranked, but losses cannot be sized"
+            note = "masks are known by opaque ids only: configurations are ranked, but reconstruction is not available"
             return ReferenceValues(reference=reference, values=None, notes=(note,))
     elif summary.opaque:
         raise MeasureError("the summary names its masks by opaque ids only: no reconstruction is available, use auto")

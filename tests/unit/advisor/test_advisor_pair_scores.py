@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from numpy.typing import NDArray
 
 from aegis.advisor.dependency_tree import tree_accuracies
-from aegis.advisor.label_probe import RIDGE
+from aegis.advisor.label_probe import RIDGE, _ridge
 from aegis.advisor.pair_ground import PairGround, put_together
 from aegis.advisor.pair_scores import PAIR_SCORES, score_configurations
 from aegis.data.domain import Domain
@@ -287,6 +287,24 @@ def test_what_cannot_be_scored_is_said() -> None:
     none = PairTables(rows=100, sample_rows=100, labels=3, groups=pairs.groups, tables={}, parts=pairs.parts)
     with pytest.raises(MeasureError, match="was not counted"):
         score_configurations(summary, none, "label-probe")
+
+
+@pytest.mark.parametrize("name", PAIR_SCORES)
+def test_a_score_does_not_depend_on_which_others_are_scored(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    data, label = columns(400, 2)
+    together = score_configurations(*told(data, label, SPECS), name).utilities
+    alone = [score_configurations(*told(data, label, [spec]), name).utilities[0] for spec in SPECS]
+    assert together == pytest.approx(alone, abs=1e-12)
+    monkeypatch.setattr("aegis.advisor.label_probe._MOST_CELLS", 1)  # a wide table: one by one
+    assert score_configurations(*told(data, label, SPECS), name).utilities == pytest.approx(alone, abs=1e-12)
+
+
+def test_equations_without_a_solution_are_widened_for_themselves_only() -> None:
+    fine, broken = np.eye(3), np.diag([1.0, 1.0, -1.0])
+    B = np.ones((2, 3, 1))
+    both = _ridge(np.stack([fine, broken]), B)
+    assert both[0] == pytest.approx(np.full((3, 1), 1 / (1 + RIDGE)))
+    assert both[1] == pytest.approx(np.array([[1 / (1 + RIDGE)], [1 / (1 + RIDGE)], [1 / RIDGE]]))
 
 
 def test_equal_seeds_give_equal_resamples() -> None:

@@ -167,3 +167,9 @@ def test_a_loss_spread_over_many_attributes_names_one() -> None:
         for i in range(40)
     ]
     assert reasons(cards, [0.0] * 40, retained=0.5, label="y")[-1] == "loses on a0 (suppressed; 2 %)"
+
+
+def test_a_loss_that_no_attribute_has_alone_is_not_denied() -> None:
+    kept = AttributeLoss(name="a", mask="suppressed", original=0.0, masked=0.0, deviation=0.0, standard_error=0.0)
+    assert reasons([kept], [0.0], retained=0.4, label="y")[-1].startswith("no attribute loses anything alone")
+    assert reasons([kept], [0.0], retained=1.0, label="y")[-1] == "no attribute loses anything"
