@@ -201,8 +201,8 @@ def _candidates(domain: Domain, counts: NDArray[np.float64], hierarchy: Hierarch
 def _for_numbers(domain: Domain) -> Iterator[Mask]:
     low, high = float(domain.values[0]), float(domain.values[-1])
     spread = high - low
-    if not math.isfinite(spread):
-        return
+    if not 0 < spread < math.inf:
+        return  # doubles cannot tell such whole numbers apart, or cannot hold their spread
     finest = spread / (2 * len(domain.values))
     steps = nice_numbers(least=max(finest, spread / 200), most=spread)
     if domain.kind is Kind.INTEGER:

@@ -136,10 +136,14 @@ def _checked_label(label: str, kind: Kind, dataset: Dataset, histogram: Histogra
         raise LabelError(f"the label {label!r} is missing in every row; choose another column")
     if histogram.domain.size == 1:
         raise LabelError(f"the label {label!r} has the same value in every row; choose a column that varies")
-    if kind.is_number and len(histogram.domain.values) > limits.label_classes:
+    if kind.is_ordered and len(histogram.domain.values) > limits.label_classes:
+        what, advice = (
+            ("numbers", "cut it into classes, for example with --label-bins 4")
+            if kind.is_number
+            else (f"{kind}s", "choose a column of classes, for example its year")
+        )
         raise LabelError(
-            f"the label {label!r} looks continuous ({len(histogram.domain.values):,} distinct numbers); "
-            "cut it into classes, for example with --label-bins 4"
+            f"the label {label!r} looks continuous ({len(histogram.domain.values):,} distinct {what}); {advice}"
         )
     return histogram
 

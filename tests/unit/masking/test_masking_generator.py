@@ -146,6 +146,12 @@ def test_no_numbers_upset_it(values: list[float]) -> None:
     assert len(made) == 1
 
 
+def test_whole_numbers_that_doubles_cannot_tell_apart_get_masks() -> None:
+    """Their spread is nothing to a double, and so are widths and scales of noise made from it."""
+    huge = column(Kind.INTEGER, [2**62, 2**62 + 1, 2**62 + 5])
+    assert len(generate({"n": huge}, count=1, masks=list(MASKS), rng=np.random.default_rng(0))) == 1
+
+
 DOMAINS = st.one_of(
     st.lists(st.integers(-500, 500), min_size=1, max_size=60).map(lambda v: Domain.of(Kind.INTEGER, v)),
     st.lists(st.floats(-1e3, 1e3), min_size=1, max_size=60).map(lambda v: Domain.of(Kind.REAL, [x + 0.0 for x in v])),
