@@ -231,6 +231,42 @@ def test_start_walks_a_newcomer_to_a_ranking(aegis: Aegis, clinic: Path, tmp_pat
     assert "k: 5" in (tmp_path / "mine.policy.yaml").read_text(encoding="utf-8")
 
 
+def test_start_takes_names_with_commas_and_shows_commands_that_a_shell_takes(aegis: Aegis, tmp_path: Path) -> None:
+    rows = "".join(f'"P{i}, x",{i % 7},{"ab"[i % 2]}\n' for i in range(60))
+    data = _write(tmp_path, "my own.csv", '"name, full",count,how well\n' + rows)
+    answer = aegis("start", data, "--yes")
+    assert answer.status == 0, answer.err
+    assert "left out: name, full (identifying" in answer.err
+    assert f"next: aegis advise '{data}' --label 'how well' " in answer.err
+    flagged = aegis("advise", data, "--label", "how well", "--generate", "2", "--identifying", '"name, full"')
+    assert "left out: name, full (identifying" in flagged.err
+
+
+def test_start_keeps_nothing_where_no_ranking_came_of_it(aegis: Aegis, tmp_path: Path) -> None:
+    data = _write(tmp_path, "one.csv", "a,y\n1,p\n")
+    answer = aegis("start", data, "--yes")
+    assert answer.status == 2
+    assert [path.name for path in tmp_path.iterdir()] == ["one.csv"]
+
+
+def test_brackets_in_a_path_are_no_markup(aegis: Aegis, tmp_path: Path) -> None:
+    folder = tmp_path / "final[" / "x]"
+    folder.mkdir(parents=True)
+    data = _write(folder, "data [bold].csv", GOOD)
+    answer = aegis("summarize", data, "--label", "y", "--generate", "2", "--out", folder / "s [red]")
+    assert answer.status == 0, answer.err
+    assert "final[/x]/s [red]: level 2d" in answer.err
+    answer = aegis("advise", data, "--label", "y", "--generate", "2", "--report", folder / "r [red].html")
+    assert answer.status == 0, answer.err
+    assert "r [red].html" in answer.err
+
+
+def test_generated_configurations_are_followed_by_a_command_that_works(aegis: Aegis, tmp_path: Path) -> None:
+    data = _write(tmp_path, "data.csv", GOOD)
+    answer = aegis("generate", data, "--label", "y", "--count", "2", "--out", tmp_path / "made.yaml")
+    assert f"next: aegis advise {data} --label y --configs {tmp_path / 'made.yaml'}" in answer.err
+
+
 def test_start_asks_and_listens(clinic: Path, tmp_path: Path) -> None:
     data = _write(tmp_path, "mine.csv", (clinic / "clinic.csv").read_bytes())
     said = "nonsense\nhealth\npatient\nage, zip\ndiagnosis\n7\n2\nn\nn\n5\nheavy\n"

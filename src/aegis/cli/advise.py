@@ -168,7 +168,7 @@ def show_ranking(advice: Ranking, *, top: int) -> None:
         )
     )
     if len(advice.ranking) > top:
-        console.print(f"[dim]… and {len(advice.ranking) - top} more[/dim]")
+        console.print(f"… and {len(advice.ranking) - top} more", style="dim")
     alike = sum(one.like_best for one in advice.ranking[1:])
     if alike:
         those = "1 configuration" if alike == 1 else f"{alike} configurations"

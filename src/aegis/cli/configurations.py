@@ -53,7 +53,8 @@ def generate(
         terminal.print_json({"file": str(out), "configurations": [{"name": c.name, "id": c.id} for c in made]})
     else:
         terminal.talk().print(f"{out}: {counted(len(made), 'configuration')}", soft_wrap=True)
-        terminal.next_step(f"aegis advise {data} --configs {out}")
+        known = f"{terminal.word(data)}{options.label_words(label, label_bins)}"
+        terminal.next_step(f"aegis advise {known} --configs {terminal.word(out)}")
 
 
 def diff(

@@ -63,4 +63,4 @@ def inspect(
         )
     )
     label = next((c.name for c in seen.columns if (c.role or c.suggested).value == "label"), "COLUMN")
-    terminal.next_step(f"aegis advise {data} --label '{label}' --generate 50")
+    terminal.next_step(f"aegis advise {terminal.word(data)} --label {terminal.word(label)} --generate 50")

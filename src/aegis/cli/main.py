@@ -152,6 +152,7 @@ def _failed(error: Exception) -> int:
     # The message of an unknown error may quote data: name its kind only.
     talk().print(
         f"[bold red]internal error:[/bold red] {type(error).__name__}. This is a defect of Aegis; "
-        "set AEGIS_DEBUG=1 to see where, and mind that a traceback may show data."
+        "set AEGIS_DEBUG=1 to see where, and mind that a traceback may show data.",
+        markup=True,
     )
     return 2

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import csv
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+
+from aegis.cli import terminal
 
 if TYPE_CHECKING:
     from aegis.data.schema import Roles
@@ -70,12 +74,30 @@ Hierarchies = Annotated[
 
 
 def names(text: str) -> tuple[str, ...]:
-    """Column names from a comma separated list.
+    """Column names from a comma separated list; a name with a comma stands in double quotes.
 
-    >>> names("age, zip")
-    ('age', 'zip')
+    >>> names('age, zip, "last, first"')
+    ('age', 'zip', 'last, first')
     """
-    return tuple(part.strip() for part in text.split(",") if part.strip())
+    return tuple(part.strip() for row in csv.reader([text], skipinitialspace=True) for part in row if part.strip())
+
+
+def listed(columns: Sequence[str]) -> str:
+    """The list that `names` reads.
+
+    >>> listed(["age", "last, first"])
+    'age, "last, first"'
+    """
+    return ", ".join('"{}"'.format(name.replace('"', '""')) if set(name) & set(',"') else name for name in columns)
+
+
+def label_words(label: str | None, bins: int | None) -> str:
+    """The label's options as they are typed, for commands that are shown.
+
+    >>> label_words("income class", 4)
+    " --label 'income class' --label-bins 4"
+    """
+    return (f" --label {terminal.word(label)}" if label else "") + (f" --label-bins {bins}" if bins else "")
 
 
 def roles(*, identifying: str, quasi: str, sensitive: str, insensitive: str) -> Roles:

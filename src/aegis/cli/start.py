@@ -37,6 +37,7 @@ def start(
 ) -> None:
     """Walk through inspect → roles → policy → candidates → ranking, with the questions it needs."""
     from aegis.data.engine import open_dataset
+    from aegis.data.yaml_text import dump
     from aegis.errors import PolicyNotSatisfiedError
     from aegis.privacy.policy import Policy
     from aegis.summaries.profile import profile
@@ -46,30 +47,30 @@ def start(
     reading = options.reading(delimiter=delimiter, encoding=encoding, missing=missing, table=table, engine=engine)
     talk = terminal.talk()
 
-    talk.print("[bold]1 · What is in the table[/bold]")
+    talk.print("1 · What is in the table", style="bold")
     dataset = open_dataset(data, **reading)
     seen = profile(dataset)
     _show_columns(seen)
 
-    talk.print("\n[bold]2 · Which part each column plays[/bold]")
-    talk.print(_ROLE_WORDS)
+    talk.print("\n2 · Which part each column plays", style="bold")
+    talk.print(_ROLE_WORDS, markup=True)
     roles = _ask_roles(seen, ask)
     dataset = dataset.with_roles(roles)
 
     assert roles.label is not None
     label_bins = _ask_label_bins(seen, roles.label, ask)
 
-    talk.print("\n[bold]3 · What a release must satisfy[/bold]")
+    talk.print("\n3 · What a release must satisfy", style="bold")
     policy = _ask_policy(roles, ask)
     folder = Path(data).parent if "://" not in data else Path()
-    _keep(folder / f"{dataset.name}.roles.yaml", roles.to_mapping(), ask, overwrite)
-    _keep(folder / f"{dataset.name}.policy.yaml", policy, ask, overwrite)
+    roles_file, policy_file = (folder / f"{dataset.name}.{what}.yaml" for what in ("roles", "policy"))
+    wanted = {path: _may_save(path, ask, overwrite) for path in (roles_file, policy_file)}
 
-    talk.print("\n[bold]4 · Candidates[/bold]")
+    talk.print("\n4 · Candidates", style="bold")
     count = ask.number("How many maskings shall be tried?", 40, least=1)
     strength = ask.choice("How strong?", ["light", "medium", "heavy", "mixed", "any"], "mixed")
 
-    talk.print("\n[bold]5 · Ranking[/bold]")
+    talk.print("\n5 · Ranking", style="bold")
     rules = Policy.from_mapping(policy) if roles.quasi_identifying else None
 
     def ranked(rules: Policy | None) -> Ranking:
@@ -96,11 +97,19 @@ def start(
     show_ranking(advice, top=10)
     if report is not None:
         talk.print(f"report: {report}")
-    policy_file = folder / f"{dataset.name}.policy.yaml"
-    if passing or rules is None:
-        terminal.next_step(f"aegis advise {data} --generate {count} --strength {strength} --report ranking.html")
+    # Answers that led to no ranking are not worth keeping: a label that is none would fail again.
+    for path, content in ((roles_file, roles.to_mapping()), (policy_file, policy)):
+        if wanted[path]:
+            path.write_text(dump(content), encoding="utf-8")
+            talk.print(f"saved {path}", soft_wrap=True)
+    again = f"{terminal.word(data)}{options.label_words(roles.label, label_bins)}"
+    if not wanted[roles_file] and roles.identifying:
+        again += f" --identifying {terminal.word(options.listed(roles.identifying))}"
+    if passing or rules is None or label_bins or not policy_file.exists():
+        terminal.next_step(f"aegis advise {again} --generate {count} --strength {strength} --report ranking.html")
     else:
-        terminal.next_step(f"aegis search {data} --policy {policy_file} --out best.yaml")
+        again = f"{terminal.word(data)}{options.label_words(roles.label, None)}"
+        terminal.next_step(f"aegis search {again} --policy {terminal.word(policy_file)} --out best.yaml")
 
 
 class _Asking:
@@ -113,7 +122,8 @@ class _Asking:
         if self._yes:
             terminal.talk().print(f"{question} [{suggestion}]", markup=False)
             return suggestion
-        return str(typer.prompt(question, default=suggestion, err=True, show_default=bool(suggestion))).strip()
+        answer = str(typer.prompt(question, default=suggestion, err=True, show_default=bool(suggestion)))
+        return answer if answer == suggestion else answer.strip()
 
     def number(self, question: str, suggestion: int, *, least: int) -> int:
         while True:
@@ -131,7 +141,10 @@ class _Asking:
 
     def columns(self, question: str, suggestion: list[str], known: set[str]) -> tuple[str, ...]:
         while True:
-            answer = self.text(question, ", ".join(suggestion) or "none")
+            usual = options.listed(suggestion)
+            answer = self.text(question, usual or "none")
+            if answer == usual:
+                return tuple(suggestion)
             given = () if answer in ("", "none", "-") else options.names(answer)
             unknown = [name for name in given if name not in known]
             if not unknown:
@@ -222,11 +235,8 @@ def _ask_policy(roles: Roles, ask: _Asking) -> dict[str, Any]:
     return policy
 
 
-def _keep(path: Path, content: dict[str, Any], ask: _Asking, overwrite: bool) -> None:
-    from aegis.data.yaml_text import dump
-
+def _may_save(path: Path, ask: _Asking, overwrite: bool) -> bool:
     if path.exists() and not overwrite:
         terminal.talk().print(f"{path.name} exists and is kept as it is")
-    elif ask.agree(f"Save {path.name} beside the data?"):
-        path.write_text(dump(content), encoding="utf-8")
-        terminal.talk().print(f"saved {path}")
+        return False
+    return ask.agree(f"Save {path.name} beside the data?")

@@ -132,4 +132,4 @@ def show_summary(summary: Summary, folder: Path, *, json: bool) -> None:
         terminal.aside(summary.protection.describe())
     for column, reason in summary.skipped.items():
         terminal.aside(f"left out: {column} ({reason})")
-    terminal.next_step(f"aegis advise {folder}")
+    terminal.next_step(f"aegis advise {terminal.word(folder)}")

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import json
+import shlex
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, TextIO
 
 from rich.console import Console, Group
 from rich.table import Table
@@ -16,12 +17,16 @@ from aegis.errors import AegisError
 
 
 def out() -> Console:
-    # A pipe has no width of its own: leave room, a reader can cut.
-    return Console(file=sys.stdout, highlight=False, width=None if sys.stdout.isatty() else 160)
+    return _console(sys.stdout)
 
 
 def talk() -> Console:
-    return Console(file=sys.stderr, highlight=False, width=None if sys.stderr.isatty() else 160)
+    return _console(sys.stderr)
+
+
+def _console(file: TextIO) -> Console:
+    # Paths and column names may hold brackets, which are no markup. A pipe has no width of its own: leave room.
+    return Console(file=file, highlight=False, markup=False, emoji=False, width=None if file.isatty() else 160)
 
 
 def print_json(content: Any) -> None:
@@ -48,6 +53,15 @@ def table(title: str, columns: Sequence[str | tuple[str, str]], rows: Sequence[S
     for row in rows:
         drawn.add_row(*(cell if isinstance(cell, Text) else Text(cell) for cell in row))
     return Group(Text(title, style="bold"), drawn)  # a title of the table itself would wrap at the table's width
+
+
+def word(text: object) -> str:
+    """A path or a name as a shell takes it, for commands that are shown.
+
+    >>> word("my file.csv"), word("age")
+    ("'my file.csv'", 'age')
+    """
+    return shlex.quote(str(text))
 
 
 def next_step(command: str) -> None:
@@ -80,7 +94,7 @@ def progress(title: str) -> Iterator[Any]:
         TextColumn("{task.description}"),
         BarColumn(bar_width=30),
         MofNCompleteColumn(),
-        TextColumn("[dim]{task.fields[what]}[/dim]"),
+        TextColumn("{task.fields[what]}", style="dim", markup=False),
         TimeElapsedColumn(),
         console=talk(),
         transient=True,
