@@ -10,11 +10,17 @@ _WORTH_SAYING = 0.05  # smaller parts of a loss are not named
 
 
 def reasons(
-    cards: Sequence[AttributeLoss], behind: Sequence[float], *, retained: float | None, label: str
+    cards: Sequence[AttributeLoss],
+    behind: Sequence[float],
+    *,
+    retained: float | None,
+    label: str,
+    label_mask: str | None = None,
 ) -> tuple[str, ...]:
     """What is kept overall, and which attributes put the configuration behind the best, or cost the best most.
 
-    ``behind`` says per attribute by how much the best configuration is better, all zero for the best itself.
+    ``behind`` says per attribute by how much the best configuration is better, all zero for the best itself;
+    ``label_mask`` what is done to the label, which costs every attribute something.
 
     >>> age = AttributeLoss(name="age", mask="suppressed", original=0.4, masked=0.0, deviation=0.4, standard_error=0.0)
     >>> zip = AttributeLoss(name="zip", mask="unchanged", original=0.1, masked=0.1, deviation=0.0, standard_error=0.0)
@@ -38,6 +44,9 @@ def reasons(
             said.append("no attribute loses anything alone; what is lost, they say together")
         elif retained is not None:
             said.append("no attribute loses anything")
+    if label_mask is not None:
+        last = f"; {said.pop()}" if len(said) > 1 or (retained is None and said) else ""
+        said.append(f"{label} itself is masked ({label_mask}){last}")
     return tuple(said)
 
 

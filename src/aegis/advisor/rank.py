@@ -88,7 +88,13 @@ def rank(
                 interval=(centre - half_width, centre + half_width),
                 like_best=bool(like_best[i]),
                 attributes=attributes,
-                reasons=reasons(attributes, behind[i].tolist(), retained=share, label=summary.label),
+                reasons=reasons(
+                    attributes,
+                    behind[i].tolist(),
+                    retained=share,
+                    label=summary.label,
+                    label_mask=_label_mask(summary, summary.configurations[i].label_mask),
+                ),
             )
         )
     return Ranking(
@@ -182,6 +188,14 @@ def _places(badness: Floats) -> NDArray[np.int64]:
     scale = max(float(np.abs(badness).max(initial=0.0)), 1e-300)
     rounded = np.round(badness / scale, 12)
     return 1 + np.searchsorted(np.sort(rounded), rounded, side="left")
+
+
+def _label_mask(summary: Summary, ident: str | None) -> str | None:
+    """What is done to the label; its id where masks are opaque."""
+    if ident is None:
+        return None
+    mask = summary.label_masks[ident][0]
+    return ident if mask is None else mask.describe()
 
 
 class _AttributeCards:

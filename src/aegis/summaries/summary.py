@@ -51,7 +51,7 @@ class RangedHistogram:
     """How many records fall into each of some groups of values: single values, or ranges of them."""
 
     codes: NDArray[np.int64]
-    labels: tuple[str, ...]
+    labels: tuple[str, ...] = field(repr=False)  # they may be values
     counts: Counts
 
     def __post_init__(self) -> None:

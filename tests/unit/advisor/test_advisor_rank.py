@@ -146,6 +146,10 @@ def test_a_masked_label_is_measured_as_masked() -> None:
     places = {one.configuration: one for one in rank(summary, measure="mutual-information").ranking}
     assert places["label"].utility == 0
     assert places["raw"].utility > 0.1
+    assert places["label"].reasons[-1].startswith("y itself is masked (suppressed); behind the best on ")
+    assert not any("itself" in reason for reason in places["raw"].reasons)
+    alone = rank(reduced(summary, level=Level.NONE, opaque=True), measure="mutual-information").ranking[-1]
+    assert alone.reasons[-1].startswith("y itself is masked (m")
 
 
 def test_equal_seeds_give_equal_answers() -> None:

@@ -191,3 +191,12 @@ def test_outputs_are_whole_and_never_overwritten_by_accident(full: Summary, tmp_
     (tmp_path / "other").mkdir()
     with pytest.raises(OutputError, match="no summary"):
         write_summary(full, tmp_path / "other", overwrite=True)
+
+
+@pytest.mark.parametrize("told", LEVELS)
+def test_no_value_shows_in_the_repr_of_a_summary(told: str, full: Summary) -> None:
+    domain = full.attributes["gender"].domain
+    assert domain is not None
+    gender = str(domain.values[0])
+    assert gender not in repr(reduced(full, **LEVELS[told]).attributes["gender"].histogram)
+    assert f"'{gender}'" not in repr(reduced(full, **LEVELS[told]).attributes)
