@@ -125,9 +125,10 @@ def _encode_near(values: NDArray[np.int64], out: NDArray[np.int64]) -> NDArray[n
 
 def codes_in(column: pa.ChunkedArray, domain: Domain) -> NDArray[np.int64]:
     """The code of each value in a domain that is known already."""
-    present, values = to_numpy(column, domain.kind)
-    codes = np.full(len(column), len(domain.values), dtype=np.int64)
-    codes[present] = domain.codes(values)
+    packed = column.combine_chunks().dictionary_encode()  # every distinct value is looked up once
+    _, found = to_numpy(packed.dictionary, domain.kind)
+    known = np.append(domain.codes(found), len(domain.values))
+    codes: NDArray[np.int64] = known[plain(packed.indices.fill_null(len(found)))]
     return codes
 
 
