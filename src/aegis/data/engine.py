@@ -119,11 +119,11 @@ def _inside(name: str, engine: str, table: str | None, reading: dict[str, Any]) 
 
 
 def _check_there(address: str) -> None:
-    """Raise if a DuckDB file that is to be read does not exist: opening it would make an empty one."""
+    """Raise if a DuckDB or SQLite file that is to be read does not exist: opening it would make an empty one."""
     scheme, _, rest = address.partition("://")
     file = rest.partition("?")[0]
     if (
-        scheme.lower() == "duckdb"
+        scheme.lower() in ("duckdb", "sqlite")
         and file not in ("", ":memory:")
         and not file.startswith("md:")
         and not _is_there(Path(file))

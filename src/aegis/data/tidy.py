@@ -27,10 +27,15 @@ def tidied(table: ir.Table, missing: Sequence[str]) -> ir.Table:
     """One form for every kind of value, with missing values as nulls."""
     changed: dict[str, Any] = {}
     too_wide = _too_wide(table)
+    in_sqlite = table.get_backend().name == "sqlite"
     for name, kind in table.schema().items():
         column = table[name]
         if kind.is_floating():
-            changed[name] = (column.isnan() | column.isinf()).ifelse(ibis.null(), column).cast("float64")
+            if in_sqlite:  # it cannot be asked for infinities: less themselves they are not 0 but nothing
+                column = (column - column == 0).ifelse(column, ibis.null())
+            else:
+                column = (column.isnan() | column.isinf()).ifelse(ibis.null(), column)
+            changed[name] = column.cast("float64")
         elif name in too_wide:
             changed[name] = column.cast("string")
         elif kind.is_decimal():

@@ -79,7 +79,7 @@ def count_pairs(
         progress(0, 1, "pairs")
     rows = _sample(dataset, counted, limits, seed)
     labels = label.domain.size
-    if dataset.backend.name == "duckdb":
+    if dataset.backend.name in ("duckdb", "sqlite"):  # they run in this process
         tables = _count_here(rows, counted, groups, limits.parts)
     else:
         every_label = ValueGroups.bounded(label, max(labels, 3))

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import sqlite3
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -56,6 +58,13 @@ def _duckdb_url(folder: Path) -> str:
     return f"duckdb://{_duckdb(folder)}#people"
 
 
+def _sqlite_url(folder: Path) -> str:
+    with closing(sqlite3.connect(folder / "people.sqlite")) as database, database:
+        database.execute("CREATE TABLE people (age INTEGER, weight REAL, zip TEXT)")
+        database.executemany("INSERT INTO people VALUES (?, ?, ?)", list(zip(*ROWS.values(), strict=True)))
+    return f"sqlite://{folder / 'people.sqlite'}#people"
+
+
 def _pandas(folder: Path) -> pd.DataFrame:
     return pd.DataFrame({name: pd.array(values) for name, values in ROWS.items()})
 
@@ -73,6 +82,7 @@ SOURCES: dict[str, Callable[[Path], Any]] = {
     "arrow file": _feather,
     "duckdb file": _duckdb,
     "duckdb url": _duckdb_url,
+    "sqlite url": _sqlite_url,
     "pandas": _pandas,
     "polars": _polars,
     "arrow": lambda folder: _arrow(),
@@ -87,7 +97,8 @@ def test_every_source_gives_the_same_table(source: str, tmp_path: Path) -> None:
 
 
 def test_a_database_that_is_not_there_is_not_made(tmp_path: Path) -> None:
-    for engine, data in ((None, f"duckdb://{tmp_path}/no.duckdb#t"), (f"duckdb://{tmp_path}/no.duckdb", "t")):
+    there = f"duckdb://{tmp_path}/no.duckdb"
+    for engine, data in ((None, f"{there}#t"), (there, "t"), (None, f"sqlite://{tmp_path}/no.sqlite#t")):
         with pytest.raises(DataError, match="no database"):
             open_dataset(data, engine=engine)
     assert not list(tmp_path.iterdir())
@@ -101,6 +112,14 @@ def test_a_folder_of_parquet_files_is_one_table(tmp_path: Path) -> None:
 
 def test_numbers_that_are_not_finite_are_missing() -> None:
     table = open_dataset(pa.table({"x": [1.0, float("nan"), float("inf"), float("-inf")]})).table
+    assert table.to_pyarrow().to_pydict() == {"x": [1.0, None, None, None]}
+
+
+def test_numbers_that_are_not_finite_are_missing_in_sqlite_too(tmp_path: Path) -> None:
+    with closing(sqlite3.connect(tmp_path / "x.sqlite")) as database, database:
+        database.execute("CREATE TABLE t (x REAL)")
+        database.executemany("INSERT INTO t VALUES (?)", [(1.0,), (None,), (float("inf"),), (float("-inf"),)])
+    table = open_dataset(f"sqlite://{tmp_path}/x.sqlite#t").table
     assert table.to_pyarrow().to_pydict() == {"x": [1.0, None, None, None]}
 
 

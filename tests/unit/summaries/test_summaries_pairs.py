@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import datetime
+import sqlite3
+from contextlib import closing
+from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
@@ -66,6 +69,19 @@ def test_every_pair_equals_the_count_by_hand(groups: int) -> None:
     for a, b in pairs.tables:
         counted_here = pairs.tables[a, b].dense(pairs.groups[a].size, pairs.groups[b].size)
         np.testing.assert_array_equal(counted_here, by_hand(rows, counted, pairs, a, b))
+
+
+def test_pairs_in_sqlite_equal_those_of_the_embedded_engine(tmp_path: Path) -> None:
+    rows = table().select(["age", "weight", "town", "health"])
+    with closing(sqlite3.connect(tmp_path / "x.sqlite")) as database, database:
+        database.execute("CREATE TABLE t (age INTEGER, weight REAL, town TEXT, health TEXT)")
+        values = [tuple(row.values()) for row in rows.to_pylist()]
+        database.executemany("INSERT INTO t VALUES (?, ?, ?, ?)", values)
+    there = open_dataset(f"sqlite://{tmp_path}/x.sqlite#t")
+    found, expected = count_pairs(there, count_joints(there, label="health")), count_pairs(*opened(rows))
+    assert found.tables.keys() == expected.tables.keys()
+    for pair, counts in expected.tables.items():
+        assert np.array_equal(found.tables[pair].counts, counts.counts)
 
 
 def test_the_parts_are_of_equal_size_and_add_up_to_the_joint() -> None:
