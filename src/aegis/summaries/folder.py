@@ -48,9 +48,13 @@ def write_summary(summary: Summary, folder: Path, *, overwrite: bool = False) ->
         raise OutputError(f"{folder} exists already; choose another folder or allow overwriting")
     if folder.exists() and not (folder / MANIFEST).exists():
         raise OutputError(f"{folder} exists and is no summary; it is not overwritten")
-    if folder.exists():
-        _replace(summary, folder)
-        return
+    try:
+        _replace(summary, folder) if folder.exists() else _write_new(summary, folder)
+    except OSError as error:
+        raise OutputError(f"{folder} cannot be written: {error.strerror or type(error).__name__}") from None
+
+
+def _write_new(summary: Summary, folder: Path) -> None:
     folder.parent.mkdir(parents=True, exist_ok=True)
     draft = Path(tempfile.mkdtemp(prefix=f".{folder.name}.", dir=folder.parent))
     try:

@@ -193,6 +193,12 @@ def test_outputs_are_whole_and_never_overwritten_by_accident(full: Summary, tmp_
         write_summary(full, tmp_path / "other", overwrite=True)
 
 
+def test_a_place_that_cannot_be_written_is_said(full: Summary, tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("", encoding="utf-8")
+    with pytest.raises(OutputError, match="file/summary cannot be written"):
+        write_summary(full, tmp_path / "file" / "summary")
+
+
 @pytest.mark.parametrize("told", LEVELS)
 def test_no_value_shows_in_the_repr_of_a_summary(told: str, full: Summary) -> None:
     domain = full.attributes["gender"].domain
