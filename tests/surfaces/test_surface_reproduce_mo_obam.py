@@ -28,6 +28,11 @@ def test_the_mo_obam_paper_in_a_few_seconds(aegis: Callable[..., Any], tmp_path:
     assert {claim["verdict"] for claim in claims} == {"not comparable"}  # a clinic says nothing about the paper
     assert all(claim["source"] and claim["ours"] is not None for claim in claims)
     assert [claim["what"][:2] for claim in sections["Hypotheses"]["claims"]].count("H3") == 1
+    assert {claim["source"].split()[0] for claim in sections["Table IV"]["claims"]} == {"Table"}
+    zheng = [
+        claim["what"] for claim in sections["Table IV"]["claims"] if claim["what"].startswith("Zheng et al., k = 5")
+    ]
+    assert {what.split(": ")[1][:10] for what in zheng} == {"classes", "informatio", "people at "}  # what is worse too
     certain = [c["ours"] for c in claims if c["what"].startswith("MO-OBAM") and "secret is certain" in c["what"]]
     assert len(certain) == 4
     assert max(certain) == 0  # l = 2 is kept on any data

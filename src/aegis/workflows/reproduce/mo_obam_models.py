@@ -244,8 +244,8 @@ def _f1(table: Table, found: dict[str, Any], printed: Printed) -> TableFigure:
         (ORIGINAL, "original", printed.f1_baseline),
         ("many", f"MO-OBAM, {table.source.classes} classes", printed.f1_many.get(k)),
         ("four", "MO-OBAM, 4 classes, λ = 1", printed.f1_four.get(k)),
-        ("k-anonymity", "k-anonymity", None),
-        ("k-member", "k-member", None),
+        ("k-anonymity", "k-anonymity", printed.f1_mdav.get(k)),
+        ("k-member", "k-member (paper: Zheng et al.)", printed.f1_zheng.get(k)),
     ):
         if paper is not None:
             rows.append((words, "paper", *(paper[places[model]] for model in order)))
