@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import count
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -59,6 +61,34 @@ def test_families_are_judged_one_by_one_and_averaged(aegis: Aegis, clinic: Path,
     assert means["pair-prediction"]["regret"] == pytest.approx(sum(one["regret"] for one in each) / 2, abs=1e-5)
     page = (tmp_path / "page.html").read_text(encoding="utf-8")
     assert all(f"Family: {name}" in page for name in families)
+
+
+def test_time_is_counted_from_the_rows_to_the_choice(
+    aegis: Aegis, clinic: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    clock = SimpleNamespace(process_time=count(0, 100).__next__)  # between any two looks a hundred seconds pass
+    monkeypatch.setattr("aegis.workflows.evaluate.time", clock)
+    answer = aegis("evaluate", clinic / "clinic.csv", "--generate", "3", *QUICK)
+    spent = {one["name"]: one["cpu_seconds"] for one in answer.json["datasets"][0]["selectors"]}
+    assert 100 <= spent["Mascara"] < 200, "one pass over the rows"
+    assert 200 <= spent["pair-prediction"] < 300, "and one over pairs"
+    assert 200 <= spent["verify-2"] < 300
+    assert spent["random"] == 0
+
+
+def test_quasi_identifiers_are_named_for_the_search(aegis: Aegis, clinic: Path) -> None:
+    asked = aegis(
+        "evaluate", clinic / "clinic.csv", "--generate", "3", "--families", "k-anonymous", "--quasi", "gender", *QUICK
+    )
+    assert asked.status == 0, asked.err
+
+
+def test_one_candidate_is_refused_before_anything_is_trained(aegis: Aegis, clinic: Path, tmp_path: Path) -> None:
+    cache = tmp_path / "results.jsonl"
+    answer = aegis("evaluate", clinic / "clinic.csv", "--generate", "1", "--cache", cache, *QUICK)
+    assert answer.status == 2
+    assert "two candidates or more" in answer.err
+    assert not cache.exists()
 
 
 def test_a_table_of_other_records_is_refused(aegis: Aegis, clinic: Path, tmp_path: Path) -> None:

@@ -195,6 +195,7 @@ def _ledger(label: str, attributes: int, golds: Sequence[GoldStandard]) -> tuple
                 "same order",
                 "regret: the best accuracy minus that of the candidate a selector puts first, in points",
                 "verify-n: the first n by counts, then cheap models on those n",
+                "CPU: from the rows to the choice, counting the table included, for each family anew",
                 "Aegis+1D, Aegis-1D, Sampling and Mascara are the published selectors; exact and pooled say what "
                 "losses are compared with",
             ),

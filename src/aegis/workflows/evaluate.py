@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from aegis._version import __version__
+from aegis.advisor.pair_scores import PAIR_SCORES
 from aegis.advisor.rank import TOGETHER
 from aegis.data.dataset import Dataset
 from aegis.data.engine import open_dataset
@@ -145,8 +146,10 @@ def evaluate(
     check_models(tuple(models))
     if families and generate < 2:
         raise ConfigurationError("a family needs at least two candidates; say how many with --generate")
+    started = time.process_time()
     dataset = data if isinstance(data, Dataset) else open_dataset(data, roles=roles, **options)
     counted = count(dataset, label=label, label_bins=label_bins)
+    counting_seconds = time.process_time() - started
     known = find_hierarchies(hierarchies, data)
     rows = read_rows(dataset, counted, in_order=bool(tables) or RELEASED in families)
     source = FamilySource(dataset=dataset, counted=counted, rows=rows, hierarchies=known, seed=seed)
@@ -160,13 +163,19 @@ def evaluate(
         found = [Family(name=GIVEN if given else strength, configurations=tuple(made), tables=published)]
     for family in found:
         checked(list(family.configurations), counted, dataset.schema.names)
+        if len(family.configurations) + len(family.tables) < 2:
+            raise ConfigurationError("ways of choosing are compared on two candidates or more; give or --generate more")
+    started = time.process_time()
     pairs = count_pairs(dataset, counted, seed=seed) if len(counted.joints) > 1 else None
+    pair_seconds = time.process_time() - started
     plan = SplitPlan(splits=splits, most_training_rows=most_training_rows, most_test_rows=most_training_rows, seed=seed)
     with ResultCache(None if cache is None else Path(cache)) as store:
         judge = _Judge(
             name=dataset.name,
             counted=counted,
             pairs=pairs,
+            counting_seconds=counting_seconds,
+            pair_seconds=pair_seconds,
             rows=rows,
             models=tuple(models),
             plan=plan,
@@ -205,6 +214,8 @@ class _Judge:
     name: str
     counted: Counted
     pairs: PairTables | None
+    counting_seconds: float
+    pair_seconds: float
     rows: CodedRows
     models: tuple[str, ...]
     plan: SplitPlan
@@ -227,8 +238,8 @@ class _Judge:
             jobs=self.jobs,
             progress=self.progress,
         )
-        found = [agreement(s.selector, s.scores, gold.accuracies, cpu_seconds=s.cpu_seconds) for s in selections]
-        if self.shortlist and len(candidates) > 1:
+        found = [agreement(s.selector, s.scores, gold.accuracies, cpu_seconds=self._spent(s)) for s in selections]
+        if self.shortlist:
             best = next((s for s in selections if s.selector == TOGETHER), selections[0])
             second = next((s for s in selections if s.selector == SECOND_OPINION), best)
             tried = verify_candidates(
@@ -240,11 +251,16 @@ class _Judge:
                 cache=self.store,
                 jobs=self.jobs,
             )
-            spent = best.cpu_seconds + second.cpu_seconds + tried.cpu_seconds
+            spent = self._spent(best) + tried.cpu_seconds + (second.cpu_seconds if second is not best else 0.0)
             found.append(agreement(f"verify-{self.shortlist}", tried.scores, gold.accuracies, cpu_seconds=spent))
         found.append(random_choice(gold.accuracies))
         in_order = sorted(found, key=lambda one: (one.regret, -one.spearman))
         return EvaluatedFamily(name=family.name, gold=gold, selectors=tuple(in_order))
+
+    def _spent(self, selection: Selection) -> float:
+        """From the rows to the choice: a selector cannot do without the counts that it reads."""
+        counts = self.counting_seconds + (self.pair_seconds if selection.selector in PAIR_SCORES else 0.0)
+        return counts + selection.cpu_seconds
 
     def _selections(self, family: Family) -> list[Selection]:
         """The scores of every selector that can judge all candidates of the family."""
