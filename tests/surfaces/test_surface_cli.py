@@ -315,3 +315,14 @@ def test_what_is_said_of_a_configuration_does_not_depend_on_the_others(aegis: Ae
     (same,) = [one for one in among if one["configuration"] == "decades"]
     assert same["utility"] == alone["utility"]
     assert same["interval"] == pytest.approx(alone["interval"])
+
+
+def test_the_next_command_names_the_engine(aegis: Callable[..., Any], tmp_path: Path) -> None:
+    import duckdb
+
+    shop = tmp_path / "shop.duckdb"
+    with duckdb.connect(str(shop)) as connection:
+        connection.execute("create table visits as select range % 7 as age, range % 2 as y from range(100)")
+    answer = aegis("inspect", "visits", "--engine", f"duckdb://{shop}")
+    assert answer.status == 0, answer.err
+    assert f"next: aegis advise visits --engine duckdb://{shop} " in answer.err

@@ -52,3 +52,14 @@ def test_an_interrupted_search_keeps_the_best_so_far(tmp_path: Path) -> None:
     assert "internal error" not in err
     # Interrupted while the code is still being compiled there is no best yet.
     assert best.exists() == ("best so far" in err)
+
+
+def test_ctrl_c_is_answered_in_words(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    from aegis.cli import main
+
+    def pressed(*_arguments: object, **_options: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("aegis.workflows.inspect.inspect", pressed)
+    assert main.call(["inspect", "table.csv"]) == 130
+    assert capsys.readouterr().err.strip() == "interrupted; nothing was left half-written"

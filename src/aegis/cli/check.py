@@ -55,13 +55,14 @@ def check(
     show_verdicts(found.judgement.as_certificate()["models"], title=_title(found.judgement, found.roles))
     _show_worst(found.judgement)
     unlisted_columns(found.unlisted)
+    again = options.data_words(data, table=table, engine=engine)
     if found.reason is not None:
         terminal.out().print(Text.assemble(("not satisfied: ", "bold red"), found.reason), soft_wrap=True)
-        terminal.next_step(f"aegis search {data} --policy {policy}")
+        terminal.next_step(f"aegis search {again} --policy {policy}")
         return 1
     terminal.out().print(Text("satisfied", style="bold green"))
     if config is not None:
-        terminal.next_step(f"aegis release {data} --config {config} --policy {policy} --out released.parquet")
+        terminal.next_step(f"aegis release {again} --config {config} --policy {policy} --out released.parquet")
     return 0
 
 

@@ -53,7 +53,7 @@ def generate(
         terminal.print_json({"file": str(out), "configurations": [{"name": c.name, "id": c.id} for c in made]})
     else:
         terminal.talk().print(f"{out}: {counted(len(made), 'configuration')}", soft_wrap=True)
-        known = f"{terminal.word(data)}{options.label_words(label, label_bins)}"
+        known = options.data_words(data, table=table, engine=engine) + options.label_words(label, label_bins)
         terminal.next_step(f"aegis advise {known} --configs {terminal.word(out)}")
 
 

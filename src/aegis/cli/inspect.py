@@ -63,4 +63,5 @@ def inspect(
         )
     )
     label = next((c.name for c in seen.columns if (c.role or c.suggested).value == "label"), "COLUMN")
-    terminal.next_step(f"aegis advise {terminal.word(data)} --label {terminal.word(label)} --generate 50")
+    again = options.data_words(data, table=table, engine=engine)
+    terminal.next_step(f"aegis advise {again} --label {terminal.word(label)} --generate 50")

@@ -7,6 +7,7 @@ import sys
 from typing import Annotated, Any
 
 import typer
+from typer.core import TyperGroup
 
 from aegis._version import __version__
 from aegis.cli import (
@@ -43,8 +44,20 @@ from aegis.cli import (
 )
 from aegis.errors import AegisError
 
+
+class _Commands(TyperGroup):
+    """Typer would answer Ctrl-C with its status and no word."""
+
+    def invoke(self, ctx: Any) -> Any:
+        try:
+            return super().invoke(ctx)
+        except KeyboardInterrupt:
+            raise typer.Abort from None
+
+
 app = typer.Typer(
     name="aegis",
+    cls=_Commands,
     help="Share data that is private enough to leave and useful enough to learn from.",
     no_args_is_help=True,
     add_completion=False,

@@ -6,6 +6,7 @@ import csv
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
+from urllib.parse import urlsplit
 
 import typer
 
@@ -89,6 +90,20 @@ def listed(columns: Sequence[str]) -> str:
     'age, "last, first"'
     """
     return ", ".join('"{}"'.format(name.replace('"', '""')) if set(name) & set(',"') else name for name in columns)
+
+
+def data_words(data: str, *, table: str | None, engine: str | None) -> str:
+    """The data with where it lies, as they are typed, for commands that are shown.
+
+    >>> data_words("visits", table=None, engine="duckdb://shop.duckdb")
+    'visits --engine duckdb://shop.duckdb'
+    >>> data_words("visits", table=None, engine="postgres://me:secret@host/shop")
+    'visits --engine URL'
+    """
+    if engine and (urlsplit(engine).password or "password" in engine):
+        engine = "URL"
+    where = (("--table", table), ("--engine", engine))
+    return terminal.word(data) + "".join(f" {option} {terminal.word(given)}" for option, given in where if given)
 
 
 def label_words(label: str | None, bins: int | None) -> str:

@@ -79,7 +79,8 @@ def search(
     config = out or "BEST.yaml"
     if out is None:
         terminal.aside("add --out BEST.yaml to keep it")
-    terminal.next_step(f"aegis release {data} --config {config} --policy {policy} --out released.parquet")
+    again = options.data_words(data, table=table, engine=engine)
+    terminal.next_step(f"aegis release {again} --config {config} --policy {policy} --out released.parquet")
 
 
 def _show(found: Found) -> None:

@@ -89,8 +89,9 @@ def tune(
     if not json:
         best = done.tuning.recommended.setting
         secrets = f"--sensitive {','.join(done.sensitive)} --lambda {best.trade_off:g} " if done.sensitive else ""
+        again = options.data_words(data, table=table, engine=engine)
         terminal.next_step(
-            f"aegis anonymize {data} --quasi {','.join(done.quasi)} {secrets}--k {best.k} --classes {best.classes} "
+            f"aegis anonymize {again} --quasi {','.join(done.quasi)} {secrets}--k {best.k} --classes {best.classes} "
             "--out OUT.csv"
         )
     return 0
