@@ -30,6 +30,9 @@ _WORDS = {
     },
     Role.LABEL: {"label", "target", "class", "outcome", "y", "status"},
 }  # fmt: skip
+_SURE_LABELS = {"label", "target", "outcome", "y"}
+_PEOPLE = {"user", "customer", "client", "patient", "person", "member", "employee", "subject", "guest", "student"}
+_NUMBERS = {"id", "ids", "no", "nr", "number", "code", "key", "uuid", "guid"}
 _FEW_CLASSES = 20
 
 
@@ -66,33 +69,42 @@ def profile(dataset: Dataset) -> Profile:
     rows = int(answer["rows"][0].as_py())
     if rows == 0:
         raise DataError(f"{dataset.name} has no rows; give a table with some")
+    last = len(dataset.schema.columns) - 1
+    counts = [
+        (int(answer[f"d{number}"][0].as_py()), int(answer[f"n{number}"][0].as_py())) for number in range(last + 1)
+    ]
+
+    def suggested(number: int, *, label: bool) -> tuple[Role, str]:
+        column, (distinct, present) = dataset.schema.columns[number], counts[number]
+        return suggest_role(
+            column.name, column.kind, distinct=distinct, present=present, last=number == last, label=label
+        )
+
+    # One column at most: what else looks like a label is more likely something about a person.
+    labels = [number for number in range(last + 1) if suggested(number, label=True)[0] is Role.LABEL]
+    labels.sort(key=lambda number: (bool(_words(dataset.schema.columns[number].name) & _SURE_LABELS), number))
     columns = []
     for number, column in enumerate(dataset.schema):
-        distinct = int(answer[f"d{number}"][0].as_py())
-        missing = rows - int(answer[f"n{number}"][0].as_py())
-        suggested, why = suggest_role(
-            column.name,
-            column.kind,
-            distinct=distinct,
-            present=rows - missing,
-            last=number == len(dataset.schema.columns) - 1,
-        )
+        role, why = suggested(number, label=number in labels[-1:])
+        distinct, present = counts[number]
         columns.append(
             ColumnProfile(
                 name=column.name,
                 kind=column.kind,
                 distinct=distinct,
-                missing=missing,
+                missing=rows - present,
                 role=dataset.roles.get(column.name),
-                suggested=suggested,
+                suggested=role,
                 why=why,
             )
         )
     return Profile(name=dataset.name, rows=rows, columns=tuple(columns))
 
 
-def suggest_role(name: str, kind: Kind, *, distinct: int, present: int, last: bool) -> tuple[Role, str]:
-    """The role a column looks like having, and what it was judged by.
+def suggest_role(
+    name: str, kind: Kind, *, distinct: int, present: int, last: bool, label: bool = True
+) -> tuple[Role, str]:
+    """The role a column looks like having, and what it was judged by; ``label`` says whether it may be the label.
 
     >>> suggest_role("Patient ID", Kind.TEXT, distinct=900, present=900, last=False)[0].value
     'identifying'
@@ -101,12 +113,15 @@ def suggest_role(name: str, kind: Kind, *, distinct: int, present: int, last: bo
     >>> suggest_role("outcome", Kind.INTEGER, distinct=2, present=900, last=True)[0].value
     'label'
     """
-    words = {word.lower() for word in re.findall(r"[A-Za-z]+", re.sub(r"([a-z])([A-Z])", r"\1 \2", name))}
+    words = _words(name)
     unique = present > 20 and distinct >= 0.98 * present
     if unique and kind is not Kind.REAL:
         return Role.IDENTIFYING, "a value of its own in nearly every row"
-    classes = 2 <= distinct <= _FEW_CLASSES
-    if classes and (last or words & _WORDS[Role.LABEL]):
+    if words & _PEOPLE and words & _NUMBERS and distinct > _FEW_CLASSES:
+        return Role.IDENTIFYING, "by its name"  # also where a person has many rows
+    classes = label and 2 <= distinct <= _FEW_CLASSES
+    named = words & _WORDS[Role.LABEL] and not words & _WORDS[Role.QUASI_IDENTIFYING]
+    if classes and (last or named):
         return Role.LABEL, "few classes" + (", last column" if last else ", by its name")
     for role in (Role.QUASI_IDENTIFYING, Role.SENSITIVE):
         if words & _WORDS[role]:
@@ -116,3 +131,8 @@ def suggest_role(name: str, kind: Kind, *, distinct: int, present: int, last: bo
     if distinct <= 1:
         return Role.INSENSITIVE, "constant"
     return Role.INSENSITIVE, "nothing suggests otherwise"
+
+
+def _words(name: str) -> set[str]:
+    """The words of a column's name, also those of camelCase."""
+    return {word.lower() for word in re.findall(r"[A-Za-z]+", re.sub(r"([a-z])([A-Z])", r"\1 \2", name))}
