@@ -64,6 +64,20 @@ def test_pairs_decide_unless_another_measure_is_named(aegis: Aegis, clinic: Path
     assert "pairs" in refused.err
 
 
+def test_a_summary_holds_the_scores_it_was_asked_for(aegis: Aegis, clinic: Path, tmp_path: Path) -> None:
+    data, told = clinic / "clinic.csv", tmp_path / "told"
+    given = ("--configs", clinic / "configurations", "--level", "none", "--out", told)
+    assert aegis("summarize", data, *given, "--score", "magic").status == 2
+    assert not told.exists()
+    assert aegis("summarize", data, *given).status == 0
+    assert "--score pair-information" in aegis("advise", told, "--measure", "pair-information").err
+    assert aegis("summarize", data, *given, "--score", "pair-information", "--overwrite").status == 0
+    there = aegis("advise", told, "--measure", "pair-information", "--json").json["ranking"]
+    here = aegis("advise", data, *given[:2], "--measure", "pair-information", "--json").json["ranking"]
+    assert [one["configuration"] for one in there] == [one["configuration"] for one in here]
+    assert [one["utility"] for one in there] == [one["utility"] for one in here]
+
+
 def test_a_policy_lets_only_those_pass_that_satisfy_it(aegis: Aegis, clinic: Path, tmp_path: Path) -> None:
     policy = tmp_path / "policy.yaml"
     policy.write_text("quasi_identifying: [age, zip, gender]\nk: 3\nmax_suppression: 0.05\n", encoding="utf-8")

@@ -174,7 +174,7 @@ def _scores_of_configurations(summary: Summary, name: str) -> ConfigurationScore
     if name not in summary.scores:
         raise MeasureError(
             f"{name} needs pairs of attributes, which this summary was made without; use another measure or "
-            "summarise again with it"
+            f"summarise again with --score {name}"
         )
     return summary.scores[name]
 

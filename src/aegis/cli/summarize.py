@@ -37,6 +37,10 @@ def summarize(
         bool,
         typer.Option("--pairs/--no-pairs", help="Add scores of whole configurations, measured on pairs of columns."),
     ] = True,
+    score: Annotated[
+        list[str] | None,
+        typer.Option("--score", help="Add this score of whole configurations too (aegis measures); may be repeated."),
+    ] = None,
     policy: options.Policy = None,
     min_count: Annotated[
         int | None, typer.Option("--min-count", help="Merge cells of fewer records than this.")
@@ -89,7 +93,7 @@ def summarize(
             roles=options.roles(identifying=identifying, quasi=quasi, sensitive=sensitive, insensitive=insensitive),
             label_bins=label_bins,
             policy=policy,
-            pair_scores=DEFAULT_PAIR_SCORES if pairs else (),
+            pair_scores=tuple(dict.fromkeys([*(DEFAULT_PAIR_SCORES if pairs else ()), *(score or ())])),
             min_count=min_count,
             epsilon=epsilon,
             hierarchies=hierarchies,
@@ -121,7 +125,8 @@ def show_summary(summary: Summary, folder: Path, *, json: bool) -> None:
     terminal.talk().print(
         f"{folder}: level {summary.level.value}, {counted(summary.rows, 'row')}, "
         f"{counted(len(summary.attributes), 'attribute')}, "
-        f"{counted(len(summary.configurations), 'configuration')}"
+        f"{counted(len(summary.configurations), 'configuration')}",
+        soft_wrap=True,
     )
     if summary.parts:
         terminal.aside(

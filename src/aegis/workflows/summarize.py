@@ -7,12 +7,13 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from aegis.advisor.pair_scores import PAIR_SCORES
 from aegis.advisor.rank import TOGETHER
 from aegis.data.dataset import Dataset
 from aegis.data.engine import open_dataset
 from aegis.data.hierarchy import Hierarchy
 from aegis.data.schema import Roles
-from aegis.errors import ConfigurationError, LabelError, PolicyNotSatisfiedError
+from aegis.errors import ConfigurationError, LabelError, MeasureError, PolicyNotSatisfiedError
 from aegis.masking.configuration import Configuration
 from aegis.privacy.policy import Policy
 from aegis.summaries.collect import Counted, Limits, Progress, count_joints
@@ -89,6 +90,8 @@ def summarize(
         return append_part(
             data, append=append, part=part, out=out, overwrite=overwrite, roles=roles, progress=progress, **options
         )
+    if unknown := [name for name in pair_scores if name not in PAIR_SCORES]:
+        raise MeasureError(f"there is no score called {unknown[0]!r}; the scores are {', '.join(PAIR_SCORES)}")
     if min_count is not None or epsilon is not None:
         Protection(min_count=min_count, epsilon=epsilon, attributes=1)  # says what is wrong before anything is counted
     dataset = data if isinstance(data, Dataset) else open_dataset(data, roles=roles, **options)
