@@ -231,11 +231,13 @@ def _score(
     rights = np.array([[quality.accuracy for quality, _ in row] for row in found])
     areas = np.array([[quality.auc for quality, _ in row] for row in found])
     balanced = np.array([[quality.balanced_accuracy for quality, _ in row] for row in found])
+    low, high = plan.interval(rights.mean(axis=0).tolist())
     return GoldScore(
         configuration=configuration.name,
         id=configuration.id,
         accuracy=float(rights.mean()),
-        interval=plan.interval(rights.mean(axis=0).tolist()),
+        # An accuracy is a share. A single split has no interval: its infinite edges stay.
+        interval=(max(low, 0.0), min(high, 1.0)) if plan.splits > 1 else (low, high),
         accuracy_by_model={model: float(rights[i].mean()) for i, model in enumerate(models)},
         accuracy_by_split=tuple(rights.mean(axis=0).tolist()),
         auc=float(areas.mean()),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from pathlib import Path
 from typing import Any
 
@@ -63,6 +64,18 @@ def test_masking_what_matters_costs_accuracy() -> None:
         assert score.interval[0] <= score.accuracy <= score.interval[1]
         assert set(score.accuracy_by_model) == set(FAST)
     assert found.cpu_seconds == pytest.approx(sum(score.cpu_seconds for score in found.scores))
+
+
+def test_the_interval_of_an_accuracy_is_one_of_shares() -> None:
+    def found(splits: int) -> list[gold.GoldScore]:
+        plans = [SplitPlan(splits=splits, seed=seed) for seed in range(6)]
+        asked: dict[str, Any] = {"label": "y", "models": FAST}
+        return [score for plan in plans for score in gold_standard(rows(40), CONFIGURATIONS, plan=plan, **asked).scores]
+
+    for score in found(2):
+        assert 0.0 <= score.interval[0] <= score.accuracy <= score.interval[1] <= 1.0
+    assert any(score.interval == (0.0, 1.0) for score in found(2)), "two splits of few rows would go beyond"
+    assert {score.interval for score in found(1)} == {(-math.inf, math.inf)}, "one split says nothing of others"
 
 
 def test_nothing_is_trained_twice(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
