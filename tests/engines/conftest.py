@@ -93,7 +93,7 @@ class Received:
 def received(monkeypatch: pytest.MonkeyPatch) -> Received:
     """A count of the rows that the drivers of PostgreSQL and Spark hand over, kept at their lowest doors."""
     seen = Received()
-    for name in ("fetchone", "fetchmany", "fetchall"):
+    for name in ("fetchone", "fetchmany", "fetchall", "__next__"):
         monkeypatch.setattr(psycopg.Cursor, name, seen.spied(getattr(psycopg.Cursor, name)))
         monkeypatch.setattr(psycopg.ServerCursor, name, seen.spied(getattr(psycopg.ServerCursor, name)))
     if importlib.util.find_spec("pyspark") is not None:
