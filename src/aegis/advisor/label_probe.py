@@ -2,7 +2,8 @@
 
 Encodings are worked out once per (attribute, mask) and what they meet once per two attributes, for all their masks
 together; a configuration then costs one small system of equations. The same quantity from plain tables is
-`aegis.utility.probe`.
+`aegis.utility.probe`. All of it comes from the sample of rows that the pairs were counted on, and from levels that it
+can tell apart: a value of few records says little about its label, and a model would ask its neighbours.
 """
 
 from __future__ import annotations
@@ -44,23 +45,33 @@ class _Column:
 
 def label_probe(ground: PairGround, rng: np.random.Generator) -> tuple[Floats, Floats]:
     """R² of the ridge regression of the label on all encodings, honest by leaving records out; and resamples of it."""
+    utilities, by_part = _probed(ground)
+    parts = by_part.shape[1]
+    drawn = rng.multinomial(parts, np.full(parts, 1.0 / parts), size=RESAMPLES) / parts - 1.0 / parts
+    return utilities, utilities[:, None] + by_part @ drawn.T
+
+
+def probe_with_errors(ground: PairGround) -> tuple[Floats, Floats]:
+    """The same R² with its standard errors: what the resamples would have if there were endlessly many."""
+    utilities, by_part = _probed(ground)
+    return utilities, np.sqrt((by_part**2).sum(axis=1)) / by_part.shape[1]
+
+
+def _probed(ground: PairGround) -> tuple[Floats, Floats]:
+    """The probe of every configuration, and how much the parts of the sample differ from it (0 on average)."""
     configurations = ground.summary.configurations
     parts = len(next(iter(ground.pairs.parts.values())))
     utilities, by_part = np.zeros(len(configurations)), np.zeros((len(configurations), parts))
     label_masks = np.array([configuration.label_mask or "" for configuration in configurations])
     for label_mask in np.unique(label_masks):  # they may differ in how many labels they leave
         members = np.flatnonzero(label_masks == label_mask)
-        alike = [configurations[i] for i in members]
-        utilities[members], by_part[members] = _probed(ground, alike)
-    # The sample is smaller than the table: what varies between its parts varies less between tables of all rows.
-    shrink = np.sqrt(parts / (parts - 1) * ground.pairs.sample_rows / ground.pairs.rows)
-    drawn = rng.multinomial(parts, np.full(parts, 1.0 / parts), size=RESAMPLES) / parts - 1.0 / parts
-    return utilities, utilities[:, None] + shrink * by_part @ drawn.T
+        utilities[members], by_part[members] = _probed_alike(ground, [configurations[i] for i in members])
+    return utilities, by_part
 
 
-def _probed(ground: PairGround, configurations: Sequence[ConfigurationSummary]) -> tuple[Floats, Floats]:
-    """The probe of configurations that mask the label alike, and how it differs between the parts of the sample."""
-    label = ground.masked(configurations[0], ground.names[0])[1].joint.counts.sum(axis=0)
+def _probed_alike(ground: PairGround, configurations: Sequence[ConfigurationSummary]) -> tuple[Floats, Floats]:
+    """The same for configurations that mask the label alike."""
+    label = ground.by_parts(ground.names[0], configurations[0].label_mask).sum(axis=(0, 1))
     variance = 1.0 - float(((label / label.sum()) ** 2).sum())
     columns = [_column(ground, name, configurations) for name in ground.names]
     n, unknowns = len(configurations), len(columns) * len(label)
@@ -74,13 +85,15 @@ def _probed(ground: PairGround, configurations: Sequence[ConfigurationSummary]) 
 def _column(ground: PairGround, name: str, configurations: Sequence[ConfigurationSummary]) -> _Column:
     keys, chosen = np.unique([configuration.masks[name] for configuration in configurations], return_inverse=True)
     label_mask = configurations[0].label_mask
-    masked = [ground.summary.attributes[name].masked[str(key), label_mask] for key in keys]
-    encodings = [encode(one.joint.counts, prior_records=PRIOR_RECORDS) for one in masked]
-    values = np.stack([ground.on_groups(name, one, e.values) for one, e in zip(masked, encodings, strict=True)])
-    parts = ground.by_parts(name, masked[0])
+    parts = ground.by_parts(name, label_mask)
+    counts = parts.sum(axis=0)
     shares = parts / np.maximum(parts.sum(axis=(1, 2), keepdims=True), 1.0)
-    label = masked[0].joint.counts.sum(axis=0)
-    centred = shares - shares.sum(axis=2, keepdims=True) * (label / label.sum())
+    centred = shares - shares.sum(axis=2, keepdims=True) * (counts.sum(axis=0) / counts.sum())
+    levels = [ground.onto(name, (str(key), label_mask)) for key in keys]
+    encodings = [encode(counts if onto is None else onto.T @ counts, prior_records=PRIOR_RECORDS) for onto in levels]
+    values = np.stack(
+        [e.values if onto is None else onto @ e.values for onto, e in zip(levels, encodings, strict=True)]
+    )
     return _Column(
         chosen=chosen,
         telling=np.array([encoding.information_bits > 0 for encoding in encodings]),
@@ -102,7 +115,7 @@ def _r_squared(ground: PairGround, columns: Sequence[_Column], these: slice, var
     B = np.where(used, B, 0.0)
     left_out = np.stack([column.left_out[column.chosen[these]] for column in columns], axis=1)
     S = S.reshape(n, m * labels, m * labels)
-    W = _ridge(S, B.reshape(n, m * labels, labels))
+    W = np.linalg.solve(S + RIDGE * np.eye(m * labels), B.reshape(n, m * labels, labels))
     spent = (W * (S @ W)).sum(axis=(1, 2))
     W = W.reshape(n, m, labels, labels)
     r_squared = (2.0 * (left_out * W).sum(axis=(1, 2, 3)) - spent) / variance
@@ -110,7 +123,9 @@ def _r_squared(ground: PairGround, columns: Sequence[_Column], these: slice, var
         np.einsum("npey,ney->np", column.by_part[column.chosen[these]], W[:, i]) for i, column in enumerate(columns)
     )
     by_part *= 2.0 / variance
-    return np.maximum(r_squared, 0.0), by_part - by_part.mean(axis=1, keepdims=True)
+    by_part -= by_part.mean(axis=1, keepdims=True)
+    parts = by_part.shape[1]
+    return np.maximum(r_squared, 0.0), by_part * np.sqrt(parts / (parts - 1))
 
 
 def _second_moments(ground: PairGround, columns: Sequence[_Column], these: slice) -> Floats:
@@ -128,17 +143,3 @@ def _second_moments(ground: PairGround, columns: Sequence[_Column], these: slice
         both = met.reshape(len(left), labels, len(right), labels)[chosen[i], :, chosen[j]]
         S[:, i, :, j], S[:, j, :, i] = both, both.swapaxes(1, 2)
     return S
-
-
-def _ridge(S: Floats, B: Floats) -> Floats:
-    """(S + ridge)⁻¹ B. Moments from a sample beside moments from all rows may miss being positive by a little."""
-    widened = S + RIDGE * np.eye(S.shape[-1])
-    try:
-        np.linalg.cholesky(widened)
-    except np.linalg.LinAlgError:
-        if len(S) > 1:  # one of them: no configuration is to feel which others it is compared with
-            return np.concatenate([_ridge(S[i : i + 1], B[i : i + 1]) for i in range(len(S))])
-        spectrum, basis = np.linalg.eigh(S)
-        solved: Floats = basis @ ((basis.swapaxes(1, 2) @ B) / (np.maximum(spectrum, 0.0) + RIDGE)[..., None])
-        return solved
-    return np.asarray(np.linalg.solve(widened, B), dtype=np.float64)

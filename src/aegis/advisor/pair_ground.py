@@ -124,10 +124,10 @@ class PairGround:
         total = np.bincount(groups.codes, weights=counts, minlength=groups.size)
         return counts / np.where(total > 0, total, 1.0)[groups.codes]
 
-    def by_parts(self, name: str, masked: MaskedJoint) -> Floats:
+    def by_parts(self, name: str, label_mask: str | None) -> Floats:
         """The joints of the parts, parts × groups × (masked) labels."""
         counts = np.asarray(self.pairs.parts[name], dtype=np.float64)
-        change = None if masked.label_mask is None else self.summary.label_masks[masked.label_mask][1]
+        change = None if label_mask is None else self.summary.label_masks[label_mask][1]
         return counts if change is None else np.asarray(change.push(counts, axis=2), dtype=np.float64)
 
 

@@ -10,8 +10,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from aegis.advisor.dependency_tree import label_weights, tree_accuracies
+from aegis.advisor.label_probe import probe_with_errors
 from aegis.advisor.pair_ground import RESAMPLES, Floats, Key, PairGround
 from aegis.utility.leave_one_out import PRIOR_RECORDS, best_other
+
+PROBE_WEIGHT = 0.5
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -30,11 +33,12 @@ def pair_information(ground: PairGround, rng: np.random.Generator) -> tuple[Floa
 
 
 def pair_prediction(ground: PairGround, rng: np.random.Generator) -> tuple[Floats, Floats]:
-    """What the best pair decides, alone and grown to a tree, and what all pairs know; and resamples of it.
+    """What the best pair decides, alone and grown to a tree, what all pairs know, and what a line sees; and resamples.
 
     The first part is how many of the errors that the commonest label makes are avoided, on average over the best pair,
     records left out, and the trees of three to five attributes that grow from it: a mask may keep much information and
-    still change no decision. The second is the mean share of the label's entropy that pairs tell.
+    still change no decision. The second is the mean share of the label's entropy that pairs tell. The last, half of
+    the label probe, tells apart what decides alike: it looks at all attributes at once.
     """
     return _predicted(ground, rng, balanced=False)
 
@@ -64,9 +68,11 @@ def _predicted(ground: PairGround, rng: np.random.Generator, *, balanced: bool) 
         reached = np.hstack([reached, tree_accuracies(ground, values.bits, values.accuracies, balanced=balanced)])
     decided = np.maximum((reached - guessed[:, None]) / varies[:, None], 0.0).mean(axis=1)
     known = 1.0 / np.where(entropy > 0, entropy, 1.0)
+    line, line_errors = probe_with_errors(ground)
+    utilities = decided + known * values.bits.mean(axis=1) + PROBE_WEIGHT * line
     errors = np.sqrt(best * (1.0 - best) / records) / varies
-    errors = errors + known * values.bits_errors.mean(axis=1)
-    return _resampled(ground, decided + known * values.bits.mean(axis=1), errors, rng)
+    errors = errors + known * values.bits_errors.mean(axis=1) + PROBE_WEIGHT * line_errors
+    return _resampled(ground, utilities, errors, rng)
 
 
 def _resampled(

@@ -3,7 +3,7 @@
 ==================  ======================================================================================
 score               what it asks
 ==================  ======================================================================================
-pair-prediction     how many errors the best pair and trees grown from it avoid, and how much all pairs know
+pair-prediction     errors that the best pair and its trees avoid, what all pairs know, half of what a line sees
 balanced-prediction the same with every label counting alike, however rare
 label-probe         how well a line through all masked attributes would predict the label (share of its variance)
 pair-information    how many bits two masked attributes tell about the label, on average over pairs
@@ -74,12 +74,12 @@ class PairScore:
 
 PAIR_SCORES: Mapping[str, PairScore] = {
     "pair-prediction": PairScore(
-        unit="share of errors avoided and of entropy told",
-        summary="How many errors the best pair and trees grown from it avoid, and how much all pairs know.",
+        unit="share of errors avoided, entropy told and variance explained",
+        summary="Errors that the best pair and its trees avoid, what all pairs know, half of what a line sees.",
         function=pair_prediction,
     ),
     "balanced-prediction": PairScore(
-        unit="share of errors avoided and of entropy told",
+        unit="share of errors avoided, entropy told and variance explained",
         summary="The same as pair-prediction with every label counting alike, for rare labels and for probabilities.",
         function=balanced_prediction,
     ),

@@ -23,6 +23,7 @@ from aegis.errors import MeasureError
 from aegis.masking.plural import count
 from aegis.summaries.pair_counts import MOST_PAIRED
 from aegis.summaries.summary import AttributeSummary, ConfigurationScores, Summary
+from aegis.utility.chi_square import chi_square_test
 from aegis.utility.deviation import is_borrowed, losses, retained_share
 from aegis.utility.measure import MEASURES, Measure
 
@@ -222,6 +223,7 @@ class _AttributeCards:
                 absolute = self._originals.per_configuration
                 lost = float(losses(self._measure, np.array(original), np.array(masked), absolute=absolute))
             mask = self._masked[a][i].mask
+            test = chi_square_test(self._masked[a][i].joint.counts) if self._measure.name == "chi-square" else None
             self._cards[a, i] = AttributeLoss(
                 name=self._scores[a].name,
                 mask=mask.describe() if mask is not None else self._masked[a][i].id,
@@ -229,6 +231,8 @@ class _AttributeCards:
                 masked=masked,
                 deviation=lost,
                 standard_error=float(self._errors[a][i]),
+                degrees_of_freedom=None if test is None else test.degrees_of_freedom,
+                p_value=None if test is None else test.p_value,
             )
         return self._cards[a, i]
 

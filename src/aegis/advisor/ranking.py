@@ -10,7 +10,8 @@ from typing import Any
 class AttributeLoss:
     """What a configuration does to one attribute.
 
-    ``original`` and ``deviation`` are None where nothing is known of the unmasked attribute.
+    ``original`` and ``deviation`` are None where nothing is known of the unmasked attribute. Where χ² is the measure,
+    ``degrees_of_freedom`` and ``p_value`` are those of Pearson's test of the masked attribute with the label.
     """
 
     name: str
@@ -19,6 +20,14 @@ class AttributeLoss:
     masked: float
     deviation: float | None
     standard_error: float
+    degrees_of_freedom: int | None = None
+    p_value: float | None = None
+
+    def test(self) -> dict[str, float]:
+        """Degrees of freedom and p-value, where the measure has them."""
+        if self.degrees_of_freedom is None or self.p_value is None:
+            return {}
+        return {"degrees_of_freedom": self.degrees_of_freedom, "p_value": self.p_value}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -105,6 +114,7 @@ class Ranking:
                             "masked": attribute.masked,
                             "deviation": attribute.deviation,
                             "standard_error": attribute.standard_error,
+                            **attribute.test(),
                         }
                         for attribute in one.attributes
                     ],

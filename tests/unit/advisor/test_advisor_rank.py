@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from scipy.special import chdtrc
 
 from aegis.advisor.explain import reasons
 from aegis.advisor.rank import rank
@@ -139,6 +140,17 @@ def test_reasons_name_the_attribute_that_costs_most() -> None:
     ranking = rank(_summary({"no-c": {"c": "suppress"}}), measure="mutual-information").ranking
     assert ranking[0].reasons[0].startswith("keeps ")
     assert "c (suppressed)" in ranking[0].reasons[1]
+
+
+def test_chi_square_comes_with_its_freedom_and_p_value() -> None:
+    found = rank(_summary({"no-c": {"c": "suppress"}}), measure="chi-square")
+    tests = {one["name"]: one for one in found.to_json()["ranking"][0]["attributes"]}
+    assert tests["c"]["degrees_of_freedom"] == 0
+    assert tests["c"]["p_value"] == 1
+    assert tests["a"]["degrees_of_freedom"] > 0
+    assert tests["a"]["p_value"] == pytest.approx(chdtrc(tests["a"]["degrees_of_freedom"], tests["a"]["masked"]))
+    other = rank(_summary({"no-c": {"c": "suppress"}}), measure="g3").to_json()["ranking"][0]["attributes"][0]
+    assert "p_value" not in other
 
 
 def test_a_masked_label_is_measured_as_masked() -> None:
