@@ -23,10 +23,10 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.stats import rankdata
 
 from _result import write
 from _selection_data import CACHE, CASES, Case, configurations, counted
+from aegis.advisor.pair_prediction import PROBE_WEIGHT
 from aegis.evaluation.agreement import Agreement, agreement, random_choice
 from aegis.evaluation.coded_rows import CodedRows, read_rows
 from aegis.evaluation.gold import GoldScore, GoldStandard, gold_standard, reliability, split_half
@@ -50,6 +50,7 @@ def main() -> None:
     parser.add_argument("--seeds", default="0", help="one family of configurations for each, such as 0,1,2")
     parser.add_argument("--strength", default="heavy")
     parser.add_argument("--cases", default=",".join(case.name for case in CASES))
+    parser.add_argument("--more", default="", help="the end of the result's name, for families beside the usual ones")
     parser.add_argument("--only-counts", action="store_true", help="compare what needs no rows; verify nothing")
     arguments = parser.parse_args()
     seeds = [int(seed) for seed in arguments.seeds.split(",")]
@@ -74,7 +75,8 @@ def main() -> None:
         print(group)
         for line in table(payload[group]):
             print(line)
-    write("advisor_selection" + ("" if arguments.strength == "heavy" else f"_{arguments.strength}"), payload)
+    ends = ["" if arguments.strength == "heavy" else arguments.strength, arguments.more]
+    write("_".join(["advisor_selection", *filter(None, ends)]), payload)
 
 
 def one(case: Case, strength: str, seed: int, *, verifying: bool) -> dict[str, Any]:
@@ -96,7 +98,7 @@ def one(case: Case, strength: str, seed: int, *, verifying: bool) -> dict[str, A
         pairs = count_pairs(opened, known)
         pairs_seconds = time.process_time() - started
         selections = select(summary, pairs=pairs, seed=seed)
-        scored = [(s.selector, s.scores, s.cpu_seconds) for s in selections] + mixtures(selections)
+        scored = [(s.selector, s.scores, s.cpu_seconds) for s in selections] + without_the_probe(selections)
         tried = with_rows(rows, case, chosen, selections, cache) if verifying else []
     scored += tried
     golds = {"accuracy": gold.accuracies, "auc": gold.aucs, "balanced_accuracy": gold.balanced_accuracies}
@@ -134,19 +136,13 @@ def one(case: Case, strength: str, seed: int, *, verifying: bool) -> dict[str, A
     }
 
 
-def mixtures(selections: list[Selection]) -> list[tuple[str, NDArray[np.float64], float]]:
-    """Two scores as one, to see what that would gain: names, scores, CPU seconds."""
+def without_the_probe(selections: list[Selection]) -> list[tuple[str, NDArray[np.float64], float]]:
+    """The two predictions without their half of the probe, to see what it is good for: names, scores, CPU seconds."""
     by_name = {s.selector: s for s in selections}
-    first, probe, balanced = (by_name[name] for name in (SHORTLIST_BY, SECOND_OPINION, "balanced-prediction"))
-    both = first.cpu_seconds + probe.cpu_seconds
+    probe = by_name[SECOND_OPINION]
     return [
-        (f"{first.selector} + {probe.selector} / 2", first.scores + probe.scores / 2, both),
-        (f"ranks of {first.selector} and {probe.selector}", rankdata(first.scores) + rankdata(probe.scores), both),
-        (
-            f"{first.selector} + {balanced.selector}",
-            first.scores + balanced.scores,
-            first.cpu_seconds + balanced.cpu_seconds,
-        ),
+        (f"{name} without the probe", by_name[name].scores - PROBE_WEIGHT * probe.scores, by_name[name].cpu_seconds)
+        for name in (SHORTLIST_BY, "balanced-prediction")
     ]
 
 
