@@ -165,7 +165,11 @@ def _summary_from_json(manifest: dict[str, Any], folder: Path) -> Summary:
         file = (folder / entry["file"]).resolve()
         if folder.resolve() not in file.parents:
             raise SummaryError(f"{folder} points outside itself; do not trust it")
-        attributes[entry["name"]] = _attribute_from_json(entry["name"], _read_json(file), label_domain, label_masks)
+        content = _read_json(file)
+        try:
+            attributes[entry["name"]] = _attribute_from_json(entry["name"], content, label_domain, label_masks)
+        except SummaryError as error:
+            raise SummaryError(f"attribute {entry['name']!r}: {error}") from None
     return Summary(
         name=str(manifest["name"]),
         level=Level(manifest["level"]),

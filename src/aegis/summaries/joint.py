@@ -23,7 +23,7 @@ def checked_counts(counts: Counts, shape: tuple[int, ...], *, what: str) -> Coun
     if array.dtype.kind not in "iuf" or not np.isfinite(array).all():
         raise SummaryError(f"{what} holds counts that are not finite numbers; write the summary again")
     if (array < 0).any():
-        raise SummaryError(f"{what} holds negative counts; counts are zero or more")
+        raise SummaryError(f"{what} holds negative counts, which no table gives; write the summary again")
     array = np.ascontiguousarray(array)
     array.flags.writeable = False
     return array

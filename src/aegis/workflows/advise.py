@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import time
 from dataclasses import replace
 from pathlib import Path
@@ -52,8 +53,11 @@ def advise(
     tested, and the shortlist comes first in the order of their accuracy.
     """
     # A wrong name or an output in the way should not cost a pass over the rows.
-    if measure is not None and measure not in PAIR_SCORES:
-        MEASURES[measure]
+    if measure is not None and measure not in PAIR_SCORES and measure not in MEASURES:
+        known = [*PAIR_SCORES, *MEASURES]
+        near = difflib.get_close_matches(measure, known, n=1)
+        hint = f"; did you mean {near[0]!r}?" if near else ""
+        raise MeasureError(f"there is no measure called {measure!r}{hint} (known: {', '.join(known)})")
     parse_reference(reference)
     for output in (report, save):
         if output is not None:

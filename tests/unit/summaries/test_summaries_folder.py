@@ -147,7 +147,7 @@ def _set(path: list[Any], value: Any) -> Callable[[dict[str, Any]], None]:
 
 
 DEFECTS: dict[str, tuple[str, list[Any], Any, str]] = {
-    "negative": ("attributes/001.json", ["joint", 0, 0], -1, "negative counts"),
+    "negative": ("attributes/001.json", ["joint", 0, 0], -1, "attribute 'age': a joint holds negative counts"),
     "fractional": ("attributes/001.json", ["joint", 0, 0], lambda n: n + 0.5, "fractional counts"),
     "contradiction with the label": (
         "attributes/001.json",
