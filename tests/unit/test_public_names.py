@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -65,6 +66,17 @@ def test_importing_the_package_loads_nothing_heavy() -> None:
 def test_help_loads_nothing_heavy() -> None:
     heavy = {"numpy", "ibis", "duckdb", "jax", "sklearn", "scipy", "jinja2", "pyarrow"}
     assert not _loaded_by("import aegis.cli.main") & heavy
+
+
+def test_ranking_a_file_loads_no_pandas_and_no_scipy(tmp_path: Path) -> None:
+    """Both take longer to import than most files take to rank."""
+    file = tmp_path / "people.csv"
+    rows = [f"{20 + i % 7 if i % 5 else ''},{'xyz'[i % 3] if i % 4 else ''},{i % 2}" for i in range(200)]
+    file.write_text("\n".join(["age,town,sick", *rows]) + "\n", encoding="utf-8")
+    code = f"import aegis; assert len(aegis.advise({str(file)!r}, label='sick', generate=5).ranking) == 5"
+    loaded = _loaded_by(code)
+    assert "duckdb" in loaded
+    assert not loaded & {"pandas", "scipy", "sklearn", "jinja2"}
 
 
 PURE_ROOMS = ("reconstruction", "utility", "privacy", "advisor")

@@ -102,10 +102,8 @@ def encode(
     packed = column.combine_chunks().dictionary_encode()  # hashing in Arrow: sorting texts in numpy is slow
     _, found = to_numpy(packed.dictionary, kind)
     distinct, rank = np.unique(found, return_inverse=True)
+    _look_up(packed, np.append(rank, len(distinct)), out)
     missing = packed.indices.null_count > 0
-    indices = packed.indices.fill_null(len(found)) if missing else packed.indices
-    # All indices lie within; saying "clip" spares numpy a copy that it could fall back on.
-    np.append(rank, len(distinct)).take(plain(indices), out=out, mode="clip")
     return Domain(kind=kind, values=distinct, missing=missing, discretised=discretised), out
 
 
@@ -127,9 +125,19 @@ def codes_in(column: pa.ChunkedArray, domain: Domain) -> NDArray[np.int64]:
     """The code of each value in a domain that is known already."""
     packed = column.combine_chunks().dictionary_encode()  # every distinct value is looked up once
     _, found = to_numpy(packed.dictionary, domain.kind)
-    known = np.append(domain.codes(found), len(domain.values))
-    codes: NDArray[np.int64] = known[plain(packed.indices.fill_null(len(found)))]
+    codes = np.empty(len(column), dtype=np.int64)
+    _look_up(packed, np.append(domain.codes(found), len(domain.values)), codes)
     return codes
+
+
+def _look_up(packed: pa.DictionaryArray, codes: NDArray[np.int64], out: NDArray[np.int64]) -> None:
+    """Write the code of every entry, given that of each value of the dictionary and, last, that of a missing one."""
+    if not packed.indices.null_count:
+        # All indices lie within; saying "clip" spares numpy a copy that it could fall back on.
+        codes.take(plain(packed.indices), out=out, mode="clip")
+        return
+    out.fill(codes[-1])  # Arrow's own way to fill what is missing imports pandas
+    out[plain(packed.indices.is_valid()).astype(bool)] = codes[plain(packed.indices.drop_null())]
 
 
 def to_numpy(column: pa.ChunkedArray, kind: Kind) -> tuple[NDArray[np.bool_], Values]:
