@@ -26,6 +26,9 @@ from aegis.workflows.records import read_records
 from aegis.workflows.reproduce.mo_obam_paper import ADULT, GERMAN, Printed
 from aegis.workflows.reproduce.setting import Setting
 
+METHODS = ("mdav", "k-member", "diverse", "many", "free", "four")
+"""k-anonymity, the stand-in for Zheng et al. with lower and with higher protection, and MO-OBAM in three settings."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Source:
@@ -39,6 +42,7 @@ class Source:
     positive: str
     categorical: tuple[str, ...] = ()
     classes: int  # the many classes of the paper's lower protection
+    high_l: int  # of the k-member with higher protection: the most that the sensitive attributes allow
     rounds: int  # of the search, for a given number of classes
     free_rounds: int
     splits: int
@@ -56,9 +60,10 @@ SOURCES = {
         label="class",
         positive="good",
         classes=30,
+        high_l=4,
         rounds=40_000,
         free_rounds=30_000,
-        splits=100,
+        splits=50,
         most_rows=None,
         printed=GERMAN,
     ),
@@ -70,9 +75,10 @@ SOURCES = {
         label="income",
         positive=">50K",
         classes=100,
+        high_l=14,
         rounds=100_000,
         free_rounds=10_000,
-        splits=20,
+        splits=8,
         most_rows=2_000,
         printed=ADULT,
     ),
@@ -85,9 +91,10 @@ SOURCES = {
         positive="0",
         categorical=("sex_0male_1female",),
         classes=200,
+        high_l=2,
         rounds=20_000,
         free_rounds=5_000,
-        splits=20,
+        splits=6,
         most_rows=2_000,
         balance="weights",
     ),
@@ -117,9 +124,9 @@ class Table:
         """MDAV as the paper ran it."""
         return self._fit(("mdav", k), MDAV(k=k, metric="z-scored labels", centroid="rounded"))
 
-    def k_member(self, k: int) -> Anonymizer:
+    def k_member(self, k: int, *, l: int = 2) -> Anonymizer:  # noqa: E741
         """Our l-diverse k-member in place of the algorithm of Zheng et al."""
-        return self._fit(("k-member", k), KMember(k=k, l=2, random_state=self.seed))
+        return self._fit(("k-member", k, l), KMember(k=k, l=l, random_state=self.seed))
 
     def mo_obam(
         self,
@@ -136,6 +143,32 @@ class Table:
         steps = min(steps, 300) if self.quick else steps
         model = MOOBAM(k=k, l=l, classes=classes, trade_off=trade_off, rounds=steps, random_state=self.seed)
         return self._fit(("mo-obam", k, classes, trade_off, l, steps), model)
+
+    @property
+    def methods(self) -> tuple[str, ...]:
+        """Two values of a secret are all that some tables have: higher protection is then the lower one."""
+        return tuple(method for method in METHODS if method != "diverse" or self.source.high_l > 2)
+
+    def made(self, method: str, k: int) -> Anonymizer:
+        """One of `METHODS` as the paper's tables have it."""
+        if method == "mdav":
+            return self.mdav(k)
+        if method in ("k-member", "diverse"):
+            return self.k_member(k, l=2 if method == "k-member" else self.source.high_l)
+        if method == "four":
+            return self.mo_obam(k, classes=4, trade_off=1.0)
+        return self.mo_obam(k, classes=self.source.classes if method == "many" else None)
+
+    def words(self, method: str) -> str:
+        """What a method is called on the page."""
+        return {
+            "mdav": "k-anonymity (MDAV)",
+            "k-member": "k-member, l = 2",
+            "diverse": f"k-member, l = {self.source.high_l}",
+            "many": f"MO-OBAM, {self.source.classes} classes",
+            "free": "MO-OBAM, classes free",
+            "four": "MO-OBAM, 4 classes, λ = 1",
+        }[method]
 
     def _fit(self, key: tuple[Any, ...], model: Anonymizer) -> Anonymizer:
         if key not in self.fits:
@@ -181,6 +214,7 @@ def _table(setting: Setting, source: Source, place: int) -> Table:
             label="smoker",
             positive="true",
             classes=12,
+            high_l=3,
             rounds=300,
             free_rounds=300,
             splits=3,
