@@ -8,7 +8,10 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+import numpy as np
 import pytest
+
+from aegis.workflows.evaluate import evaluate
 
 Aegis = Callable[..., Any]
 QUICK = ("--models", "naive-bayes", "--splits", "2", "--most-rows", "300", "--shortlist", "2", "--json")
@@ -53,6 +56,10 @@ def test_families_are_judged_one_by_one_and_averaged(aegis: Aegis, clinic: Path,
     candidates = [one["configuration"] for one in by_name["released"]["gold"]["configurations"]]
     assert any(name.startswith("clustered-") for name in candidates)
     assert any(name.startswith("noise") for name in candidates)
+    assert {"sanitized-10", "sanitized-40", "sanitized-80"} <= set(candidates)
+    (note,) = by_name["released"]["notes"]
+    assert "diagnosis (named as sensitive)" in note
+    assert not by_name["k-anonymous"]["notes"]
     judged = {one["name"] for one in by_name["released"]["selectors"]}
     assert {"pair-prediction", "mutual-information (exact)", "verify-2", "random"} <= judged
     assert "Aegis+1D g3" not in judged, "nothing can be reconstructed where no mask acted"
@@ -61,6 +68,66 @@ def test_families_are_judged_one_by_one_and_averaged(aegis: Aegis, clinic: Path,
     assert means["pair-prediction"]["regret"] == pytest.approx(sum(one["regret"] for one in each) / 2, abs=1e-5)
     page = (tmp_path / "page.html").read_text(encoding="utf-8")
     assert all(f"Family: {name}" in page for name in families)
+    assert "diagnosis (named as sensitive)" in page
+
+
+@pytest.fixture
+def small(tmp_path: Path) -> Path:
+    """A table that is evaluated in a moment."""
+    rng = np.random.default_rng(0)
+    label = rng.integers(0, 2, 400)
+    strong = np.where(rng.random(400) < 0.8, 10 * label, 5) + rng.integers(0, 10, 400)
+    table = np.stack([strong, rng.integers(0, 9, 400), label], axis=1)
+    path = tmp_path / "small.csv"
+    np.savetxt(path, table, fmt="%d", delimiter=",", header="strong,weak,y", comments="")
+    return path
+
+
+def test_draws_are_told_apart_averaged_and_cached(aegis: Aegis, small: Path, tmp_path: Path) -> None:
+    ask = ("evaluate", small, "--label", "y", "--generate", "3", "--families", "heavy,k-anonymous", *QUICK)
+    cache = ("--cache", tmp_path / "results.jsonl")
+    first = aegis(*ask, *cache).json["datasets"][0]["families"]
+    answer = aegis(*ask, *cache, "--draws", "2", "--report", tmp_path / "page.html")
+    assert answer.status == 0, answer.err
+    (table,) = answer.json["datasets"]
+    assert all(set(one) == KEYS for one in table["selectors"])
+    heavy, searched = table["families"]
+    assert [draw["seed"] for draw in heavy["draws"]] == [0, 1]
+    ids = [{one["id"] for one in draw["gold"]["configurations"]} for draw in heavy["draws"]]
+    assert ids[0] != ids[1], "another seed, other candidates"
+    assert heavy["draws"][0]["gold"] == first[0]["gold"], "the first draw is the only one of a run without --draws"
+    assert searched["gold"] == first[1]["gold"], "what a search finds is not drawn again"
+    regrets = [
+        one["regret"] for draw in heavy["draws"] for one in draw["selectors"] if one["name"] == "pair-prediction"
+    ]
+    mean = next(one["regret"] for one in heavy["selectors"] if one["name"] == "pair-prediction")
+    assert mean == pytest.approx(sum(regrets) / 2, abs=1e-5)
+    assert "Draw 2 of 2" in (tmp_path / "page.html").read_text(encoding="utf-8")
+    shown = aegis(*[one for one in ask if one != "--json"], *cache, "--draws", "2")
+    assert "6 candidates in 2 draws" in shown.out
+    assert " to " in next(line for line in shown.out.splitlines() if line.startswith("pair-prediction"))
+
+
+def test_progress_says_family_draw_and_shortlist(small: Path) -> None:
+    said: list[str] = []
+    evaluate(
+        small, label="y", generate=2, families=("light",), draws=2, models=("naive-bayes",), splits=1, shortlist=1,
+        progress=lambda done, total, what: said.append(what),
+    )  # fmt: skip
+    assert said[0] == "making the family light"
+    for draw in (1, 2):
+        assert any(one.startswith(f"light, draw {draw}, g") for one in said)
+        assert any(one.startswith(f"light, draw {draw}, shortlist: g") for one in said)
+
+
+def test_released_tables_have_the_label_in_the_same_ranges(small: Path) -> None:
+    (family,) = evaluate(
+        small, label="strong", label_bins=2, generate=2, families=("released",), models=("naive-bayes",), splits=1,
+        shortlist=0,
+    ).families  # fmt: skip
+    (draw,) = family.draws
+    assert any(one.configuration.startswith("clustered") for one in draw.gold.scores)
+    assert family.notes
 
 
 def test_time_is_counted_from_the_rows_to_the_choice(
@@ -111,3 +178,11 @@ def test_what_does_not_exist_is_said(aegis: Aegis, clinic: Path) -> None:
     answer = aegis("evaluate", clinic / "clinic.csv", "--families", "light")
     assert answer.status == 2
     assert "--generate" in answer.err
+    answer = aegis("evaluate", clinic / "clinic.csv", "--configs", clinic / "configurations", "--draws", "2")
+    assert answer.status == 2
+    assert "nothing to draw" in answer.err
+    answer = aegis(
+        "evaluate", clinic / "clinic.csv", "--generate", "2", "--families", "light", "--tables", clinic / "clinic.csv"
+    )
+    assert answer.status == 2
+    assert "family released" in answer.err

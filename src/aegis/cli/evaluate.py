@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -12,8 +12,8 @@ from aegis.cli import options, terminal
 from aegis.masking.plural import count
 
 if TYPE_CHECKING:
-    from aegis.evaluation.agreement import Agreement
-    from aegis.workflows.evaluate import Evaluation
+    from aegis.evaluation.agreement import Agreement, Spread
+    from aegis.evaluation.evaluated import Evaluation
 
 
 def evaluate(
@@ -27,13 +27,16 @@ def evaluate(
         typer.Option(
             "--families",
             help="Sets of --generate candidates, comma separated: light, medium, heavy, mixed, any, k-anonymous, "
-            "released.",
+            "released (masks, noise, clustered and sanitized tables).",
         ),
     ] = "",
     tables: Annotated[
         list[Path] | None,
         typer.Option("--tables", help="A released table of the same rows in the same order; may be repeated."),
     ] = None,
+    draws: Annotated[
+        int, typer.Option("--draws", min=1, help="Draw the random families this often, by seed, seed + 1, ….")
+    ] = 1,
     models: Annotated[str, typer.Option("--models", help="Models to train, comma separated; three by default.")] = "",
     splits: Annotated[int, typer.Option("--splits", min=1, help="Train/test splits per configuration.")] = 4,
     most_rows: Annotated[
@@ -77,6 +80,7 @@ def evaluate(
             strength=strength,
             families=options.names(families),
             tables=tables or (),
+            draws=draws,
             seed=seed,
             models=options.names(models) or GOLD_MODELS,
             splits=splits,
@@ -103,27 +107,40 @@ def evaluate(
 
 
 def _show(done: Evaluation) -> None:
+    from aegis.evaluation.agreement import over_draws
+
     for family in done.families:
-        accuracies = family.gold.accuracies
+        low = min(float(draw.gold.accuracies.min()) for draw in family.draws)
+        high = max(float(draw.gold.accuracies.max()) for draw in family.draws)
+        candidates = sum(len(draw.gold.scores) for draw in family.draws)
         of = f"{done.name}, {family.name}" if len(done.families) > 1 else done.name
+        drawn, each = "", ""
+        if len(family.draws) > 1:
+            drawn, each = f" in {len(family.draws)} draws", ", for one draw"
         title = (
-            f"{of}: {count(len(accuracies), 'candidate')}, accuracy {100 * accuracies.min():.1f} to "
-            f"{100 * accuracies.max():.1f} %, {family.gold.cpu_seconds:.1f} CPU seconds to train them all"
+            f"{of}: {count(candidates, 'candidate')}{drawn}, accuracy {100 * low:.1f} to {100 * high:.1f} %, "
+            f"{family.training_seconds:.1f} CPU seconds to train them all{each}"
         )
-        _table(title, family.selectors)
+        _table(title, family.spreads, ranges=len(family.draws) > 1)
+        for note in family.notes:
+            terminal.aside(note)
     if len(done.families) > 1:
-        _table(f"{done.name}: means over {count(len(done.families), 'family', 'families')}", done.selectors)
+        title = f"{done.name}: means over {count(len(done.families), 'family', 'families')}"
+        _table(title, over_draws([done.selectors]), ranges=False)
 
 
-def _table(title: str, selectors: Sequence[Agreement]) -> None:
+def _table(title: str, selectors: Sequence[Spread], *, ranges: bool) -> None:
+    def cell(one: Spread, say: Callable[[Agreement], str]) -> str:
+        return say(one.mean) + (f" ({say(one.lowest)} to {say(one.highest)})" if ranges else "")
+
     rows = [
         [
-            one.selector,
-            f"{one.spearman:.2f}",
-            f"{one.kendall:.2f}",
-            f"{100 * one.regret:.2f}",
-            f"{100 * one.top5:.0f} %",
-            f"{one.cpu_seconds:.2f}",
+            one.mean.selector,
+            cell(one, lambda each: f"{each.spearman:.2f}"),
+            cell(one, lambda each: f"{each.kendall:.2f}"),
+            cell(one, lambda each: f"{100 * each.regret:.2f}"),
+            cell(one, lambda each: f"{100 * each.top5:.0f} %"),
+            f"{one.mean.cpu_seconds:.2f}",
         ]
         for one in selectors
     ]

@@ -23,7 +23,11 @@ def reproduce(
         typer.Option("--datasets", envvar="AEGIS_DATASETS", help="Folder of the public data sets the paper uses."),
     ] = None,
     quick: Annotated[
-        bool, typer.Option("--quick", help="A few seconds on bundled data: shows the page, compares nothing real.")
+        bool,
+        typer.Option(
+            "--quick",
+            help="Up to half a minute (minimax) on bundled data: shows the page, compares nothing real.",
+        ),
     ] = False,
     work: Annotated[
         Path | None,

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -77,16 +77,48 @@ def mean_agreement(families: Sequence[Sequence[Agreement]]) -> list[Agreement]:
         for one in family:
             found.setdefault(one.selector, []).append(one)
     return [
-        Agreement(
-            selector=name,
-            spearman=float(np.mean([one.spearman for one in each])),
-            kendall=float(np.mean([one.kendall for one in each])),
-            regret=float(np.mean([one.regret for one in each])),
-            top5=float(np.mean([one.top5 for one in each])),
-            cpu_seconds=sum(one.cpu_seconds for one in each),
-        )
+        replace(_each(name, each, np.mean), cpu_seconds=sum(one.cpu_seconds for one in each))
         for name, each in found.items()
     ]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Spread:
+    """A selector over several draws of a family: the mean of each number, CPU seconds too, its lowest and highest."""
+
+    mean: Agreement
+    lowest: Agreement
+    highest: Agreement
+
+
+def over_draws(draws: Sequence[Sequence[Agreement]]) -> list[Spread]:
+    """Each selector over the draws that have it; the best first, by regret.
+
+    >>> one, two = agreement("s", [1, 2], [0.1, 0.3]), agreement("s", [2, 1], [0.1, 0.3])
+    >>> (found,) = over_draws([[one], [two]])
+    >>> round(found.mean.regret, 3), found.lowest.regret, round(found.highest.regret, 3)
+    (0.1, 0.0, 0.2)
+    """
+    found: dict[str, list[Agreement]] = {}
+    for draw in draws:
+        for one in draw:
+            found.setdefault(one.selector, []).append(one)
+    spreads = [
+        Spread(mean=_each(name, each, np.mean), lowest=_each(name, each, min), highest=_each(name, each, max))
+        for name, each in found.items()
+    ]
+    return sorted(spreads, key=lambda one: (one.mean.regret, -one.mean.spearman))
+
+
+def _each(name: str, agreements: list[Agreement], of: Callable[[list[float]], Any]) -> Agreement:
+    return Agreement(
+        selector=name,
+        spearman=float(of([one.spearman for one in agreements])),
+        kendall=float(of([one.kendall for one in agreements])),
+        regret=float(of([one.regret for one in agreements])),
+        top5=float(of([one.top5 for one in agreements])),
+        cpu_seconds=float(of([one.cpu_seconds for one in agreements])),
+    )
 
 
 def _close(values: Floats) -> float:

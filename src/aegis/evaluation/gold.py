@@ -183,7 +183,7 @@ def gold_standard(
     progress: Progress | None = None,
 ) -> GoldStandard:
     """Train and test ``models`` on every configuration and split; what ``cache`` knows already is not done again."""
-    names = tuple(models)
+    names = tuple(dict.fromkeys(models))  # a model named twice would count twice
     check_models(names)
     plan = plan or SplitPlan()
     cache = cache if cache is not None else ResultCache()

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from aegis.evaluation.agreement import over_draws
 from aegis.report.charts.interval_plot import IntervalRow, interval_plot
 from aegis.report.figures import count, figure, percent, seconds
 from aegis.report.page import picture, render_page
 from aegis.report.ranking_words import Entry, Fact
 
 if TYPE_CHECKING:
-    from aegis.evaluation.agreement import Agreement
+    from aegis.evaluation.agreement import Agreement, Spread
+    from aegis.evaluation.evaluated import EvaluatedDraw, EvaluatedFamily, Evaluation
     from aegis.evaluation.gold import GoldStandard
 
 _DRAWN = 40
@@ -35,16 +37,30 @@ _SHOWN = (
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Figures:
+    """A number and, over several draws, between what it lies."""
+
+    mean: str
+    between: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class SelectorRow:
-    """A way of choosing in the table."""
+    """A way of choosing in the table: Spearman, Kendall, regret and how often it is among the five best."""
 
     name: str
-    spearman: str
-    kendall: str
-    regret: str
-    top5: str
+    figures: tuple[Figures, ...]
     seconds: str
     ours: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DrawPart:
+    """The candidates of one draw, each with the accuracy that models reached on it."""
+
+    title: str
+    text: str
+    plot: Any
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,63 +68,81 @@ class FamilyPart:
     """What the page says of one family of candidates."""
 
     name: str
-    text: str
-    plot: Any
+    drawn: str
+    draws: tuple[DrawPart, ...]
     short: tuple[SelectorRow, ...]
     every: tuple[SelectorRow, ...]
 
 
-def render_evaluation(
-    *,
-    name: str,
-    label: str,
-    rows: int,
-    attributes: int,
-    families: Sequence[tuple[str, GoldStandard, Sequence[Agreement]]],
-    selectors: Sequence[Agreement],
-    default: str,
-    version: str,
-) -> str:
-    """The page; ``selectors`` are means over ``families``, ``default`` is the one that ``aegis advise`` uses."""
+def render_evaluation(evaluation: Evaluation, *, default: str, version: str) -> str:
+    """The page; ``default`` is the selector that ``aegis advise`` uses."""
+    selectors, families = evaluation.selectors, evaluation.families
     ours = next((one for one in selectors if one.selector == default), selectors[0])
     chance = next((one for one in selectors if one.selector == "random"), None)
-    golds = [gold for _, gold, _ in families]
-    spent = sum(gold.cpu_seconds for gold in golds)
+    spent = sum(family.training_seconds for family in families)
+    means = over_draws([selectors]) if len(families) > 1 else []
     return render_page(
         "evaluation.html",
         version=version,
-        source=name,
-        title=f"Choosing from counts · {name} · Aegis",
+        source=evaluation.name,
+        title=f"Choosing from counts · {evaluation.name} · Aegis",
         headline=f"Choosing from counts costs {_two(100 * ours.regret)} points of accuracy here",
-        lead=_lead(golds, ours, chance, spent),
+        lead=_lead(evaluation, ours, chance, spent),
         facts=(
             Fact(term="rank correlation", value=_two(ours.spearman), unit="Spearman"),
             Fact(term="regret", value=_two(100 * ours.regret), unit="points"),
-            Fact(term="training them all", value=seconds(spent), unit="CPU"),
-            Fact(term="records", value=f"{rows:,}"),
+            Fact(
+                term="training them all",
+                value=seconds(spent),
+                unit="CPU" if evaluation.most_draws == 1 else "CPU a draw",
+            ),
+            Fact(term="records", value=f"{evaluation.rows:,}"),
         ),
-        families=tuple(_part(title, gold, found, ours.selector) for title, gold, found in families),
-        means=_rows(selectors, ours.selector, short=True) if len(families) > 1 else (),
-        every_mean=_rows(selectors, ours.selector, short=False) if len(families) > 1 else (),
-        ledger=_ledger(label, attributes, golds),
+        families=tuple(_part(family, ours.selector) for family in families),
+        means=_rows(means, ours.selector, short=True, ranges=False),
+        every_mean=_rows(means, ours.selector, short=False, ranges=False),
+        ledger=_ledger(evaluation),
     )
 
 
-def _lead(golds: Sequence[GoldStandard], ours: Agreement, chance: Agreement | None, spent: float) -> str:
+def _lead(evaluation: Evaluation, ours: Agreement, chance: Agreement | None, spent: float) -> str:
+    golds = _golds(evaluation)
     candidates = sum(len(gold.scores) for gold in golds)
     apart = max(100 * (gold.accuracies.max() - gold.accuracies.min()) for gold in golds)
-    of = "" if len(golds) == 1 else f" in {count(len(golds), 'family', 'families')}"
+    several = evaluation.most_draws > 1
+    of = "" if len(evaluation.families) == 1 else f" in {count(len(evaluation.families), 'family', 'families')}"
+    of += f", drawn {count(evaluation.most_draws, 'time')}," if several else ""
     said = (
         f"The {count(candidates, 'candidate')}{of} differ by up to {_two(float(apart))} points of accuracy. The one "
-        f"that {ours.selector} puts first is {_two(100 * ours.regret)} points below the best"
+        f"that {ours.selector} puts first is {'on average ' if several else ''}{_two(100 * ours.regret)} points below "
+        "the best"
     )
     if chance is not None:
         said += f", one taken at random {_two(100 * chance.regret)} points"
-    share = "" if spent <= 0 else f" It took {seconds(ours.cpu_seconds)} of CPU where training took {seconds(spent)}."
+    once = " for one draw" if several else ""
+    share = (
+        "" if spent <= 0 else f" It took {seconds(ours.cpu_seconds)} of CPU{once} where training took {seconds(spent)}."
+    )
     return f"{said}.{share}"
 
 
-def _part(title: str, gold: GoldStandard, selectors: Sequence[Agreement], ours: str) -> FamilyPart:
+def _golds(evaluation: Evaluation) -> list[GoldStandard]:
+    return [draw.gold for family in evaluation.families for draw in family.draws]
+
+
+def _part(family: EvaluatedFamily, ours: str) -> FamilyPart:
+    times = len(family.draws)
+    return FamilyPart(
+        name=family.name,
+        drawn="" if times == 1 else f"Means over {times} draws, with the lowest and the highest; CPU for one draw.",
+        draws=tuple(_draw(draw, number, times) for number, draw in enumerate(family.draws, start=1)),
+        short=_rows(family.spreads, ours, short=True, ranges=times > 1),
+        every=_rows(family.spreads, ours, short=False, ranges=times > 1),
+    )
+
+
+def _draw(draw: EvaluatedDraw, number: int, times: int) -> DrawPart:
+    gold = draw.gold
     best = sorted(gold.scores, key=lambda one: -one.accuracy)
     drawn = best if len(best) <= _DRAWN else [*best[: _DRAWN // 2], *best[-_DRAWN // 2 :]]
     certain = all(math.isfinite(edge) for one in drawn for edge in one.interval)
@@ -140,28 +174,29 @@ def _part(title: str, gold: GoldStandard, selectors: Sequence[Agreement], ours: 
             else f" Other splits would order them a little differently: {_two(ceiling)} is the most that anything can "
             "correlate with this order."
         )
-    return FamilyPart(
-        name=title,
-        text=text,
-        plot=picture(plot),
-        short=_rows(selectors, ours, short=True),
-        every=_rows(selectors, ours, short=False),
-    )
+    title = "" if times == 1 else f"Draw {number} of {times} (seed {draw.seed})"
+    return DrawPart(title=title, text=text, plot=picture(plot))
 
 
-def _rows(selectors: Sequence[Agreement], ours: str, *, short: bool) -> tuple[SelectorRow, ...]:
+def _rows(selectors: Sequence[Spread], ours: str, *, short: bool, ranges: bool) -> tuple[SelectorRow, ...]:
+    def figures(one: Spread, say: Callable[[Agreement], str]) -> Figures:
+        between = f"{say(one.lowest)} to {say(one.highest)}" if ranges else ""
+        return Figures(mean=say(one.mean), between=between)
+
     return tuple(
         SelectorRow(
-            name=one.selector,
-            spearman=_two(one.spearman),
-            kendall=_two(one.kendall),
-            regret=_two(100 * one.regret),
-            top5=percent(one.top5),
-            seconds=seconds(one.cpu_seconds),
-            ours=one.selector == ours,
+            name=one.mean.selector,
+            figures=(
+                figures(one, lambda each: _two(each.spearman)),
+                figures(one, lambda each: _two(each.kendall)),
+                figures(one, lambda each: _two(100 * each.regret)),
+                figures(one, lambda each: percent(each.top5)),
+            ),
+            seconds=seconds(one.mean.cpu_seconds),
+            ours=one.mean.selector == ours,
         )
         for one in selectors
-        if not short or one.selector in (ours, *_SHOWN) or one.selector.startswith("verify-")
+        if not short or one.mean.selector in (ours, *_SHOWN) or one.mean.selector.startswith("verify-")
     )
 
 
@@ -170,11 +205,15 @@ def _two(number: float) -> str:
     return f"{number:.2f}".replace("-", "−")
 
 
-def _ledger(label: str, attributes: int, golds: Sequence[GoldStandard]) -> tuple[Entry, ...]:
+def _ledger(evaluation: Evaluation) -> tuple[Entry, ...]:
+    golds = _golds(evaluation)
     first = golds[0]
+    notes = tuple(f"{family.name}: {note}" for family in evaluation.families for note in family.notes)
     return (
-        Entry(term="label", lines=(label,)),
-        Entry(term="attributes", lines=(f"{attributes:,}",)),
+        Entry(term="label", lines=(evaluation.label,)),
+        Entry(term="attributes", lines=(f"{evaluation.attributes:,}",)),
+        *((Entry(term="candidates", lines=notes),) if notes else ()),
+        *((_drawn(evaluation),) if evaluation.most_draws > 1 else ()),
         Entry(term="models", lines=(", ".join(first.models),)),
         Entry(
             term="splits",
@@ -201,3 +240,14 @@ def _ledger(label: str, attributes: int, golds: Sequence[GoldStandard]) -> tuple
             ),
         ),
     )
+
+
+def _drawn(evaluation: Evaluation) -> Entry:
+    often = [family for family in evaluation.families if len(family.draws) > 1]
+    once = [family.name for family in evaluation.families if len(family.draws) == 1]
+    seeds = [draw.seed for draw in often[0].draws]
+    names = ", ".join(family.name for family in often)
+    lines = [f"{names}: {len(seeds)} times, seeds {seeds[0]} to {seeds[-1]}, on the same splits"]
+    if once:
+        lines.append(f"{', '.join(once)}: once, nothing in it is drawn at random")
+    return Entry(term="draws", lines=tuple(lines))

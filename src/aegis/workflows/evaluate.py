@@ -19,10 +19,10 @@ from aegis.data.hierarchy import Hierarchy
 from aegis.data.output import check_apart, check_free
 from aegis.data.schema import Roles
 from aegis.errors import ConfigurationError
-from aegis.evaluation.agreement import Agreement, agreement, mean_agreement, random_choice
+from aegis.evaluation.agreement import agreement, random_choice
 from aegis.evaluation.candidate import Candidate, gold_of
 from aegis.evaluation.coded_rows import CodedRows, read_rows
-from aegis.evaluation.gold import GoldStandard
+from aegis.evaluation.evaluated import EvaluatedDraw, EvaluatedFamily, Evaluation
 from aegis.evaluation.models import GOLD_MODELS, check_models
 from aegis.evaluation.published_table import table_scores
 from aegis.evaluation.result_cache import ResultCache
@@ -34,79 +34,10 @@ from aegis.summaries.collect_pairs import count_pairs
 from aegis.summaries.pair_counts import PairTables
 from aegis.summaries.summary import summarize as summarize_counts
 from aegis.workflows.candidates import Configurations, checked, find_hierarchies, gather, with_generated
-from aegis.workflows.families import GIVEN, RELEASED, Family, FamilySource
+from aegis.workflows.families import GIVEN, RELEASED, Family, FamilySource, check_families
 from aegis.workflows.summarize import count
 
 Progress = Callable[[int, int, str], None]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class EvaluatedFamily:
-    """The gold standard of one family of candidates, and how near every way of choosing comes to it."""
-
-    name: str
-    gold: GoldStandard
-    selectors: tuple[Agreement, ...]
-
-    def to_json(self) -> dict[str, Any]:
-        return {
-            "name": self.name,
-            "gold": {
-                "models": list(self.gold.models),
-                "splits": self.gold.splits,
-                "training_rows": self.gold.training_rows,
-                "cpu_seconds": self.gold.cpu_seconds,
-                "reliability": self.gold.accuracy_reliability,
-                "configurations": [
-                    {
-                        "configuration": one.configuration,
-                        "id": one.id,
-                        "accuracy": one.accuracy,
-                        "interval": list(one.interval),
-                        "auc": one.auc,
-                        "balanced_accuracy": one.balanced_accuracy,
-                    }
-                    for one in self.gold.scores
-                ],
-            },
-            "selectors": [one.to_json() for one in self.selectors],
-        }
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Evaluation:
-    """One table, every family of candidates that was tried on it."""
-
-    name: str
-    rows: int
-    attributes: int
-    label: str
-    families: tuple[EvaluatedFamily, ...]
-
-    @property
-    def gold(self) -> GoldStandard:
-        """The gold standard of the first family."""
-        return self.families[0].gold
-
-    @property
-    def selectors(self) -> tuple[Agreement, ...]:
-        """Every way of choosing, averaged over the families in which it can choose; the best first."""
-        means = mean_agreement([family.selectors for family in self.families])
-        return tuple(sorted(means, key=lambda one: (one.regret, -one.spearman)))
-
-    def to_json(self) -> dict[str, Any]:
-        """The object that ``aegis evaluate --json`` prints."""
-        table: dict[str, Any] = {
-            "name": self.name,
-            "rows": self.rows,
-            "attributes": self.attributes,
-            "label": self.label,
-            "selectors": [one.to_json() for one in self.selectors],
-        }
-        if len(self.families) == 1:
-            table["gold"] = self.families[0].to_json()["gold"]
-        table["families"] = [family.to_json() for family in self.families]
-        return {"datasets": [table]}
 
 
 def evaluate(
@@ -118,6 +49,7 @@ def evaluate(
     strength: str = "mixed",
     families: Sequence[str] = (),
     tables: Sequence[str | Path] = (),
+    draws: int = 1,
     seed: int = 0,
     models: Sequence[str] = GOLD_MODELS,
     splits: int = 4,
@@ -136,9 +68,10 @@ def evaluate(
     """Train ``models`` on every candidate, the exhaustive way, and compare every way of choosing without training.
 
     ``families`` names several sets of ``generate`` candidates each, judged one by one: strengths of the generator,
-    ``k-anonymous`` for what the search finds, ``released`` for masks mixed with clustered tables and noise. ``tables``
-    are released tables of the same records in the same order, clustered or sanitized, to be judged as well. Results are
-    kept in the file ``cache`` as they come, so that an interrupted run goes on where it stopped.
+    ``k-anonymous`` for what the search finds, ``released`` for masks mixed with noise, clustered and sanitized tables.
+    ``tables`` are released tables of the same records in the same order to be judged as well. What is drawn at random
+    is drawn ``draws`` times, from ``seed``, ``seed`` + 1, … on; splits stay the same. Results are kept in the file
+    ``cache`` as they come, so that an interrupted run goes on where it stopped.
     """
     if report is not None:
         check_free(Path(report), overwrite=overwrite)
@@ -146,22 +79,45 @@ def evaluate(
     check_models(tuple(models))
     if families and generate < 2:
         raise ConfigurationError("a family needs at least two candidates; say how many with --generate")
+    if draws < 1:
+        raise ConfigurationError("candidates are drawn once at least; give --draws 1 or more")
+    if draws > 1 and generate < 1:
+        raise ConfigurationError("there is nothing to draw more than once; say how many candidates with --generate")
+    wanted = check_families(families)
+    if tables and wanted and RELEASED not in wanted:
+        raise ConfigurationError(f"tables are judged in the family {RELEASED}; name it with --families as well")
+    seeds = range(seed, seed + draws)
     started = time.process_time()
     dataset = data if isinstance(data, Dataset) else open_dataset(data, roles=roles, **options)
     counted = count(dataset, label=label, label_bins=label_bins)
     counting_seconds = time.process_time() - started
     known = find_hierarchies(hierarchies, data)
-    rows = read_rows(dataset, counted, in_order=bool(tables) or RELEASED in families)
-    source = FamilySource(dataset=dataset, counted=counted, rows=rows, hierarchies=known, seed=seed)
+    rows = read_rows(dataset, counted, in_order=bool(tables) or RELEASED in wanted)
+    source = FamilySource(
+        dataset=dataset, counted=counted, rows=rows, hierarchies=known, seed=seed, label_bins=label_bins
+    )
     given = gather(configurations, hierarchies=known, data=data)
-    if families:
-        found = [Family(name=GIVEN, configurations=tuple(given))] if given else []
-        found += [source.family(name, generate, tables if name == RELEASED else ()) for name in dict.fromkeys(families)]
+    found: list[tuple[Family, ...]] = []
+    if wanted:
+        if given:
+            found.append((Family(name=GIVEN, seed=seed, configurations=tuple(given)),))
+        for number, name in enumerate(wanted):
+            if progress is not None:
+                progress(number, len(wanted), f"making the family {name}")
+            found.append(source.draws(name, generate, seeds=seeds, tables=tables if name == RELEASED else ()))
     else:
-        made = with_generated(given, counted, count=generate, strength=strength, seed=seed, hierarchies=known)
         published = tuple(source.published(one) for one in tables)
-        found = [Family(name=GIVEN if given else strength, configurations=tuple(made), tables=published)]
-    for family in found:
+        made = {
+            one: with_generated(given, counted, count=generate, strength=strength, seed=one, hierarchies=known)
+            for one in seeds
+        }
+        found.append(
+            tuple(
+                Family(name=GIVEN if given else strength, seed=one, configurations=tuple(drawn), tables=published)
+                for one, drawn in made.items()
+            )
+        )
+    for family in (draw for each in found for draw in each):
         checked(list(family.configurations), counted, dataset.schema.names)
         if len(family.configurations) + len(family.tables) < 2:
             raise ConfigurationError("ways of choosing are compared on two candidates or more; give or --generate more")
@@ -180,12 +136,11 @@ def evaluate(
             models=tuple(models),
             plan=plan,
             shortlist=shortlist,
-            seed=seed,
             store=store,
             jobs=jobs,
             progress=progress,
         )
-        judged = tuple(judge.family(one) for one in found)
+        judged = tuple(judge.family(each) for each in found)
     evaluation = Evaluation(
         name=dataset.name, rows=counted.rows, attributes=len(counted.joints), label=counted.label, families=judged
     )
@@ -193,16 +148,7 @@ def evaluate(
         from aegis.report.evaluation_report import render_evaluation  # an extra
         from aegis.report.page import write_page
 
-        page = render_evaluation(
-            name=evaluation.name,
-            label=evaluation.label,
-            rows=evaluation.rows,
-            attributes=evaluation.attributes,
-            families=[(family.name, family.gold, family.selectors) for family in judged],
-            selectors=evaluation.selectors,
-            default=TOGETHER,
-            version=__version__,
-        )
+        page = render_evaluation(evaluation, default=TOGETHER, version=__version__)
         write_page(Path(report), page, overwrite=overwrite)
     return evaluation
 
@@ -220,12 +166,17 @@ class _Judge:
     models: tuple[str, ...]
     plan: SplitPlan
     shortlist: int
-    seed: int
     store: ResultCache
     jobs: int
     progress: Progress | None
 
-    def family(self, family: Family) -> EvaluatedFamily:
+    def family(self, draws: Sequence[Family]) -> EvaluatedFamily:
+        judged = tuple(
+            self._draw(draw, f"draw {number}, " if len(draws) > 1 else "") for number, draw in enumerate(draws, start=1)
+        )
+        return EvaluatedFamily(name=draws[0].name, draws=judged, notes=draws[0].notes)
+
+    def _draw(self, family: Family, which: str) -> EvaluatedDraw:
         selections = self._selections(family)
         candidates = [Candidate(rows=self.rows, configuration=one) for one in family.configurations]
         candidates += [Candidate(rows=one.rows, configuration=one.configuration) for one in family.tables]
@@ -236,7 +187,7 @@ class _Judge:
             plan=self.plan,
             cache=self.store,
             jobs=self.jobs,
-            progress=self.progress,
+            progress=self._told(f"{family.name}, {which}"),
         )
         found = [agreement(s.selector, s.scores, gold.accuracies, cpu_seconds=self._spent(s)) for s in selections]
         if self.shortlist:
@@ -250,12 +201,18 @@ class _Judge:
                 shortlist=self.shortlist,
                 cache=self.store,
                 jobs=self.jobs,
+                progress=self._told(f"{family.name}, {which}shortlist: "),
             )
             spent = self._spent(best) + tried.cpu_seconds + (second.cpu_seconds if second is not best else 0.0)
             found.append(agreement(f"verify-{self.shortlist}", tried.scores, gold.accuracies, cpu_seconds=spent))
         found.append(random_choice(gold.accuracies))
         in_order = sorted(found, key=lambda one: (one.regret, -one.spearman))
-        return EvaluatedFamily(name=family.name, gold=gold, selectors=tuple(in_order))
+        return EvaluatedDraw(seed=family.seed, gold=gold, selectors=tuple(in_order))
+
+    def _told(self, where: str) -> Progress | None:
+        """Progress that says where it is before what was done."""
+        told = self.progress
+        return None if told is None else lambda done, total, what: told(done, total, where + what)
 
     def _spent(self, selection: Selection) -> float:
         """From the rows to the choice: a selector cannot do without the counts that it reads."""
@@ -271,11 +228,11 @@ class _Judge:
             joints=self.counted.joints,
             configurations=family.configurations,
         )
-        selections = select(summary, pairs=self.pairs, seed=self.seed)
+        selections = select(summary, pairs=self.pairs, seed=family.seed)
         if not family.tables:
             return selections
         started = time.process_time()
-        scores = [table_scores(summary, one, seed=self.seed) for one in family.tables]
+        scores = [table_scores(summary, one, seed=family.seed) for one in family.tables]
         spent = (time.process_time() - started) / max(len(scores[0]), 1)
         return [
             Selection(

@@ -23,6 +23,7 @@ from aegis.summaries.collect_classes import count_classes
 from aegis.summaries.collect_pairs import count_pairs
 from aegis.workflows.anonymize import anonymize
 from aegis.workflows.candidates import with_generated
+from aegis.workflows.sanitized_tables import SanitizedTables
 
 K_ANONYMOUS, RELEASED, GIVEN = "k-anonymous", "released", "given"
 FAMILIES = (*STRENGTHS, K_ANONYMOUS, RELEASED)
@@ -35,13 +36,23 @@ _CLUSTERED = (5, 10, 25, 50)
 _NOISY = ("add_gaussian_noise", "add_laplace_noise", "randomize", "shuffle")
 
 
+def check_families(names: Sequence[str]) -> tuple[str, ...]:
+    """The families asked for, each once, or an error that names the one that does not exist."""
+    for name in names:
+        if name not in FAMILIES:
+            raise ConfigurationError(f"there is no family {name!r}; choose among {', '.join(FAMILIES)}")
+    return tuple(dict.fromkeys(names))
+
+
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Family:
     """Candidates that are compared with one another: configurations, and tables that no mask made."""
 
     name: str
+    seed: int
     configurations: tuple[Configuration, ...]
     tables: tuple[PublishedTable, ...] = ()
+    notes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -53,27 +64,45 @@ class FamilySource:
     rows: CodedRows
     hierarchies: Mapping[str, Hierarchy]
     seed: int
+    label_bins: int | None = None
 
-    def family(self, name: str, count: int, tables: Sequence[Any] = ()) -> Family:
-        """The family called ``name`` with about ``count`` candidates; released ``tables`` join the last one."""
-        if name not in FAMILIES:
-            raise ConfigurationError(f"there is no family {name!r}; choose among {', '.join(FAMILIES)}")
-        if name == K_ANONYMOUS:
-            return Family(name=name, configurations=tuple(self._k_anonymous(count)))
-        if name != RELEASED:
-            return Family(name=name, configurations=tuple(self._generated(count, strength=name)))
-        noisy = max(count // 4, 1)
-        made = self._generated(max(count - noisy - len(_CLUSTERED) - len(tables), 1), strength="mixed")
-        noise = self._generated(noisy, strength="mixed", masks=_NOISY, prefix="noise")
+    def draws(self, name: str, count: int, *, seeds: Sequence[int], tables: Sequence[Any] = ()) -> tuple[Family, ...]:
+        """The family called ``name`` with about ``count`` candidates, once for each seed if anything in it is drawn.
+
+        Released ``tables`` join the family of released ones.
+        """
+        if name == K_ANONYMOUS:  # what a search finds is found again
+            return (Family(name=name, seed=self.seed, configurations=tuple(self._k_anonymous(count))),)
+        if name == RELEASED:
+            return self._released(count, seeds, tables)
+        return tuple(
+            Family(name=name, seed=seed, configurations=tuple(self._generated(count, strength=name, seed=seed)))
+            for seed in seeds
+        )
+
+    def _released(self, count: int, seeds: Sequence[int], tables: Sequence[Any]) -> tuple[Family, ...]:
+        """Masks, noise, clustered and sanitized tables: clusters and mechanisms are found once, noise is drawn anew."""
         clustered = [self._clustered(k) for k in _CLUSTERED if 2 * k <= self.counted.rows]
-        return Family(
-            name=name,
-            configurations=(*made, *noise),
-            tables=(*clustered, *(self.published(one) for one in tables)),
+        fixed = (*clustered, *(self.published(one) for one in tables))
+        sanitizing = SanitizedTables.of(self.dataset, self.counted, quasi=self.quasi(), seed=self.seed)
+        noisy = max(count // 4, 1)
+        masked = max(count - noisy - len(fixed) - len(sanitizing.names), 1)
+        return tuple(
+            Family(
+                name=RELEASED,
+                seed=seed,
+                configurations=(
+                    *self._generated(masked, strength="mixed", seed=seed),
+                    *self._generated(noisy, strength="mixed", seed=seed, masks=_NOISY, prefix="noise"),
+                ),
+                tables=(*fixed, *(self.published(one, name=name) for name, one in sanitizing.drawn(seed))),
+                notes=sanitizing.notes,
+            )
+            for seed in seeds
         )
 
     def _generated(
-        self, count: int, *, strength: str, masks: Sequence[str] | None = None, prefix: str = ""
+        self, count: int, *, strength: str, seed: int, masks: Sequence[str] | None = None, prefix: str = ""
     ) -> list[Configuration]:
         found = with_generated(
             [],
@@ -81,14 +110,15 @@ class FamilySource:
             count=count,
             strength=strength,
             masks=masks,
-            seed=self.seed,
+            seed=seed,
             hierarchies=self.hierarchies,
         )
         if not prefix:
             return found
         return [Configuration(name=f"{prefix}{i:03d}", masks=one.masks) for i, one in enumerate(found, start=1)]
 
-    def _quasi(self) -> list[str]:
+    def quasi(self) -> list[str]:
+        """The quasi-identifiers: those named, or the columns with most values."""
         named = [name for name in self.dataset.roles.quasi_identifying if name in self.counted.joints]
         if named:
             return named
@@ -97,7 +127,7 @@ class FamilySource:
 
     def _k_anonymous(self, count: int) -> list[Configuration]:
         """Configurations of the quasi-identifiers that the search found, from the best to far behind it."""
-        table = count_classes(self.dataset, self._quasi(), contents=(self.counted.label,))
+        table = count_classes(self.dataset, self.quasi(), contents=(self.counted.label,))
         policy = Policy.from_mapping({"k": K, "max_suppression": 0.02})
         known = {name: one for name, one in self.hierarchies.items() if name in table.columns}
         try:
@@ -136,7 +166,7 @@ class FamilySource:
     def published(self, table: Any, *, name: str | None = None) -> PublishedTable:
         """A released table of the same records in the same order, read and counted."""
         dataset = open_dataset(table, roles=self.dataset.roles)
-        counted = count_joints(dataset, label=self.counted.label)
+        counted = count_joints(dataset, label=self.counted.label, label_bins=self.label_bins)
         rows = read_rows(dataset, counted, in_order=True)
         called = name or dataset.name
         if (

@@ -101,7 +101,7 @@ def sanitize(
     for name in wanted:
         dataset.schema.kind(name)
     read = ask(dataset.table.select(*wanted))
-    columns = {name: _column(read[name], dataset.schema.kind(name)) for name in wanted}
+    columns = {name: column_values(read[name], dataset.schema.kind(name)) for name in wanted}
     fitted = fit_together(
         {name: columns[name] for name in private},
         authorized={name: columns[name] for name in authorized},
@@ -113,8 +113,8 @@ def sanitize(
         progress=progress,
     )
     mechanisms = tuple(one.mechanism for one in fitted)
-    released = _released(mechanisms, columns, _noise(seed), keep_names=keep_names)
-    table = _replaced(_carrier(data, dataset, out=paths[0], options=options), released)
+    released = released_columns(mechanisms, columns, _noise(seed), keep_names=keep_names)
+    table = with_releases(_carrier(data, dataset, out=paths[0], options=options), released)
     page = None
     if report is not None:
         page = render_sanitized(
@@ -158,9 +158,9 @@ def sanitize_again(
     read = ask(dataset.table.select(*(name for name in names if dataset.schema.kind(name))))
     if read.num_rows == 0:
         raise DataError(f"{dataset.name} has no rows; there is nothing to sanitize")
-    columns = {name: _column(read[name], dataset.schema.kind(name)) for name in names}
-    released = _released(mechanisms, columns, _noise(seed), keep_names=keep_names)
-    table = _replaced(_carrier(data, dataset, out=paths[0], options=options), released)
+    columns = {name: column_values(read[name], dataset.schema.kind(name)) for name in names}
+    released = released_columns(mechanisms, columns, _noise(seed), keep_names=keep_names)
+    table = with_releases(_carrier(data, dataset, out=paths[0], options=options), released)
     _write(table, None, None, paths, overwrite=overwrite)
     return Sanitized(
         source=dataset.name,
@@ -205,7 +205,7 @@ def _noise(seed: int | None) -> np.random.Generator:
     return np.random.default_rng() if seed is None else np.random.default_rng([seed, 1])
 
 
-def _column(column: pa.ChunkedArray, kind: Kind) -> NDArray[Any]:
+def column_values(column: pa.ChunkedArray, kind: Kind) -> NDArray[Any]:
     """Numbers as numbers, days and times as numbers of days, everything else as text; missing stays missing."""
     if kind.is_number:
         return np.asarray(column.cast(pa.float64()).to_numpy() if column.null_count else column.to_numpy())
@@ -217,13 +217,14 @@ def _column(column: pa.ChunkedArray, kind: Kind) -> NDArray[Any]:
     return values
 
 
-def _released(
+def released_columns(
     mechanisms: Sequence[Mechanism],
     columns: Mapping[str, NDArray[Any]],
     rng: np.random.Generator,
     *,
     keep_names: bool,
 ) -> dict[str, dict[str, pa.Array]]:
+    """What is released in place of each private column: its values and, for a mixture, which part was drawn."""
     made: dict[str, dict[str, pa.Array]] = {}
     for mechanism in mechanisms:
         parts = mechanism.apply(columns[mechanism.column], rng=rng)
@@ -245,7 +246,8 @@ def _carrier(data: Any, dataset: Dataset, *, out: Path, options: Mapping[str, An
     return ask(dataset.table)
 
 
-def _replaced(table: pa.Table, released: Mapping[str, Mapping[str, pa.Array]]) -> pa.Table:
+def with_releases(table: pa.Table, released: Mapping[str, Mapping[str, pa.Array]]) -> pa.Table:
+    """The table with releases where its private columns were."""
     fields: dict[str, Any] = {}
     kept = set(table.column_names) - set(released)
     for parts in released.values():

@@ -78,6 +78,12 @@ def test_the_interval_of_an_accuracy_is_one_of_shares() -> None:
     assert {score.interval for score in found(1)} == {(-math.inf, math.inf)}, "one split says nothing of others"
 
 
+def test_a_model_named_twice_counts_once() -> None:
+    once, twice = run(models=("naive-bayes", "sgd")), run(models=("naive-bayes", "sgd", "naive-bayes"))
+    assert twice.models == ("naive-bayes", "sgd")
+    np.testing.assert_array_equal(once.accuracies, twice.accuracies)
+
+
 def test_nothing_is_trained_twice(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "results.jsonl"
     with ResultCache(path) as cache:

@@ -1,0 +1,132 @@
+"""Sanitized candidates: real mechanisms at rising distortions, found again by a seed, and every refusal said."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from aegis.evaluation.sanitizing import MOST_PRIVATE, Sanitizers, choose_private, find_sanitizers
+from aegis.sanitizers.attackers import fit_linear
+from aegis.sanitizers.encoding import encode_side
+from aegis.sanitizers.mechanism import CategoryMechanism, NumberMechanism
+
+
+def people(rows: int = 500) -> dict[str, NDArray[Any]]:
+    rng = np.random.default_rng(0)
+    wealth, age = rng.normal(size=rows), rng.normal(size=rows)
+    return {
+        "income": 40 + 10 * wealth + 3 * rng.normal(size=rows),
+        "ill": np.where(age + 0.7 * rng.normal(size=rows) > 0, "yes", "no").astype(object),
+        "age": np.round(45 + 12 * age),
+        "flat": np.round(60 + 15 * wealth + 8 * rng.normal(size=rows)),
+        "job": rng.choice(["a", "b", "c"], rows).astype(object),
+    }
+
+
+def find(columns: dict[str, NDArray[Any]], private: Sequence[str], *, shares: Sequence[float] = (0.5,)) -> Sanitizers:
+    return find_sanitizers(columns, private=private, adversary=("job",), shares=shares, seed=3)
+
+
+def guessed_right(column: NDArray[Any], symbols: NDArray[Any]) -> float:
+    """Share of records whose category is the commonest one of their symbol."""
+    commonest = [np.unique(column[symbols == one].astype(str), return_counts=True)[1].max() for one in set(symbols)]
+    return float(sum(commonest)) / len(column)
+
+
+def test_a_number_is_released_at_the_distortion_asked_for() -> None:
+    columns = people(2_000)
+    found = find(columns, ["income"], shares=(0.1, 0.4, 0.8))
+    assert set(found.authorized) == {"age", "flat", "ill", "job"}
+    assert found.adversary == ("job",)
+    assert not found.notes
+    x = columns["income"]
+    side = encode_side({name: columns[name] for name in found.authorized}, rows=len(x), party="authorized")
+    scores = fit_linear(side, x)(side)
+    left = float(((x - scores) ** 2).mean())
+    for share, (mechanism,) in found.by_share.items():
+        assert isinstance(mechanism, NumberMechanism)
+        released = mechanism.mixture.release(x, rng=np.random.default_rng(1))
+        guessed = mechanism.mixture.posterior_mean(released, scores, left)
+        assert float(((x - guessed) ** 2).mean()) / left == pytest.approx(share, rel=0.15)
+
+
+def test_a_category_says_less_the_more_distortion_it_has() -> None:
+    columns = people()
+    found = find(columns, ["ill", "income"], shares=(0.1, 0.4, 0.8))
+    assert found.private == ("ill", "income")
+    says = []
+    for mechanism, _ in found.by_share.values():
+        assert isinstance(mechanism, CategoryMechanism)
+        symbols = mechanism.apply(columns["ill"], rng=np.random.default_rng(1))["ill_released"]
+        says.append(guessed_right(columns["ill"], symbols))
+    assert says[0] > says[1] + 0.02
+    assert says[1] > says[2] + 0.02
+
+
+def test_the_same_seed_finds_the_same_mechanisms() -> None:
+    columns = people()
+    one, two = (find(columns, ["ill"]).by_share[0.5][0] for _ in range(2))
+    assert isinstance(one, CategoryMechanism)
+    assert isinstance(two, CategoryMechanism)
+    np.testing.assert_array_equal(one.release, two.release)
+
+
+def test_nothing_is_trained(monkeypatch: pytest.MonkeyPatch) -> None:
+    for extra in ("jax", "sklearn"):
+        monkeypatch.setitem(sys.modules, extra, None)  # importing it fails from here on
+    assert find(people(), ["income", "ill"]).by_share[0.5]
+
+
+@pytest.mark.parametrize(
+    ("column", "reason"),
+    [
+        (np.array(["x"] * 500, dtype=object), "constant"),
+        (np.array([None, "x", "y", "y"] * 125, dtype=object), "misses values"),
+        (np.array([f"v{i % 13}" for i in range(500)], dtype=object), "13 categories"),
+        (np.array(["rare"] * 3 + ["x", "y"] * 250, dtype=object)[:500], "fewer than 20"),
+    ],
+)
+def test_what_cannot_be_sanitized_is_said_with_its_reason(column: NDArray[Any], reason: str) -> None:
+    columns = {**people(), "secret": column}
+    found = find(columns, ["secret"])
+    assert not found.by_share
+    (note,) = found.notes
+    assert note.startswith("secret is not sanitized")
+    assert reason in note
+    assert choose_private(columns, ["secret", "ill"]) == ["ill"]
+
+
+def test_a_refused_column_leaves_the_others_and_no_value_is_told() -> None:
+    columns = people()
+    columns["canary"] = np.array(["canary-value", None] * 250, dtype=object)
+    found = find(columns, ["canary", "ill"])
+    assert found.private == ("ill",)
+    assert "canary" not in found.authorized, "side information that misses values"
+    assert not any("canary-value" in note for note in found.notes)
+
+
+def test_a_copy_is_no_side_information() -> None:
+    columns = people()
+    columns["twin"] = np.where(columns["ill"] == "yes", "1", "0").astype(object)
+    found = find(columns, ["ill"])
+    assert "twin" not in found.authorized
+    assert found.by_share
+
+
+def test_few_rows_are_refused() -> None:
+    found = find(people(200), ["ill"])
+    assert not found.by_share
+    assert "300 rows" in found.notes[0]
+
+
+def test_no_more_columns_than_agreed_are_taken_and_the_others_are_named() -> None:
+    columns = people()
+    found = find(columns, ["ill", "job", "income"])
+    assert found.private == ("ill", "job")
+    assert len(found.private) == MOST_PRIVATE
+    assert any(note.endswith("income") for note in found.notes)
