@@ -1,4 +1,4 @@
-"""Write the reference pages from the code itself: commands, masks, measures, privacy models.
+"""Write the reference pages from the code itself: commands, masks, measures, privacy models, the configuration schema.
 
 ``python docs/reference/generate.py`` writes them; ``--check`` fails if a page does not say what the code says.
 """
@@ -81,6 +81,16 @@ def masks() -> str:
     return "".join(parts)
 
 
+def configurations() -> str:
+    """The JSON Schema of configuration files."""
+    from aegis.masking.configuration_schema import configuration_schema
+
+    schema = configuration_schema()
+    defined = ",\n".join(f"  {json.dumps(name)}: {json.dumps(each)}" for name, each in schema.pop("$defs").items())
+    head = json.dumps(schema, indent=1).removesuffix("\n}")
+    return f'{head},\n "$defs": {{\n{defined}\n }}\n}}\n'  # a line each, so that a change shows where it is
+
+
 def measures() -> str:
     """Every measure with its declared facts."""
     from aegis.advisor.pair_scores import PAIR_SCORES
@@ -145,6 +155,7 @@ def api() -> str:
 PAGES = {
     "commands.md": commands,
     "masks.md": masks,
+    "configuration.schema.json": configurations,
     "measures.md": measures,
     "privacy-models.md": models,
     "api.md": api,

@@ -106,6 +106,9 @@ class Hierarchy:
     @classmethod
     def of(cls, rows: Iterable[Sequence[object]]) -> Hierarchy:
         """From one sequence of labels per value, value first."""
+        rows = list(rows)
+        if any(label is None or isinstance(label, list | tuple | dict) for row in rows for label in row):
+            raise HierarchyError("a hierarchy holds texts and numbers only; write each of its labels out")
         return cls(rows=tuple(tuple(show(label) for label in row) for row in rows))
 
     @classmethod

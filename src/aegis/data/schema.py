@@ -132,7 +132,9 @@ class Roles:
     def from_mapping(cls, mapping: Mapping[str, object], *, where: str) -> Roles:
         """Read ``{label: y, quasi_identifying: [a, b], …}``."""
         known = {role.value for role in Role}
-        unknown = sorted(set(mapping) - known)
+        if not isinstance(mapping, Mapping):
+            raise RoleError(f"{where}: roles must be written as {{role: [column, …]}}")
+        unknown = sorted(set(map(str, mapping)) - known)
         if unknown:
             raise RoleError(
                 f"{where} names unknown roles {', '.join(unknown)}; the roles are {', '.join(sorted(known))}"

@@ -29,6 +29,21 @@ def read_mapping(path: Path, *, error: type[AegisError]) -> dict[str, Any]:
     return content
 
 
+def number_hint(value: object) -> str:
+    """What to do where YAML made text of a number: its version 1.1 asks for a point and a sign.
+
+    >>> number_hint("1e300"), number_hint("ten")
+    ('; YAML takes a number written like 1e3 for text, so write it like 1.0e+3', '')
+    """
+    if not isinstance(value, str) or "e" not in value.lower():
+        return ""
+    try:
+        float(value)
+    except ValueError:
+        return ""
+    return "; YAML takes a number written like 1e3 for text, so write it like 1.0e+3"
+
+
 def dump(content: Any) -> str:
     """YAML as people write it: block style, keys in the order given."""
     return yaml.safe_dump(content, sort_keys=False, allow_unicode=True, default_flow_style=None, width=100)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -18,13 +18,31 @@ from aegis.errors import MaskError
 from aegis.masking.choice import by_threshold
 from aegis.masking.grid import Grid
 from aegis.masking.mask import MASKS, ExpressionMask, as_objects
-from aegis.masking.parameter import check_number, check_whole, exactly_one, fifteen_digits
+from aegis.masking.parameter import Number, Rule, Whole, check_finite, check_parameters, fifteen_digits, is_list
 from aegis.masking.plural import count
 
 if TYPE_CHECKING:
     import ibis.expr.types as ir
 
 _MOST_BUCKETS = 10_000
+
+
+class _Edges:
+    """Numbers that rise from one to the next; a schema can say no more than that they differ."""
+
+    def read(self, value: Any, *, mask: str, name: str) -> tuple[float, ...]:
+        if not is_list(value) or not 1 <= len(value) <= _MOST_BUCKETS:
+            raise MaskError(f"mask {mask!r}: {name} must be a list of 1 to {_MOST_BUCKETS} numbers")
+        for edge in value:
+            check_finite(edge, mask=mask, name="each edge")
+        fixed = tuple(fifteen_digits(edge) for edge in value)
+        if any(a >= b for a, b in itertools.pairwise(fixed)):
+            raise MaskError(f"mask {mask!r}: {name} must rise from one to the next")
+        return fixed
+
+    def schema(self) -> dict[str, Any]:
+        size = {"minItems": 1, "maxItems": _MOST_BUCKETS, "uniqueItems": True}
+        return {"type": "array", "items": {"type": "number"}, **size}
 
 
 @MASKS.register("bucketize")
@@ -48,6 +66,15 @@ class Bucketize(ExpressionMask):
     accepts: ClassVar[frozenset[Kind]] = NUMBERS
     example: ClassVar[tuple[str, str]] = ("43", "[40, 50)")
     example_parameters: ClassVar[Mapping[str, Any]] = {"width": 10}
+    rules: ClassVar[Mapping[str, Rule]] = {
+        "width": Number(above=0),
+        "origin": Number(),
+        "edges": _Edges(),
+        "count": Whole(at_least=1, at_most=_MOST_BUCKETS),
+        "quantiles": Whole(at_least=1, at_most=_MOST_BUCKETS),
+    }
+    one_of: ClassVar[tuple[str, ...]] = ("width", "edges", "count", "quantiles")
+    goes_with: ClassVar[Mapping[str, str]] = {"origin": "width"}
 
     width: float | None = None
     origin: float = 0
@@ -56,20 +83,9 @@ class Bucketize(ExpressionMask):
     quantiles: int | None = None
 
     def __post_init__(self) -> None:
-        how = exactly_one(
-            self.name,
-            {"width": self.width, "edges": self.edges, "count": self.count, "quantiles": self.quantiles},
-        )
-        check_number(self.name, "origin", self.origin)
-        if self.origin and how != "width":
-            raise MaskError(f"mask {self.name!r}: origin goes with width only")
-        if how == "width":
-            check_number(self.name, "width", self.width, above=0)
+        check_parameters(self)
+        if self.width is not None:
             self._grid()
-        elif how == "edges":
-            object.__setattr__(self, "edges", _checked_edges(self.edges))
-        else:
-            check_whole(self.name, how, getattr(self, how), at_least=1, at_most=_MOST_BUCKETS)
 
     def kind_after(self, kind: Kind) -> Kind:
         return Kind.TEXT
@@ -124,17 +140,6 @@ class Bucketize(ExpressionMask):
         if self.edges is None:
             raise MaskError(f"mask {self.name!r} with count or quantiles must be resolved on a column first")
         return self.edges
-
-
-def _checked_edges(edges: Any) -> tuple[float, ...]:
-    if not isinstance(edges, Sequence) or isinstance(edges, str) or not 1 <= len(edges) <= _MOST_BUCKETS:
-        raise MaskError(f"mask 'bucketize': edges must be a list of 1 to {_MOST_BUCKETS} numbers")
-    for edge in edges:
-        check_number("bucketize", "each edge", edge)
-    fixed = tuple(fifteen_digits(edge) for edge in edges)
-    if any(a >= b for a, b in itertools.pairwise(fixed)):
-        raise MaskError("mask 'bucketize': edges must rise from one to the next")
-    return fixed
 
 
 def _labels(edges: tuple[float, ...]) -> list[str]:

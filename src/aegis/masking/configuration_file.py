@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -23,7 +23,7 @@ import yaml
 from aegis.data.hierarchy import Hierarchy, read_hierarchies
 from aegis.data.output import write_text
 from aegis.data.schema import Roles
-from aegis.errors import ConfigurationError, HierarchyError, InputError
+from aegis.errors import ConfigurationError, HierarchyError, InputError, OutputError
 from aegis.masking.chain import Chain
 from aegis.masking.configuration import Configuration
 from aegis.masking.generalize import Generalize
@@ -126,8 +126,15 @@ def as_text(configurations: Iterable[Configuration], *, path: Path) -> str:
     return yaml.safe_dump(content, sort_keys=False, allow_unicode=True, default_flow_style=None, width=120)
 
 
+def check_ending(path: Path) -> None:
+    """Raise unless a file of this name says by its ending whether it is YAML or JSON, as folders of them are read."""
+    if path.suffix.lower() not in _SUFFIXES:
+        raise OutputError(f"{path} must end in {', '.join(_SUFFIXES[:-1])} or {_SUFFIXES[-1]}: YAML or JSON is written")
+
+
 def save_configurations(configurations: Iterable[Configuration], path: Path | str, *, overwrite: bool = False) -> None:
     """Write them to one file."""
+    check_ending(Path(path))
     write_text(Path(path), as_text(configurations, path=Path(path)), overwrite=overwrite)
 
 
@@ -160,9 +167,10 @@ def _one(content: Any, name: str, source: _Hierarchies) -> Configuration:
         unknown = sorted(set(map(str, content)) - _FULL)
         if unknown:
             raise ConfigurationError(f"configuration {name!r} has unknown parts {', '.join(unknown)}")
-        name = str(content.get("name", name))
+        name = _name(content.get("name", name))
         masks = content["masks"]
-        roles = Roles.from_mapping(content.get("roles") or {}, where=f"configuration {name!r}")
+        roles = Roles.from_mapping(_or_empty(content.get("roles")), where=f"configuration {name!r}")
+        source = replace(source, inline={**source.inline, **_inline(content)})
         label = content.get("label", roles.label)
         if not isinstance(label, str | None):
             raise ConfigurationError(f"configuration {name!r}: label must be the name of one column")
@@ -174,6 +182,16 @@ def _one(content: Any, name: str, source: _Hierarchies) -> Configuration:
         except InputError as error:
             raise ConfigurationError(f"configuration {name!r}, column {column!r}: {error}") from None
     return Configuration(name=name, masks=built, label=label, roles=roles)
+
+
+def _name(given: Any) -> str:
+    if isinstance(given, bool) or not isinstance(given, str | int | float):
+        raise ConfigurationError("the name of a configuration must be text")
+    return str(given)
+
+
+def _or_empty(given: Any) -> Any:
+    return {} if given is None else given
 
 
 def _find(source: _Hierarchies, column: str, wanted: str | None) -> Hierarchy | None:
@@ -189,7 +207,8 @@ def _full_form(content: Any, shared: Mapping[str, Any]) -> Any:
 
 
 def _check_version(content: Mapping[str, Any]) -> None:
-    if content.get("aegis", VERSION) != VERSION:
+    version = content.get("aegis", VERSION)
+    if isinstance(version, bool) or version != VERSION:
         raise ConfigurationError(f"the configuration is of another format than {VERSION}; use a newer Aegis to read it")
 
 

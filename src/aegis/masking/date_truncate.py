@@ -10,7 +10,7 @@ import numpy as np
 
 from aegis.data.kind import DATES, Kind, Values
 from aegis.masking.mask import MASKS, ExpressionMask
-from aegis.masking.parameter import check_choice
+from aegis.masking.parameter import Choice, Rule, check_parameters
 
 if TYPE_CHECKING:
     import ibis.expr.types as ir
@@ -31,11 +31,12 @@ class DateTruncate(ExpressionMask):
     accepts: ClassVar[frozenset[Kind]] = DATES
     example: ClassVar[tuple[str, str]] = ("2024-05-17", "2024-05-01")
     example_parameters: ClassVar[Mapping[str, Any]] = {"unit": "month"}
+    rules: ClassVar[Mapping[str, Rule]] = {"unit": Choice(tuple(_UNITS))}
 
     unit: str
 
     def __post_init__(self) -> None:
-        check_choice(self.name, "unit", self.unit, choices=tuple(_UNITS))
+        check_parameters(self)
 
     def kind_after(self, kind: Kind) -> Kind:
         return Kind.DATE

@@ -11,7 +11,7 @@ import numpy as np
 from aegis.data.kind import NUMBERS, Kind, Values
 from aegis.masking.digits import MOST_DIGITS, size_expression, size_of
 from aegis.masking.mask import MASKS, ExpressionMask
-from aegis.masking.parameter import check_whole
+from aegis.masking.parameter import Rule, Whole, check_parameters
 
 if TYPE_CHECKING:
     import ibis.expr.types as ir
@@ -32,11 +32,12 @@ class EraseDigits(ExpressionMask):
     accepts: ClassVar[frozenset[Kind]] = NUMBERS
     example: ClassVar[tuple[str, str]] = ("4321", "4300")
     example_parameters: ClassVar[Mapping[str, Any]] = {"digits": 2}
+    rules: ClassVar[Mapping[str, Rule]] = {"digits": Whole(at_least=1, at_most=MOST_DIGITS)}
 
     digits: int
 
     def __post_init__(self) -> None:
-        check_whole(self.name, "digits", self.digits, at_least=1, at_most=MOST_DIGITS)
+        check_parameters(self)
 
     def on_values(self, values: Values) -> Values:
         size = size_of(values)

@@ -11,8 +11,21 @@ from aegis.data.hierarchy import Hierarchy
 from aegis.data.kind import Kind, Values
 from aegis.errors import HierarchyError, MaskError
 from aegis.masking.mask import MASKS, MappedMask, as_objects
-from aegis.masking.parameter import check_whole
+from aegis.masking.parameter import SCALARS, Rule, Whole, check_parameters
 from aegis.masking.plural import count
+
+
+class _OfColumn:
+    """A hierarchy, which a configuration names or writes out in rows."""
+
+    def read(self, value: Any, *, mask: str, name: str) -> Hierarchy:
+        if not isinstance(value, Hierarchy):
+            raise MaskError(f"mask {mask!r}: {name} must be a hierarchy, given as a file or as rows")
+        return value
+
+    def schema(self) -> dict[str, Any]:
+        row = {"type": "array", "minItems": 1, "items": {"type": SCALARS}}
+        return {"anyOf": [{"type": "string"}, {"type": "array", "minItems": 1, "items": row}]}
 
 
 @MASKS.register("generalize")
@@ -37,14 +50,13 @@ class Generalize(MappedMask):
             ["11th", "School", "*"],
         ],
     }
+    rules: ClassVar[Mapping[str, Rule]] = {"level": Whole(at_least=0, at_most=1000), "hierarchy": _OfColumn()}
 
     level: int
     hierarchy: Hierarchy | None = None
 
     def __post_init__(self) -> None:
-        check_whole(self.name, "level", self.level, at_least=0, at_most=1000)
-        if self.hierarchy is not None and not isinstance(self.hierarchy, Hierarchy):
-            raise MaskError(f"mask {self.name!r}: hierarchy must be a hierarchy, given as a file or as rows")
+        check_parameters(self)
         if self.hierarchy is not None and self.level > self.hierarchy.top:
             raise MaskError(f"mask {self.name!r}: the hierarchy has levels 0 to {self.hierarchy.top}, not {self.level}")
 

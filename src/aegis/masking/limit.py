@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -10,18 +11,10 @@ from numpy.typing import NDArray
 from aegis.data.domain import Domain
 from aegis.data.kind import Kind
 from aegis.errors import MaskError
-from aegis.masking.parameter import check_number, exactly_one, fifteen_digits
+from aegis.masking.parameter import Number, Rule
 
-
-def check_limit(mask: str, at: Any, quantile: Any) -> float | None:
-    """The limit as it is kept, or None where a quantile stands for it."""
-    if exactly_one(mask, {"at": at, "quantile": quantile}) == "at":
-        check_number(mask, "at", at)
-        return fifteen_digits(at)
-    check_number(mask, "quantile", quantile)
-    if not 0 < quantile < 1:
-        raise MaskError(f"mask {mask!r}: quantile must lie between 0 and 1")
-    return None
+LIMIT_RULES: Mapping[str, Rule] = {"at": Number(), "quantile": Number(above=0, below=1)}
+LIMITS = ("at", "quantile")
 
 
 def limit_of(mask: str, at: float | None, kind: Kind, *, column: str = "", resolved: bool = False) -> Any:

@@ -30,6 +30,7 @@ from numpy.typing import NDArray
 
 from aegis.data.kind import ALL_KINDS, Kind, Values
 from aegis.errors import MaskError
+from aegis.masking.parameter import Rule, required
 from aegis.registry import Registry
 
 if TYPE_CHECKING:
@@ -93,6 +94,14 @@ class Mask(ABC):
     """A value and what becomes of it, for the documentation."""
     example_parameters: ClassVar[Mapping[str, Any]] = {}
     """The parameters of that example, as a configuration writes them."""
+    rules: ClassVar[Mapping[str, Rule]] = {}
+    """What each parameter may be; one without a rule may be anything until the mask itself refuses it."""
+    one_of: ClassVar[tuple[str, ...]] = ()
+    """Parameters of which exactly one is given."""
+    together: ClassVar[tuple[tuple[str, str], ...]] = ()
+    """Parameters that are given both, or neither."""
+    goes_with: ClassVar[Mapping[str, str]] = {}
+    """Parameters that may only be set beside another."""
 
     @abstractmethod
     def describe(self) -> str:
@@ -155,8 +164,7 @@ class Mask(ABC):
         try:
             return cast(Self, cls(**arguments))
         except TypeError:
-            needed = [i.name for i in fields(cls) if i.default is MISSING and i.default_factory is MISSING]
-            absent = sorted(set(needed) - set(given))
+            absent = sorted(set(required(cls)) - set(given))
             if absent:
                 raise MaskError(f"mask {cls.name!r} needs the parameter {', '.join(absent)}") from None
             raise MaskError(f"mask {cls.name!r} has a parameter of the wrong type") from None

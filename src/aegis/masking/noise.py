@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from abc import abstractmethod
+from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, ClassVar, Self
@@ -17,7 +18,7 @@ from aegis.errors import MaskError
 from aegis.masking.channel import Channel
 from aegis.masking.grid import Grid
 from aegis.masking.mask import Draw, RandomMask
-from aegis.masking.parameter import check_number
+from aegis.masking.parameter import Number, Rule, check_parameters
 
 if TYPE_CHECKING:
     import ibis.expr.types as ir
@@ -30,6 +31,12 @@ class NoiseMask(RandomMask):
     """Add noise, round to the nearest multiple of ``step``, clamp to ``[low, high]``."""
 
     accepts: ClassVar[frozenset[Kind]] = NUMBERS
+    rules: ClassVar[Mapping[str, Rule]] = {
+        "scale": Number(above=0),
+        "step": Number(above=0),
+        "low": Number(),
+        "high": Number(),
+    }
 
     scale: float
     step: float | None = None
@@ -37,13 +44,9 @@ class NoiseMask(RandomMask):
     high: float | None = None
 
     def __post_init__(self) -> None:
-        check_number(self.name, "scale", self.scale, above=0)
+        check_parameters(self)
         if self.step is not None:
-            check_number(self.name, "step", self.step, above=0)
             Grid.of(width=self.step, half_steps=True)
-        for end in ("low", "high"):
-            if getattr(self, end) is not None:
-                check_number(self.name, end, getattr(self, end))
         if self.low is not None and self.high is not None and self.low > self.high:
             raise MaskError(f"mask {self.name!r}: low must not be above high")
 

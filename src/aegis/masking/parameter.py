@@ -1,43 +1,167 @@
-"""The checks that parameters of masks share."""
+"""The rules that parameters of masks follow: each is checked when a mask is made, and written into the JSON Schema.
+
+A mask declares them beside its fields (``rules``, ``one_of``, ``together``, ``goes_with``), so that what the program
+refuses and what the schema of configurations refuses are the same thing said once.
+"""
 
 from __future__ import annotations
 
 import math
-from typing import Any
+from collections.abc import Mapping, Sequence
+from dataclasses import MISSING, dataclass, fields
+from typing import Any, Protocol
 
+from aegis.data.yaml_text import number_hint
 from aegis.errors import MaskError
 
-
-def check_number(
-    mask: str, name: str, value: Any, *, above: float | None = None, at_least: float | None = None
-) -> None:
-    """Raise unless ``value`` is a finite number within its bounds."""
-    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
-        raise MaskError(f"mask {mask!r}: {name} must be a number")
-    if above is not None and not value > above:
-        raise MaskError(f"mask {mask!r}: {name} must be above {above:g}")
-    if at_least is not None and not value >= at_least:
-        raise MaskError(f"mask {mask!r}: {name} must be {at_least:g} or more")
+SCALARS = ["string", "number", "boolean"]
+"""What JSON calls the values that a column may hold."""
 
 
-def check_whole(mask: str, name: str, value: Any, *, at_least: int, at_most: int) -> None:
-    """Raise unless ``value`` is a whole number within its bounds."""
-    if isinstance(value, bool) or not isinstance(value, int) or not at_least <= value <= at_most:
-        raise MaskError(f"mask {mask!r}: {name} must be a whole number from {at_least} to {at_most}")
+class Rule(Protocol):
+    """What one parameter may be."""
+
+    def read(self, value: Any, *, mask: str, name: str) -> Any:
+        """The value as it is kept; raise unless it follows the rule."""
+
+    def schema(self) -> dict[str, Any]:
+        """The same rule in JSON Schema."""
 
 
-def check_choice(mask: str, name: str, value: Any, *, choices: tuple[str, ...]) -> None:
-    """Raise unless ``value`` is one of ``choices``."""
-    if value not in choices:
-        raise MaskError(f"mask {mask!r}: {name} must be one of {', '.join(choices)}")
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Number:
+    """A finite number within its bounds; ``above`` and ``below`` are not themselves allowed."""
+
+    above: float | None = None
+    below: float | None = None
+    at_least: float | None = None
+    at_most: float | None = None
+
+    def read(self, value: Any, *, mask: str, name: str) -> Any:
+        check_finite(value, mask=mask, name=name)
+        if self.above is not None and self.below is not None and not self.above < value < self.below:
+            raise MaskError(f"mask {mask!r}: {name} must lie between {self.above:g} and {self.below:g}")
+        if self.above is not None and not value > self.above:
+            raise MaskError(f"mask {mask!r}: {name} must be above {self.above:g}")
+        if self.at_least is not None and not value >= self.at_least:
+            raise MaskError(f"mask {mask!r}: {name} must be {self.at_least:g} or more")
+        if self.at_most is not None and not value <= self.at_most:
+            raise MaskError(f"mask {mask!r}: {name} must be {self.at_most:g} at most")
+        return value
+
+    def schema(self) -> dict[str, Any]:
+        bounds = {
+            "exclusiveMinimum": self.above,
+            "exclusiveMaximum": self.below,
+            "minimum": self.at_least,
+            "maximum": self.at_most,
+        }
+        return {"type": "number", **{key: bound for key, bound in bounds.items() if bound is not None}}
 
 
-def exactly_one(mask: str, given: dict[str, Any]) -> str:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Whole:
+    """A whole number within its bounds; 3.0 is one."""
+
+    at_least: int
+    at_most: int
+
+    def read(self, value: Any, *, mask: str, name: str) -> int:
+        if isinstance(value, float) and value.is_integer():
+            value = int(value)
+        if isinstance(value, bool) or not isinstance(value, int) or not self.at_least <= value <= self.at_most:
+            bounds = f"{self.at_least} to {self.at_most}"
+            raise MaskError(f"mask {mask!r}: {name} must be a whole number from {bounds}{number_hint(value)}")
+        return value
+
+    def schema(self) -> dict[str, Any]:
+        return {"type": "integer", "minimum": self.at_least, "maximum": self.at_most}
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """One of some words."""
+
+    choices: tuple[str, ...]
+
+    def read(self, value: Any, *, mask: str, name: str) -> str:
+        if not isinstance(value, str) or value not in self.choices:
+            raise MaskError(f"mask {mask!r}: {name} must be one of {', '.join(self.choices)}")
+        return value
+
+    def schema(self) -> dict[str, Any]:
+        return {"enum": list(self.choices)}
+
+
+@dataclass(frozen=True, slots=True)
+class Text:
+    """Any text; ``what`` says what it is, for the message."""
+
+    what: str = "text"
+
+    def read(self, value: Any, *, mask: str, name: str) -> str:
+        if not isinstance(value, str):
+            raise MaskError(f"mask {mask!r}: {name} must be {self.what}")
+        return value
+
+    def schema(self) -> dict[str, Any]:
+        return {"type": "string"}
+
+
+def check_finite(value: Any, *, mask: str, name: str) -> None:
+    """Raise unless ``value`` is a finite number."""
+    finite = not isinstance(value, bool) and isinstance(value, int | float)
+    if finite:
+        try:
+            finite = math.isfinite(value)
+        except OverflowError:  # a whole number that no decimal can hold
+            finite = False
+    if not finite:
+        raise MaskError(f"mask {mask!r}: {name} must be a number{number_hint(value)}")
+
+
+def check_parameters(mask: Any) -> None:
+    """Raise unless the parameters of a mask follow the rules it declares; whole numbers are kept as such."""
+    given = {item.name: getattr(mask, item.name) for item in fields(mask)}
+    if mask.one_of:
+        exactly_one(mask.name, {name: given[name] for name in mask.one_of})
+    for names in mask.together:
+        if len({given[name] is None for name in names}) > 1:
+            raise MaskError(f"mask {mask.name!r} needs both {' and '.join(names)}, or neither")
+    for name, rule in mask.rules.items():
+        if given[name] is not None or not optional(mask, name):
+            object.__setattr__(mask, name, rule.read(given[name], mask=mask.name, name=name))
+    for name, companion in mask.goes_with.items():
+        if given[companion] is None and given[name] != default(mask, name):
+            raise MaskError(f"mask {mask.name!r}: {name} goes with {companion} only")
+
+
+def exactly_one(mask: str, given: Mapping[str, Any]) -> str:
     """The name of the one parameter that is set; raise if there is none or more than one."""
     names = [name for name, value in given.items() if value is not None]
     if len(names) != 1:
         raise MaskError(f"mask {mask!r} needs exactly one of {', '.join(given)}")
     return names[0]
+
+
+def default(mask: Any, name: str) -> Any:
+    """What a parameter is where it is not given; MISSING where it must be."""
+    return next(item.default for item in fields(mask) if item.name == name)
+
+
+def optional(mask: Any, name: str) -> bool:
+    """Whether null stands for a parameter that is not given."""
+    return default(mask, name) is None
+
+
+def required(mask: Any) -> list[str]:
+    """The parameters that must be given."""
+    return [item.name for item in fields(mask) if item.default is MISSING and item.default_factory is MISSING]
+
+
+def is_list(value: Any) -> bool:
+    """Whether something is a list as a configuration has it."""
+    return isinstance(value, Sequence) and not isinstance(value, str | bytes)
 
 
 def fifteen_digits(number: float) -> float:

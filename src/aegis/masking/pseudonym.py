@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import hmac
 import os
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar, Self
@@ -13,7 +14,7 @@ from aegis.data.domain import show
 from aegis.data.kind import Kind, Values
 from aegis.errors import MaskError
 from aegis.masking.mask import MASKS, MappedMask, as_objects
-from aegis.masking.parameter import check_whole
+from aegis.masking.parameter import Rule, Text, Whole, check_parameters
 
 _LEAST_KEY_BYTES = 16
 
@@ -33,15 +34,18 @@ class Pseudonym(MappedMask):
     name: ClassVar[str] = "pseudonym"
     injective: ClassVar[bool] = True
     example: ClassVar[tuple[str, str]] = ("Ana Lima", "9f2c61d04be7a853")
+    rules: ClassVar[Mapping[str, Rule]] = {
+        "key_file": Text("the name of a file"),
+        "key_variable": Text("the name of an environment variable"),
+        "length": Whole(at_least=12, at_most=64),
+    }
 
     key_file: str | None = None
     key_variable: str = "AEGIS_PSEUDONYM_KEY"
     length: int = 16
 
     def __post_init__(self) -> None:
-        check_whole(self.name, "length", self.length, at_least=12, at_most=64)
-        if not isinstance(self.key_variable, str) or not isinstance(self.key_file, str | None):
-            raise MaskError(f"mask {self.name!r}: key_file and key_variable must be names")
+        check_parameters(self)
 
     def kind_after(self, kind: Kind) -> Kind:
         return Kind.TEXT

@@ -15,11 +15,12 @@ from aegis.masking.mask import Mask
 from aegis.masking.ranges import Ranges
 from aegis.masking.suppress import Suppress
 
-_FUNCTIONS: dict[str, tuple[type[Mask], dict[str, str]]] = {
-    "generalize": (Ranges, {"M": "count"}),
+FUNCTIONS: dict[str, tuple[type[Mask], dict[str, str]]] = {
     "erase_digits": (EraseDigits, {"num_digits": "digits"}),
+    "generalize": (Ranges, {"M": "count"}),
     "suppress": (Suppress, {}),
 }
+"""What each function of theirs is here, and what its parameters are called."""
 
 
 def is_published(content: Mapping[str, Any]) -> bool:
@@ -30,25 +31,41 @@ def is_published(content: Mapping[str, Any]) -> bool:
 
 def masks_of_published(content: Mapping[str, Any]) -> tuple[str | None, dict[str, Mask]]:
     """The label it names, and the mask of each column."""
-    dataset = content.get("dataset") or {}
-    label = dataset.get("target_variable") if isinstance(dataset, Mapping) else None
-    attributes = content["masking"]["attributes"] or {}
-    if not isinstance(attributes, Mapping):
+    attributes = content["masking"]["attributes"]
+    if not isinstance(attributes, Mapping | None):
         raise ConfigurationError("masking.attributes must map each column to a list of functions")
     masks = {}
-    for column, steps in attributes.items():
-        links = tuple(_mask(step, str(column)) for step in (steps if isinstance(steps, list) else [steps]) if step)
+    for column, steps in (attributes or {}).items():
+        listed = steps if isinstance(steps, list) else [steps]
+        links = tuple(_mask(step, str(column)) for step in listed if step is not None)
         if links:
             masks[str(column)] = links[0] if len(links) == 1 else Chain(links=links)
-    return (label if isinstance(label, str) else None), masks
+    return _label(content.get("dataset")), masks
+
+
+def _label(dataset: Any) -> str | None:
+    if not isinstance(dataset, Mapping | None):
+        raise ConfigurationError("dataset must be written as {target_variable: column}")
+    label = (dataset or {}).get("target_variable")
+    if not isinstance(label, str | None):
+        raise ConfigurationError("dataset.target_variable must be the name of one column")
+    return label
 
 
 def _mask(step: Any, column: str) -> Mask:
-    if not isinstance(step, Mapping) or step.get("function") not in _FUNCTIONS:
-        known = ", ".join(sorted(_FUNCTIONS))
+    function = step.get("function") if isinstance(step, Mapping) else None
+    if not isinstance(function, str) or function not in FUNCTIONS:
+        known = ", ".join(sorted(FUNCTIONS))
         raise ConfigurationError(f"column {column!r} names a masking function that is not one of {known}")
-    kind_of_mask, names = _FUNCTIONS[step["function"]]
-    given = step.get("params") or {}
-    if not isinstance(given, Mapping):
+    kind_of_mask, names = FUNCTIONS[function]
+    given = step.get("params")
+    if not isinstance(given, Mapping | None):
         raise ConfigurationError(f"column {column!r}: params must be written as {{name: value}}")
-    return kind_of_mask.from_parameters({names.get(str(key), str(key)): value for key, value in given.items()})
+    unknown = sorted(set(map(str, given or {})) - set(names))
+    if unknown:
+        takes = ", ".join(names) or "no params"
+        raise ConfigurationError(f"column {column!r}: {function} takes {takes}, not {', '.join(unknown)}")
+    absent = sorted(set(names) - set(given or {}))
+    if absent:
+        raise ConfigurationError(f"column {column!r}: {function} needs the parameter {', '.join(absent)}")
+    return kind_of_mask.from_parameters({names[str(key)]: value for key, value in (given or {}).items()})

@@ -17,10 +17,24 @@ from aegis.errors import MaskError
 from aegis.masking.channel import Channel
 from aegis.masking.choice import by_threshold
 from aegis.masking.mask import MASKS, Draw, RandomMask
-from aegis.masking.parameter import check_number, exactly_one
+from aegis.masking.parameter import SCALARS, Number, Rule, check_parameters, is_list
 
 if TYPE_CHECKING:
     import ibis.expr.types as ir
+
+
+class _Drawn:
+    """Distinct values of a column."""
+
+    def read(self, value: Any, *, mask: str, name: str) -> tuple[Any, ...]:
+        if not is_list(value) or not all(isinstance(each, str | int | float | date) for each in value):
+            raise MaskError(f"mask {mask!r}: {name} must be a list of texts, numbers or dates")
+        if not value or len(set(value)) < len(value):
+            raise MaskError(f"mask {mask!r}: {name} must be distinct, and one at least")
+        return tuple(value)
+
+    def schema(self) -> dict[str, Any]:
+        return {"type": "array", "minItems": 1, "uniqueItems": True, "items": {"type": SCALARS}}
 
 
 @MASKS.register("randomize")
@@ -41,18 +55,19 @@ class Randomize(RandomMask):
     draws: ClassVar[int] = 2
     example: ClassVar[tuple[str, str]] = ("yes", "yes or no")
     example_parameters: ClassVar[Mapping[str, Any]] = {"keep": 0.8}
+    rules: ClassVar[Mapping[str, Rule]] = {
+        "keep": Number(at_least=0, at_most=1),
+        "epsilon": Number(at_least=0),
+        "values": _Drawn(),
+    }
+    one_of: ClassVar[tuple[str, ...]] = ("keep", "epsilon")
 
     keep: float | None = None
     epsilon: float | None = None
     values: tuple[Any, ...] | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
-        how = exactly_one(self.name, {"keep": self.keep, "epsilon": self.epsilon})
-        check_number(self.name, how, getattr(self, how), at_least=0)
-        if self.keep is not None and self.keep > 1:
-            raise MaskError(f"mask {self.name!r}: keep is a probability, 1 at most")
-        if self.values is not None and (not self.values or len(set(self.values)) < len(self.values)):
-            raise MaskError(f"mask {self.name!r}: values must be distinct, and one at least")
+        check_parameters(self)
 
     def resolve(self, domain: Domain, counts: NDArray[Any]) -> Randomize:
         """With the domain to draw from."""

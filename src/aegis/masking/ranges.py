@@ -14,7 +14,7 @@ from aegis.data.kind import Kind, Values
 from aegis.errors import MaskError
 from aegis.masking.choice import by_threshold
 from aegis.masking.mask import MASKS, ExpressionMask, as_objects
-from aegis.masking.parameter import check_whole
+from aegis.masking.parameter import Rule, Whole, check_parameters
 
 if TYPE_CHECKING:
     import ibis.expr.types as ir
@@ -39,18 +39,21 @@ class Ranges(ExpressionMask):
     accepts: ClassVar[frozenset[Kind]] = frozenset({Kind.INTEGER})
     example: ClassVar[tuple[str, str]] = ("43", "43:67")
     example_parameters: ClassVar[Mapping[str, Any]] = {"count": 3, "low": 17, "high": 90}
+    rules: ClassVar[Mapping[str, Rule]] = {
+        "count": Whole(at_least=1, at_most=10_000),
+        "low": Whole(at_least=-_FAR, at_most=_FAR),
+        "high": Whole(at_least=-_FAR, at_most=_FAR),
+    }
+    together: ClassVar[tuple[tuple[str, str], ...]] = (("low", "high"),)
 
     count: int
     low: int | None = None
     high: int | None = None
 
     def __post_init__(self) -> None:
-        check_whole(self.name, "count", self.count, at_least=1, at_most=10_000)
-        if (self.low is None) != (self.high is None):
-            raise MaskError(f"mask {self.name!r} needs both low and high, or neither")
-        if self.low is not None:
-            check_whole(self.name, "low", self.low, at_least=-_FAR, at_most=_FAR)
-            check_whole(self.name, "high", self.high, at_least=self.low, at_most=_FAR)
+        check_parameters(self)
+        if self.low is not None and self.high is not None and self.low > self.high:
+            raise MaskError(f"mask {self.name!r}: low must not be above high")
 
     def kind_after(self, kind: Kind) -> Kind:
         return Kind.TEXT

@@ -10,6 +10,7 @@ from aegis.data.domain import show
 from aegis.data.kind import Kind, Values
 from aegis.errors import MaskError
 from aegis.masking.mask import MASKS, ExpressionMask, as_objects
+from aegis.masking.parameter import SCALARS, Rule, Text, check_parameters, is_list
 from aegis.masking.plural import count
 
 if TYPE_CHECKING:
@@ -21,6 +22,35 @@ _READERS: dict[Kind, Callable[[str], Any]] = {
     Kind.BOOLEAN: {"true": True, "false": False}.__getitem__,
 }
 Groups = tuple[tuple[str, tuple[str, ...]], ...]
+
+
+class _ByName:
+    """The list of values of each group, by the group's name: a mapping, or pairs of both."""
+
+    def read(self, value: Any, *, mask: str, name: str) -> Groups:
+        pairs = list(value.items()) if isinstance(value, Mapping) else value
+        try:
+            frozen = tuple((show(group), tuple(show(each) for each in values)) for group, values in pairs)
+            plain = all(is_list(values) and not _nested([group, *values]) for group, values in pairs)
+        except (TypeError, ValueError):
+            plain, frozen = False, ()
+        if not plain or not frozen or len({group for group, _ in frozen}) < len(frozen):
+            raise MaskError(f"mask {mask!r}: {name} must map the name of each group to the list of its values")
+        return frozen
+
+    def schema(self) -> dict[str, Any]:
+        values = {"type": "array", "items": {"type": SCALARS}}
+        pair = {"type": "array", "minItems": 2, "maxItems": 2, "prefixItems": [{"type": SCALARS}, values]}
+        return {
+            "anyOf": [
+                {"type": "object", "minProperties": 1, "additionalProperties": values},
+                {"type": "array", "minItems": 1, "items": pair},
+            ]
+        }
+
+
+def _nested(values: list[Any]) -> bool:
+    return any(value is None or isinstance(value, Mapping) or is_list(value) for value in values)
 
 
 @MASKS.register("regroup")
@@ -38,14 +68,13 @@ class Regroup(ExpressionMask):
     accepts: ClassVar[frozenset[Kind]] = frozenset(_READERS)
     example: ClassVar[tuple[str, str]] = ("it", "south")
     example_parameters: ClassVar[Mapping[str, Any]] = {"groups": {"south": ["it", "es"], "north": ["se"]}}
+    rules: ClassVar[Mapping[str, Rule]] = {"groups": _ByName(), "other": Text()}
 
     groups: Groups | Mapping[str, Any] = field(repr=False)
     other: str = "*"
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "groups", _frozen(self.groups))
-        if not isinstance(self.other, str):
-            raise MaskError(f"mask {self.name!r}: other must be text")
+        check_parameters(self)
         values = [value for _, group in self._pairs() for value in group]
         repeated = len(values) - len(set(values))
         if repeated:
@@ -85,17 +114,3 @@ class Regroup(ExpressionMask):
             return [(read(value), name) for name, group in self._pairs() for value in group]
         except (ValueError, KeyError):
             raise MaskError(f"mask {self.name!r}: a group lists something that is not {kind}") from None
-
-
-def _frozen(groups: Any) -> Groups:
-    pairs = groups.items() if isinstance(groups, Mapping) else groups
-    try:
-        frozen = tuple((show(name), tuple(show(v) for v in values)) for name, values in pairs)
-        wrong = any(
-            isinstance(values, str) for _, values in (groups.items() if isinstance(groups, Mapping) else groups)
-        )
-    except (TypeError, ValueError):
-        wrong = True
-    if wrong or not frozen or len({name for name, _ in frozen}) < len(frozen):
-        raise MaskError("mask 'regroup': groups must map the name of each group to the list of its values")
-    return frozen

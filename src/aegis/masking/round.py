@@ -10,7 +10,7 @@ from aegis.data.domain import show
 from aegis.data.kind import NUMBERS, Kind, Values
 from aegis.masking.grid import Grid
 from aegis.masking.mask import MASKS, ExpressionMask
-from aegis.masking.parameter import check_number
+from aegis.masking.parameter import Number, Rule, check_parameters
 
 if TYPE_CHECKING:
     import ibis.expr.types as ir
@@ -30,11 +30,12 @@ class Round(ExpressionMask):
     accepts: ClassVar[frozenset[Kind]] = NUMBERS
     example: ClassVar[tuple[str, str]] = ("53.5", "50")
     example_parameters: ClassVar[Mapping[str, Any]] = {"step": 10}
+    rules: ClassVar[Mapping[str, Rule]] = {"step": Number(above=0)}
 
     step: float
 
     def __post_init__(self) -> None:
-        check_number(self.name, "step", self.step, above=0)
+        check_parameters(self)
         self._grid()
 
     def kind_after(self, kind: Kind) -> Kind:

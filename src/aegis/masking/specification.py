@@ -30,6 +30,8 @@ def build_mask(spec: Any, *, hierarchy: FindHierarchy | None = None) -> Mask:
     if isinstance(spec, Mask):
         return spec
     if isinstance(spec, list | tuple):
+        if any(isinstance(part, list | tuple) for part in spec):
+            raise MaskError("a chain of masks is a flat list; write its masks one after the other")
         links = tuple(build_mask(part, hierarchy=hierarchy) for part in spec)
         return links[0] if len(links) == 1 else Chain(links=links)
     if isinstance(spec, str):

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from aegis.data.kind import NUMBERS, Kind, Values
 from aegis.masking.digits import MOST_DIGITS, size_expression, size_of
 from aegis.masking.mask import MASKS, ExpressionMask, as_objects
-from aegis.masking.parameter import check_whole
+from aegis.masking.parameter import Rule, Whole, check_parameters
 
 if TYPE_CHECKING:
     import ibis.expr.types as ir
@@ -31,11 +31,12 @@ class StarDigits(ExpressionMask):
     accepts: ClassVar[frozenset[Kind]] = NUMBERS
     example: ClassVar[tuple[str, str]] = ("34", "3*")
     example_parameters: ClassVar[Mapping[str, Any]] = {"digits": 1}
+    rules: ClassVar[Mapping[str, Rule]] = {"digits": Whole(at_least=1, at_most=MOST_DIGITS)}
 
     digits: int
 
     def __post_init__(self) -> None:
-        check_whole(self.name, "digits", self.digits, at_least=1, at_most=MOST_DIGITS)
+        check_parameters(self)
 
     def kind_after(self, kind: Kind) -> Kind:
         return Kind.TEXT

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from aegis.data.kind import Kind, Values
 from aegis.masking.mask import MASKS, ExpressionMask, as_objects
-from aegis.masking.parameter import check_whole
+from aegis.masking.parameter import Rule, Whole, check_parameters
 
 if TYPE_CHECKING:
     import ibis.expr.types as ir
@@ -31,11 +31,12 @@ class StarTrailing(ExpressionMask):
     accepts: ClassVar[frozenset[Kind]] = CODES
     example: ClassVar[tuple[str, str]] = ("21162", "211**")
     example_parameters: ClassVar[Mapping[str, Any]] = {"characters": 2}
+    rules: ClassVar[Mapping[str, Rule]] = {"characters": Whole(at_least=1, at_most=1000)}
 
     characters: int
 
     def __post_init__(self) -> None:
-        check_whole(self.name, "characters", self.characters, at_least=1, at_most=1000)
+        check_parameters(self)
 
     def kind_after(self, kind: Kind) -> Kind:
         return Kind.TEXT

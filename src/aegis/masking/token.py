@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import secrets
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
 from aegis.data.kind import Kind, Values
 from aegis.masking.mask import MASKS, MappedMask, as_objects
-from aegis.masking.parameter import check_whole
+from aegis.masking.parameter import Rule, Whole, check_parameters
 
 
 @MASKS.register("token")
@@ -27,11 +28,12 @@ class Token(MappedMask):
     name: ClassVar[str] = "token"
     injective: ClassVar[bool] = True
     example: ClassVar[tuple[str, str]] = ("Ana Lima", "c41f7ab2900d6e35")
+    rules: ClassVar[Mapping[str, Rule]] = {"length": Whole(at_least=8, at_most=64)}
 
     length: int = 16
 
     def __post_init__(self) -> None:
-        check_whole(self.name, "length", self.length, at_least=8, at_most=64)
+        check_parameters(self)
 
     def kind_after(self, kind: Kind) -> Kind:
         return Kind.TEXT

@@ -11,8 +11,9 @@ from numpy.typing import NDArray
 
 from aegis.data.domain import Domain, show
 from aegis.data.kind import NUMBERS, Kind, Values
-from aegis.masking.limit import check_limit, limit_of, quantile_of
+from aegis.masking.limit import LIMIT_RULES, LIMITS, limit_of, quantile_of
 from aegis.masking.mask import MASKS, ExpressionMask, Mask
+from aegis.masking.parameter import Rule, check_parameters, fifteen_digits
 
 if TYPE_CHECKING:
     import ibis.expr.types as ir
@@ -31,12 +32,15 @@ class TopCode(ExpressionMask):
     accepts: ClassVar[frozenset[Kind]] = NUMBERS
     example: ClassVar[tuple[str, str]] = ("97", "90")
     example_parameters: ClassVar[Mapping[str, Any]] = {"at": 90}
+    rules: ClassVar[Mapping[str, Rule]] = LIMIT_RULES
+    one_of: ClassVar[tuple[str, ...]] = LIMITS
 
     at: float | None = None
     quantile: float | None = None
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "at", check_limit(self.name, self.at, self.quantile))
+        check_parameters(self)
+        object.__setattr__(self, "at", None if self.at is None else fifteen_digits(self.at))
 
     def check(self, kind: Kind, *, column: str) -> None:
         Mask.check(self, kind, column=column)

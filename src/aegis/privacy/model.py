@@ -14,6 +14,7 @@ from typing import Any, ClassVar, Self, cast
 import numpy as np
 from numpy.typing import NDArray
 
+from aegis.data.yaml_text import number_hint
 from aegis.errors import MeasureError, PolicyError
 from aegis.privacy.verdict import Bound, Verdict
 from aegis.registry import Registry
@@ -194,7 +195,7 @@ def check_number(
     place = f"{left} {low:g}" + (f" to {high:g}" if math.isfinite(high) else "" if low_open else " up")
     sentence = f"{what} of {model} must be {kind} {place}"
     if isinstance(number, bool) or not isinstance(number, allowed):
-        raise PolicyError(sentence)
+        raise PolicyError(sentence + number_hint(number))
     if not math.isfinite(number) or not low <= number <= high or (low_open and number == low):
         raise PolicyError(f"{sentence}, not {number:g}")
 
