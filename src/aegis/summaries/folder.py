@@ -27,6 +27,7 @@ from aegis.masking.specification import build_mask
 from aegis.masking.transition import Transition
 from aegis.summaries.consistency import check_margins
 from aegis.summaries.joint import Histogram, Joint
+from aegis.summaries.known_keys import check_keys
 from aegis.summaries.protection import Protection
 from aegis.summaries.summary import (
     AttributeSummary,
@@ -155,13 +156,16 @@ def _manifest(summary: Summary, files: Mapping[str, str]) -> dict[str, Any]:
 
 def _summary_from_json(manifest: dict[str, Any], folder: Path) -> Summary:
     about_label = manifest["label"]
+    check_keys(manifest, "summary")
+    check_keys(about_label, "label")
     label_domain = _domain_from_json(about_label["domain"])
-    label_masks = {
-        ident: (_mask_from_json(each["mask"]), _change_from_json(each["change"]))
-        for ident, each in about_label["masks"].items()
-    }
+    label_masks = {}
+    for ident, each in about_label["masks"].items():
+        check_keys(each, "label mask")
+        label_masks[ident] = _mask_from_json(each["mask"]), _change_from_json(each["change"])
     attributes = {}
     for entry in manifest["attributes"]:
+        check_keys(entry, "attribute entry")
         file = (folder / entry["file"]).resolve()
         if folder.resolve() not in file.parents:
             raise SummaryError(f"{folder} points outside itself; do not trust it")
@@ -170,9 +174,12 @@ def _summary_from_json(manifest: dict[str, Any], folder: Path) -> Summary:
             attributes[entry["name"]] = _attribute_from_json(entry["name"], content, label_domain, label_masks)
         except SummaryError as error:
             raise SummaryError(f"attribute {entry['name']!r}: {error}") from None
+    for one in manifest["configurations"]:
+        check_keys(one, "configuration")
+    opaque = bool(manifest["opaque"])
     return Summary(
         name=str(manifest["name"]),
-        level=Level(manifest["level"]),
+        level=Level.NONE if opaque else Level(manifest["level"]),  # whatever was asked for, it tells no more
         rows=float(manifest["rows"]),
         label=str(about_label["name"]),
         label_histogram=Histogram(domain=label_domain, counts=np.asarray(about_label["counts"])),
@@ -184,7 +191,7 @@ def _summary_from_json(manifest: dict[str, Any], folder: Path) -> Summary:
             )
             for c in manifest["configurations"]
         ),
-        opaque=bool(manifest["opaque"]),
+        opaque=opaque,
         skipped=dict(manifest["skipped"]),
         protection=Protection.from_json(manifest.get("protection")),
         rejected=dict(manifest.get("rejected", {})),
@@ -205,6 +212,7 @@ def _scores_to_json(scores: ConfigurationScores) -> dict[str, Any]:
 
 
 def _scores_from_json(content: dict[str, Any]) -> ConfigurationScores:
+    check_keys(content, "scores")
     return ConfigurationScores(
         unit=str(content["unit"]),
         sample_rows=int(content["sample_rows"]),
@@ -247,10 +255,12 @@ def _attribute_from_json(
     label_domain: Domain,
     label_masks: Mapping[str, tuple[Mask | None, Transition | None]],
 ) -> AttributeSummary:
+    check_keys(content, "attribute")
     domain = None if content["domain"] is None else _domain_from_json(content["domain"])
     histogram = None
     if content["histogram"] is not None:
         told = content["histogram"]
+        check_keys(told, "histogram")
         histogram = RangedHistogram(
             codes=np.asarray(told["codes"], dtype=np.int64),
             labels=tuple(told["labels"]),
@@ -261,6 +271,7 @@ def _attribute_from_json(
         joint = Joint(attribute=domain, label=label_domain, counts=np.asarray(content["joint"]))
     masked = {}
     for each in content["masked"]:
+        check_keys(each, "masked joint")
         counts = np.asarray(each["counts"])
         on_label = label_masks[each["label_mask"]][1] if each["label_mask"] is not None else None
         if on_label is not None:
@@ -292,6 +303,7 @@ def _domain_to_json(domain: Domain) -> dict[str, Any]:
 
 
 def _domain_from_json(content: dict[str, Any]) -> Domain:
+    check_keys(content, "domain")
     kind = Kind(content["kind"])
     if kind is Kind.TEXT:
         values = np.empty(len(content["values"]), dtype=object)
@@ -324,6 +336,7 @@ def _change_from_json(content: dict[str, Any] | None) -> Transition | None:
     if content is None:
         return None
     target = _domain_from_json(content["to"])
+    check_keys(content, "partition" if "codes" in content else "channel")
     if "codes" in content:
         return Partition(codes=np.asarray(content["codes"], dtype=np.int64), target=target)
     return Channel(matrix=np.asarray(content["probabilities"], dtype=np.float64), target=target)

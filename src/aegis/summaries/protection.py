@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from aegis.errors import SummaryError
+from aegis.summaries.known_keys import check_keys
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -86,6 +87,7 @@ class Protection:
         """Read the entry of the manifest; None where there is none."""
         if content is None:
             return None
+        check_keys(content, "noise" if "epsilon" in content else "merging")
         if "epsilon" in content:
             return cls(epsilon=float(content["epsilon"]), attributes=int(content["attributes"]))
         return cls(min_count=int(content["min_count"]), merged=tuple(content.get("merged", ())))

@@ -252,8 +252,10 @@ def summarize(
 def reduced(summary: Summary, *, level: Level, ranges: int | None = None, opaque: bool = False) -> Summary:
     """The same summary telling less: a lower level, ranges instead of values, masks and configurations by opaque ids.
 
-    Configurations keep their names, which the ranking is told by.
+    Configurations keep their names, which the ranking is told by. An opaque summary tells nothing of unmasked columns,
+    so its level is ``none`` whatever was asked for.
     """
+    level = Level.NONE if opaque else level
     renamed: dict[str, str] = {}
 
     def alias(ident: str) -> str:
@@ -262,8 +264,8 @@ def reduced(summary: Summary, *, level: Level, ranges: int | None = None, opaque
 
     attributes: dict[str, AttributeSummary] = {}
     for name, attribute in summary.attributes.items():
-        joint = attribute.joint if level is Level.TWO_D and not opaque else None
-        histogram = attribute.histogram if level is not Level.NONE and not opaque else None
+        joint = attribute.joint if level is Level.TWO_D else None
+        histogram = attribute.histogram if level is not Level.NONE else None
         if histogram is not None and ranges is not None and level is Level.ONE_D:
             assert attribute.domain is not None
             histogram = RangedHistogram.of_ranges(Histogram(domain=attribute.domain, counts=histogram.counts), ranges)
