@@ -233,9 +233,15 @@ def names_of(header: str, delimiter: str, path: Path) -> list[str]:
     names = [name.strip() for name in next(csv.reader([header], delimiter=delimiter))]
     if any(not name for name in names):
         raise DataError(f"{path.name}: a column has no name; every field of the first line must be one")
-    twice = [name for name, times in Counter(name.lower() for name in names).items() if times > 1]
+    twice = sum(times > 1 for times in Counter(names).values())
+    alike = sum(times > 1 for times in Counter(name.lower() for name in set(names)).values())
+    # The names stay unsaid: the line may be a record, and they its values.
     if twice:
-        raise DataError(f"{path.name}: {len(twice)} column names occur twice; rename them")
+        raise DataError(f"{path.name}: {twice} column names occur twice; rename them")
+    if alike:
+        raise DataError(
+            f"{path.name}: {alike} column names differ from others in upper and lower case only; rename them"
+        )
     return names
 
 

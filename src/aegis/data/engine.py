@@ -85,6 +85,8 @@ def _open(
     missing: Sequence[str],
     as_text: bool,
 ) -> tuple[str, ir.Table]:
+    if table is not None and not isinstance(source, str | Path):
+        raise DataError("a data frame is one table; leave out the name of a table, which is for databases")
     if isinstance(source, ibis.expr.types.Table):
         return (source.get_name() if hasattr(source.op(), "name") else "table"), source
     if not isinstance(source, str | Path):
@@ -141,12 +143,15 @@ def _from_file(text: str, table: str | None, connection: Any, reading: dict[str,
     path, table = _file(text, table)
     suffixes = [s.lower() for s in path.suffixes]
     last = suffixes[-1] if suffixes else ""
+    if table is not None and (path.is_dir() or last not in _DUCKDB):
+        raise DataError(f"{path.name} is one table and not a database; leave out --table")
     try:
         if path.is_dir():
             return path.resolve().stem, connection.read_parquet(str(path / "**" / "*.parquet"))
         if last in _DUCKDB:
             return path.stem, _database_table(ibis.duckdb.connect(path, read_only=True), table, str(path))
         if last in _PARQUET:
+            frames.check_parquet_names(path)
             return path.stem, connection.read_parquet(str(path))
         if last in _ARROW:
             import pyarrow.feather  # part of the core, imported late because few need it
@@ -157,7 +162,8 @@ def _from_file(text: str, table: str | None, connection: Any, reading: dict[str,
     except Exception as error:  # engines raise their own trees, and quote data in them
         _pass_on_interruption(error)
         raise DataError(
-            f"{path.name} cannot be read as {last.lstrip('.') or 'parquet'} ({type(error).__name__})"
+            f"{path.name} cannot be read as {last.lstrip('.') or 'parquet'} ({type(error).__name__}): it is damaged, "
+            "cut short or of another format; copy or write it again, and give it the ending of its format"
         ) from None
     return path.stem.removesuffix(".csv"), delimited.read(connection, path, **reading)
 
@@ -249,12 +255,9 @@ def _from_frame(frame: Any) -> ir.Table:
         raise
     except Exception as error:
         _pass_on_interruption(error)
-        mixed = frames.mixed_column(frame)
-        if mixed is not None:
-            raise DataError(
-                f"column {mixed!r} holds values of several types, or of one that no table has; "
-                "make all of them texts or all of them numbers"
-            ) from None
+        unfit = frames.unfit_column(frame)
+        if unfit is not None:
+            raise unfit from None
         raise frames.not_a_table(frame, f" ({type(error).__name__})") from None
 
 

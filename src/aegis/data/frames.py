@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path
 from typing import Any
 
 from aegis.errors import DataError
@@ -28,29 +30,74 @@ def named(frame: Any) -> Any:
     elif hasattr(kind, "set_axis") and hasattr(kind, "columns"):  # pandas, where a name can be anything
         names = [str(name) for name in frame.columns]
         frame = frame.set_axis(names, axis=1)
+        if len(set(names)) == len(names):  # what is missing in every row has no type, and a table needs one
+            empty = [n for n in names if frame[n].dtype == object and frame[n].first_valid_index() is None]
+            frame = frame.astype(dict.fromkeys(empty, "string")) if empty else frame
     elif hasattr(kind, "column_names"):  # Arrow
         names = list(frame.column_names)
+        if hasattr(kind, "cast") and any(str(field.type) == "null" for field in frame.schema):
+            import pyarrow
+
+            text = pyarrow.string()
+            frame = frame.cast(
+                pyarrow.schema([f.with_type(text) if str(f.type) == "null" else f for f in frame.schema])
+            )
     elif hasattr(kind, "collect_schema"):  # Polars, which tells names apart by case
-        names = list(frame.collect_schema().names())
+        types = frame.collect_schema()
+        names = list(types.names())
+        empty = [name for name in names if str(types[name]) == "Null"]
+        frame = frame.cast(dict.fromkeys(empty, str)) if empty else frame
     elif hasattr(kind, "schema"):  # streams and scans of Arrow
         names = list(frame.schema.names)
     else:
         raise not_a_table(frame)
-    twice = sum(times > 1 for times in Counter(name.lower() for name in names).values())
-    if twice:
-        raise DataError(f"the table has {twice} column names that occur twice; rename them")
+    check_names(names)
     return frame
 
 
-def mixed_column(frame: Any) -> str | None:
-    """The first column of a pandas frame that Arrow has no type for."""
+def check_names(names: Sequence[str]) -> None:
+    """Raise where two columns have one name: DuckDB and most databases do not tell upper from lower case."""
+    twice = [name for name, times in Counter(names).items() if times > 1]
+    if twice:
+        raise DataError(f"the table has {len(twice)} column names that occur twice; rename them")
+    by_case: dict[str, list[str]] = {}
+    for name in names:
+        by_case.setdefault(name.lower(), []).append(name)
+    alike = [group for group in by_case.values() if len(group) > 1]
+    if alike:
+        more = f", and {len(alike) - 1} more like them" if len(alike) > 1 else ""
+        named = " and ".join(map(repr, alike[0]))
+        raise DataError(f"the columns {named} differ in upper and lower case only{more}; rename one")
+
+
+def check_parquet_names(path: Path) -> None:
+    """The same of a Parquet file: the engine would call one of two names that differ in case something else."""
+    import pyarrow.parquet  # part of the core, imported late because few need it
+
+    if path.is_file():
+        with suppress(pyarrow.ArrowException):  # what Arrow cannot read the engine perhaps can
+            check_names(pyarrow.parquet.read_schema(path).names)
+
+
+def unfit_column(frame: Any) -> DataError | None:
+    """What is wrong with the first column of a pandas frame that no table can hold."""
     import pyarrow  # part of the core, imported late because few need it
 
     if not hasattr(type(frame), "set_axis"):
         return None
     for name in frame.columns:
+        column = frame[name]
+        kind = str(column.dtype).partition("[")[0]
+        if kind in ("period", "interval"):
+            return DataError(
+                f"column {str(name)!r} holds pandas {kind}s, which no table has; make dates or texts of them, for "
+                "example with .astype(str)"
+            )
         try:
-            pyarrow.array(frame[name], from_pandas=True)
+            pyarrow.array(column, from_pandas=True)
         except (pyarrow.ArrowException, TypeError, ValueError):
-            return str(name)
+            return DataError(
+                f"column {str(name)!r} holds values of several types, or of one that no table has; "
+                "make all of them texts or all of them numbers"
+            )
     return None

@@ -144,7 +144,6 @@ def test_names_of_columns_become_texts() -> None:
     [
         pd.DataFrame([[1, 2]], columns=[1, "1"]),
         pd.DataFrame([[1, 2]], columns=["a", "a"]),
-        pl.DataFrame({"a": [1], "A": [2]}),
         pa.table([[1], [2]], names=["a", "a"]),
         {1: [1], "1": [2]},
     ],
@@ -192,3 +191,52 @@ def test_an_interruption_while_opening_is_an_interruption(tmp_path: Path, monkey
     monkeypatch.setattr(type(wide), "to_pyarrow", lambda table: Interrupted().anything)
     with pytest.raises(KeyboardInterrupt):
         open_dataset(wide)
+
+
+@pytest.mark.parametrize("frame", [pl.DataFrame({"a": [1], "A": [2]}), pd.DataFrame({"a": [1], "A": [2]})])
+def test_columns_that_differ_in_case_only(frame: Any) -> None:
+    with pytest.raises(DataError, match="the columns 'a' and 'A' differ in upper and lower case only; rename one"):
+        open_dataset(frame)
+
+
+def test_columns_of_a_parquet_file_that_differ_in_case_only(tmp_path: Path) -> None:
+    pyarrow.parquet.write_table(pa.table({"age": [1], "AGE": [2], "y": ["a"]}), tmp_path / "t.parquet")
+    with pytest.raises(DataError, match="'age' and 'AGE' differ in upper and lower case only"):
+        open_dataset(tmp_path / "t.parquet")
+
+
+@pytest.mark.parametrize("kind", ["period", "interval"])
+def test_a_pandas_type_that_no_table_has_is_named_with_its_column(kind: str) -> None:
+    held = pd.period_range("2020-01", periods=2, freq="M") if kind == "period" else pd.interval_range(0, 2)
+    with pytest.raises(DataError, match=rf"column 'when' holds pandas {kind}s, .*astype\(str\)"):
+        open_dataset(pd.DataFrame({"a": [1, 2], "when": held}))
+
+
+@pytest.mark.parametrize(
+    "frame",
+    [
+        pd.DataFrame({"a": [1, 2], "n": [None, None]}),
+        pa.table({"a": [1, 2], "n": pa.nulls(2)}),
+        pl.DataFrame({"a": [1, 2], "n": [None, None]}),
+    ],
+)
+def test_a_column_without_values_is_text(frame: Any) -> None:
+    assert open_dataset(frame).schema.kind("n") is Kind.TEXT
+
+
+def test_a_damaged_parquet_file_is_told_with_what_to_do(tmp_path: Path) -> None:
+    pyarrow.parquet.write_table(pa.table({"a": ["CANARY"] * 50}), tmp_path / "t.parquet")
+    whole = (tmp_path / "t.parquet").read_bytes()
+    (tmp_path / "t.parquet").write_bytes(whole[: len(whole) // 2])
+    with pytest.raises(DataError, match="damaged, cut short or of another format; copy or write it again") as refused:
+        open_dataset(tmp_path / "t.parquet")
+    assert "CANARY" not in str(refused.value)
+
+
+@pytest.mark.parametrize("name", ["t.parquet", "t.csv", "t.arrow"])
+def test_a_file_that_is_one_table_has_no_other(name: str, tmp_path: Path) -> None:
+    (tmp_path / name).write_bytes(b"a,b\n1,2\n")
+    with pytest.raises(DataError, match="leave out --table"):
+        open_dataset(tmp_path / name, table="visits")
+    with pytest.raises(DataError, match="leave out the name of a table"):
+        open_dataset(pd.DataFrame({"a": [1]}), table="visits")
