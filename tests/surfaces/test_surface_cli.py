@@ -185,6 +185,43 @@ MISTAKES: dict[str, tuple[str | bytes, list[str], str]] = {
     "no rows": ("a,y\n", ["--label", "y", "--generate", "3"], "no rows"),
     "one row": ("a,y\n1,CANARY\n", ["--label", "y", "--generate", "3"], "same value in every row"),
     "all-null label": ("a,y\n1,\n2,\n", ["--label", "y", "--generate", "3"], "missing in every row"),
+    "all-null column": (
+        "a,b,y\n1,,u\n2,,v\n3,,u\n1,,v\n",
+        ["--label", "y", "--generate", "2"],
+        "column 'b' has no value in any row; drop it, or leave it out by naming it identifying (--identifying b",
+    ),
+    "two all-null columns": (
+        "a,b,c,y\n1,,,u\n2,,,v\n3,,,u\n",
+        ["--label", "y", "--generate", "2"],
+        "columns 'b', 'c' have no value",
+    ),
+    "label of its own in every row": (
+        "a,y\n1,CANARY\n2,CANARY2\n3,CANARY3\n",
+        ["--label", "y", "--generate", "2"],
+        "no two rows are alike",
+    ),
+    "names that differ in case": ("age,AGE,y\n1,2,u\n3,4,v\n", ["--label", "y"], "upper and lower case only"),
+    "a table of a file": (GOOD, ["--label", "y", "--generate", "2", "--table", "t"], "leave out --table"),
+    "a number that YAML takes for text": (
+        GOOD,
+        ["--label", "y", "--configs", "{config:age: {bucketize: {width: 1e300}}}"],
+        "write it like 1.0e+3",
+    ),
+    "saved under an unknown ending": (
+        GOOD,
+        ["--label", "y", "--generate", "2", "--save", "{folder}/best.txt"],
+        "must end in .yaml, .yml or .json",
+    ),
+    "a configuration for another label": (
+        GOOD,
+        ["--label", "y", "--configs", "{config:{label: zip, masks: {age: suppress}}}"],
+        "is for the label 'zip', and the label here is 'y'",
+    ),
+    "a published configuration for another label": (
+        GOOD,
+        ["--label", "y", "--configs", "{config:{dataset: {target_variable: zip}, masking: {attributes: {}}}}"],
+        "is for the label 'zip', and the label here is 'y'",
+    ),
     "report exists": (GOOD, ["--label", "y", "--generate", "3", "--report", "{exists}"], "exists already"),
 }
 
@@ -197,6 +234,8 @@ def test_a_mistake_is_one_sentence_and_exit_status_2(aegis: Aegis, tmp_path: Pat
     for argument in arguments:
         if argument.startswith("{config:"):
             argument = str(_write(tmp_path, "c.yaml", argument.removeprefix("{config:")[:-1]))
+        elif argument.startswith("{folder}"):
+            argument = argument.replace("{folder}", str(tmp_path))
         elif argument == "{exists}":
             argument = str(_write(tmp_path, "r.html", "old"))
         given.append(argument)
@@ -211,9 +250,101 @@ def test_a_mistake_is_one_sentence_and_exit_status_2(aegis: Aegis, tmp_path: Pat
     assert sorted(path.name for path in tmp_path.iterdir()) == before, "nothing is written"
 
 
-def test_an_all_null_column_is_no_mistake(aegis: Aegis, tmp_path: Path) -> None:
-    data = _write(tmp_path, "data.csv", "a,b,y\n1,,u\n2,,v\n3,,u\n1,,v\n")
-    assert aegis("advise", data, "--label", "y", "--generate", "2").status == 0
+ALL_NULL = "a,b,y\n1,,u\n2,,v\n3,,u\n1,,v\n"
+
+
+def test_an_all_null_column_is_shown_and_can_be_left_out(aegis: Aegis, tmp_path: Path) -> None:
+    data = _write(tmp_path, "data.csv", ALL_NULL)
+    seen = {column["name"]: column for column in aegis("inspect", data, "--json").json["columns"]}
+    assert (seen["b"]["distinct"], seen["b"]["missing"], seen["b"]["suggested_role"]) == (0, 4, "identifying")
+    assert "leaves it out" in seen["b"]["why"]
+    given = ("advise", data, "--label", "y", "--generate", "2")
+    found = aegis(*given, "--identifying", "b", "--json")
+    assert found.status == 0, found.err
+    assert {a["name"] for one in found.json["ranking"] for a in one["attributes"]} == {"a"}
+    _write(tmp_path, "data.roles.yaml", "identifying: b\n")
+    assert aegis(*given).status == 0
+
+
+@pytest.mark.parametrize("command", ["summarize", "generate", "evaluate"])
+def test_every_command_that_scores_columns_refuses_an_all_null_one(aegis: Aegis, tmp_path: Path, command: str) -> None:
+    data = _write(tmp_path, "data.csv", ALL_NULL)
+    count = ("--count", "2") if command == "generate" else ("--generate", "2")
+    out = () if command == "evaluate" else ("--out", tmp_path / "out.yaml")
+    answer = aegis(command, data, "--label", "y", *count, *out)
+    assert (answer.status, answer.err.count("\n")) == (2, 1), answer.err
+    assert "column 'b' has no value in any row" in answer.err
+    assert not (tmp_path / "out.yaml").exists()
+
+
+def test_a_search_refuses_a_quasi_identifier_without_values(aegis: Aegis, tmp_path: Path) -> None:
+    data = _write(tmp_path, "data.csv", ALL_NULL)
+    policy = _write(tmp_path, "policy.yaml", "quasi_identifying: [a, b]\nk: 2\nmax_suppression: 0.5\n")
+    answer = aegis("search", data, "--label", "y", "--policy", policy, "--out", tmp_path / "best.yaml")
+    assert answer.status == 2
+    assert "column 'b' has no value in any row; drop it, or take it out of the quasi-identifiers" in answer.err
+
+
+def test_start_leaves_an_all_null_column_out_and_says_so(aegis: Aegis, tmp_path: Path) -> None:
+    rows = "".join(f"{i % 5},,{'uv'[i % 3 == 0]}\n" for i in range(60))
+    data = _write(tmp_path, "mine.csv", "a,b,y\n" + rows)
+    answer = aegis("start", data, "--yes")
+    assert answer.status == 0, answer.err
+    assert "b has no value in any row and is left out" in answer.err
+    assert "b" in (tmp_path / "mine.roles.yaml").read_text(encoding="utf-8")
+
+
+PUBLISHED = """\
+dataset: {original_path: x.csv, target_variable: y}
+masking:
+  attributes:
+    age: [{function: generalize, params: {M: 2}}]
+"""
+
+
+def test_the_published_format_names_the_label(aegis: Aegis, tmp_path: Path) -> None:
+    data, config = _write(tmp_path, "data.csv", GOOD), _write(tmp_path, "c.yaml", PUBLISHED)
+    alone = aegis("advise", data, "--configs", config, "--json")
+    assert alone.status == 0, alone.err
+    assert alone.json["label"] == "y"
+    assert aegis("advise", data, "--configs", config, "--label", "y", "--json").json["ranking"] == alone.json["ranking"]
+    _write(tmp_path, "data.roles.yaml", "label: zip\n")
+    refused = aegis("advise", data, "--configs", config)
+    assert refused.status == 2
+    assert "configuration 'c' is for the label 'y', and the label here is 'zip'" in refused.err
+    assert aegis("advise", data, "--configs", config, "--label", "y").status == 0
+
+
+def test_a_mask_on_the_label_is_said(aegis: Aegis, tmp_path: Path) -> None:
+    data = _write(tmp_path, "data.csv", GOOD)
+    config = _write(tmp_path, "c.yaml", "{y: {regroup: {groups: {u: [a, b]}}}, age: suppress}")
+    found = aegis("advise", data, "--label", "y", "--configs", config, "--json").json
+    assert "1 of 1 configuration masks the label 'y' itself and is ranked by what is left of it: c" in found["notes"]
+
+
+@pytest.mark.parametrize("level", ["2d", "1d"])
+def test_an_opaque_summary_says_the_level_it_has(aegis: Aegis, clinic: Path, tmp_path: Path, level: str) -> None:
+    given = ("summarize", clinic / "clinic.csv", "--configs", clinic / "configurations", "--no-pairs", "--opaque")
+    answer = aegis(*given, "--level", level, "--out", tmp_path / "s")
+    assert answer.status == 0, answer.err
+    assert "level none" in answer.err
+    assert f"its level is none and not {level}" in answer.err.replace("\n", " ")
+    assert aegis(*given, "--out", tmp_path / "t", "--json").json["level"] == "none"
+    assert aegis("advise", tmp_path / "s").status == 0
+
+
+def test_masks_print_the_schema_of_configurations(aegis: Aegis) -> None:
+    assert "mask_bucketize" in aegis("masks", "--schema").json["$defs"]
+
+
+@pytest.mark.parametrize("function", ["advise", "summarize", "generate", "search", "inspect", "check"])
+def test_a_misspelt_option_is_told_in_the_name_of_its_function(function: str, tmp_path: Path) -> None:
+    data = _write(tmp_path, "data.csv", GOOD)
+    needed = {"policy": {"k": 2}} if function in ("search", "check") else {}
+    with pytest.raises(
+        TypeError, match=rf"^{function}\(\) got an unexpected keyword argument 'delimitter'; did you mean"
+    ):
+        getattr(library, function)(data, delimitter=";", **needed)
 
 
 @pytest.mark.parametrize("given", [("--report", "{data}"), ("--save", "{data}"), ("--report", "x", "--save", "x")])

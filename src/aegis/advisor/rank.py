@@ -108,7 +108,11 @@ def rank(
         ranking=tuple(ranking),
         skipped=dict(summary.skipped),
         rejected=dict(summary.rejected),
-        notes=_notes(summary, originals, chosen, together) + _note_on_a_common_label(summary, name),
+        notes=(
+            *_notes(summary, originals, chosen, together),
+            *_note_on_masked_labels(summary),
+            *_note_on_a_common_label(summary, name),
+        ),
     )
 
 
@@ -266,6 +270,19 @@ def _notes(
     if summary.protection is not None:
         said.append(summary.protection.describe())
     return tuple(said)
+
+
+def _note_on_masked_labels(summary: Summary) -> tuple[str, ...]:
+    """A mask on the label may be meant, or a slip: what is predicted is then another thing."""
+    masking = [one.name for one in summary.configurations if one.label_mask is not None]
+    if not masking:
+        return ()
+    named = ", ".join(masking[:5]) + (f" and {len(masking) - 5} more" if len(masking) > 5 else "")
+    return (
+        f"{len(masking)} of {count(len(summary.configurations), 'configuration')} "
+        f"{'masks' if len(masking) == 1 else 'mask'} the label {summary.label!r} itself and "
+        f"{'is' if len(masking) == 1 else 'are'} ranked by what is left of it: {named}",
+    )
 
 
 def _note_on_a_common_label(summary: Summary, name: str) -> tuple[str, ...]:

@@ -2,16 +2,29 @@
 
 from __future__ import annotations
 
+from typing import Annotated
+
+import typer
 from rich.text import Text
 
 from aegis.cli import options, terminal
 
 
-def masks(json: options.Json = False) -> None:
+def masks(
+    json: options.Json = False,
+    schema: Annotated[
+        bool,
+        typer.Option("--schema", help="Print the JSON Schema of configurations with the masks that are installed."),
+    ] = False,
+) -> None:
     """List the masks with their parameters and an example."""
     from aegis.data.kind import Kind
     from aegis.masking.catalogue import catalogue
+    from aegis.masking.configuration_schema import configuration_schema
 
+    if schema:
+        terminal.print_json(configuration_schema())
+        return
     rows = catalogue()
     if json:
         terminal.print_json(

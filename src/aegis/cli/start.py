@@ -182,15 +182,18 @@ def _ask_roles(seen: Profile, ask: _Asking) -> Roles:
     while label not in known:
         terminal.talk().print("there is no such column")
         label = ask.text("Which column shall be predicted (the label)?", fallback)
-    taken = {label}
+    empty = tuple(c.name for c in seen.columns if not c.distinct and c.name != label)
+    for name in empty:
+        terminal.talk().print(f"{name} has no value in any row and is left out", markup=False)
+    taken = {label, *empty}
 
     def columns_of(role: Role) -> tuple[str, ...]:
         suggestion = [name for name in usual[role] if name not in taken]
         chosen = ask.columns(f"Columns that are {role.value}?", suggestion, known)
         taken.update(chosen)
-        return tuple(name for name in chosen if name != label or role is Role.SENSITIVE)
+        return tuple(name for name in chosen if name not in empty and (name != label or role is Role.SENSITIVE))
 
-    identifying = columns_of(Role.IDENTIFYING)
+    identifying = (*columns_of(Role.IDENTIFYING), *empty)
     quasi = columns_of(Role.QUASI_IDENTIFYING)
     sensitive = columns_of(Role.SENSITIVE)
     return Roles(

@@ -28,11 +28,16 @@ def summarize(
     generate: options.Generate = 0,
     strength: options.Strength = "mixed",
     masks: options.Masks = "",
-    level: Annotated[str, typer.Option("--level", help="What is told of unmasked columns: 2d, 1d or none.")] = "2d",
+    level: Annotated[
+        str | None,
+        typer.Option("--level", help="What is told of unmasked columns: 2d (unless --opaque), 1d or none."),
+    ] = None,
     ranges: Annotated[
         int | None, typer.Option("--ranges", min=1, help="Tell 1D histograms in this many ranges (level 1d).")
     ] = None,
-    opaque: Annotated[bool, typer.Option("--opaque", help="Name the masks by numbers only.")] = False,
+    opaque: Annotated[
+        bool, typer.Option("--opaque", help="Name the masks by numbers only, and tell no values: level none.")
+    ] = False,
     pairs: Annotated[
         bool,
         typer.Option("--pairs/--no-pairs", help="Add scores of whole configurations, measured on pairs of columns."),
@@ -71,7 +76,7 @@ def summarize(
     from aegis.workflows.summarize import DEFAULT_PAIR_SCORES
     from aegis.workflows.summarize import summarize as count
 
-    if level not in (known := [each.value for each in Level]):
+    if level is not None and level not in (known := [each.value for each in Level]):
         raise typer.BadParameter(f"must be one of {', '.join(known)}", param_hint="--level")
     folder = out or append
     if folder is None:
@@ -85,7 +90,7 @@ def summarize(
             strength=strength,
             masks=options.names(masks) or None,
             seed=seed,
-            level=level,
+            level=level or "2d",
             ranges=ranges,
             opaque=opaque,
             out=out,
@@ -102,6 +107,9 @@ def summarize(
             progress=progress,
             **options.reading(delimiter=delimiter, encoding=encoding, missing=missing, table=table, engine=engine),
         )
+    if level is not None and summary.level.value != level:
+        why = "names its masks by numbers and tells nothing of unmasked columns" if opaque else "had its level before"
+        terminal.aside(f"note: the summary {why}: its level is {summary.level.value} and not {level}")
     show_summary(summary, folder, json=json)
 
 

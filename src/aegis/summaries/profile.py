@@ -114,6 +114,8 @@ def suggest_role(
     'label'
     """
     words = _words(name)
+    if not present:
+        return Role.IDENTIFYING, "no value in any row; this role leaves it out"
     unique = present > 20 and distinct >= 0.98 * present
     if unique and kind is not Kind.REAL:
         return Role.IDENTIFYING, "a value of its own in nearly every row"

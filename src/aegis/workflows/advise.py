@@ -17,11 +17,12 @@ from aegis.data.dataset import Dataset
 from aegis.data.engine import open_dataset
 from aegis.data.output import check_apart, check_free, write_text
 from aegis.errors import ConfigurationError, MeasureError, SummaryError
-from aegis.masking.configuration_file import as_text
+from aegis.masking.configuration_file import as_text, check_ending
 from aegis.summaries.folder import is_summary, read_summary
 from aegis.summaries.summary import Summary, configuration_of
 from aegis.utility.measure import MEASURES
 from aegis.workflows.candidates import find_hierarchies
+from aegis.workflows.keywords import check_keywords
 from aegis.workflows.summarize import DEFAULT_PAIR_SCORES, summarize
 
 _READING = ("roles", "engine", "table", "delimiter", "encoding", "missing", "as_text")
@@ -52,6 +53,7 @@ def advise(
     ``verify`` tries a shortlist of so many on rows (scikit-learn, in ``jobs`` processes): cheap models are trained and
     tested, and the shortlist comes first in the order of their accuracy.
     """
+    check_keywords(advise, options, passed_on_to=(summarize,))
     # A wrong name or an output in the way should not cost a pass over the rows.
     if measure is not None and measure not in PAIR_SCORES and measure not in MEASURES:
         known = [*PAIR_SCORES, *MEASURES]
@@ -63,6 +65,8 @@ def advise(
         if output is not None:
             check_free(Path(output), overwrite=overwrite)
     check_apart([report, save], [data, options.get("configurations"), options.get("policy")])
+    if save is not None:
+        check_ending(Path(save))
     if verify:
         _check_verifiable(data, verify)
         data, options = _opened(data, options)

@@ -25,6 +25,7 @@ from aegis.masking.suppress import STAR
 from aegis.releases.write import check_format
 from aegis.summaries.answer import ask
 from aegis.summaries.collect_classes import count_classes
+from aegis.workflows.keywords import check_keywords
 from aegis.workflows.records import read_records
 from aegis.workflows.unlisted import looks_identifying
 
@@ -95,6 +96,7 @@ def anonymize(
     answer names them. What is written is read back and counted again: if a class has fewer than ``k`` records nothing
     is left behind.
     """
+    check_keywords(anonymize, options)
     target = None if out is None else Path(out)
     if target is not None:
         check_format(target)

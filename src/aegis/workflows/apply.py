@@ -17,6 +17,7 @@ from aegis.masking.configuration import Configuration
 from aegis.masking.configuration_file import to_mapping
 from aegis.releases.write import blank_is_missing, check_format, is_csv, write_table
 from aegis.workflows.candidates import find_hierarchies, one_configuration
+from aegis.workflows.keywords import check_keywords
 from aegis.workflows.masked_data import GivenConfiguration, all_masks, masked_data, roles_with
 from aegis.workflows.release import mapping_text
 from aegis.workflows.unlisted import looks_identifying
@@ -62,6 +63,7 @@ def apply(
     and tokens are made as for any other. Masks that are not fitted yet are fitted on these rows. Identifying columns
     without a mask are suppressed. Nothing is checked: `check` does that.
     """
+    check_keywords(apply, options)
     target = Path(out)
     check_format(target)
     paths = [target, *(Path(path) for path in (fitted, mapping) if path is not None)]

@@ -56,6 +56,22 @@ def one_configuration(
     return found[0]
 
 
+def label_of(given: str | None, known: str | None, configurations: Iterable[Configuration]) -> str | None:
+    """The label asked for, or that of the roles (``known``), or the one the configurations were made for.
+
+    A configuration that names another one is an error: what was chosen for one label says little about another.
+    """
+    label = given or known
+    for one in configurations:
+        label = label or one.label
+        if one.label not in (None, label):
+            raise ConfigurationError(
+                f"configuration {one.name!r} is for the label {one.label!r}, and the label here is {label!r}; name its "
+                "label with --label, or take it out of the configuration"
+            )
+    return label
+
+
 def find_hierarchies(given: str | Path | Mapping[str, Hierarchy] | None, data: Any) -> dict[str, Hierarchy]:
     """The hierarchies given, or those in a folder ``hierarchies`` beside the data."""
     if isinstance(given, Mapping):

@@ -25,6 +25,7 @@ from aegis.privacy.policy import Policy
 from aegis.summaries.class_table import ClassTable
 from aegis.summaries.collect_classes import count_classes
 from aegis.workflows.candidates import find_hierarchies, one_configuration
+from aegis.workflows.keywords import check_keywords
 from aegis.workflows.masked_data import GivenConfiguration, masked_data, roles_with
 
 _EVERYBODY = "_aegis_everybody"
@@ -76,6 +77,7 @@ def check(
     Failing records are suppressed up to the policy's limit unless ``suppress`` is off. Further ``options`` are those of
     `open_dataset`.
     """
+    check_keywords(check, options)
     rules = read_policy(policy)
     known = find_hierarchies(hierarchies, data)
     chosen = None if configuration is None else one_configuration(configuration, hierarchies=known, data=data)

@@ -24,6 +24,7 @@ from aegis.report.comparison_report import render_comparison
 from aegis.report.page import write_page
 from aegis.summaries.answer import ask
 from aegis.workflows.anonymize import METHODS
+from aegis.workflows.keywords import check_keywords
 from aegis.workflows.model_tables import label_codes, model_table, with_published
 from aegis.workflows.published_cache import published
 
@@ -95,6 +96,7 @@ def compare(
 
     ``cache`` names a folder of what is done already: a second call with the same data and parameters trains nothing.
     """
+    check_keywords(compare, options)
     target = None if report is None else Path(report)
     if target is not None:
         check_free(target, overwrite=overwrite)

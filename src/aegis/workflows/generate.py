@@ -12,9 +12,10 @@ from aegis.data.hierarchy import Hierarchy
 from aegis.data.output import check_apart
 from aegis.data.schema import Roles
 from aegis.masking.configuration import Configuration
-from aegis.masking.configuration_file import save_configurations
+from aegis.masking.configuration_file import check_ending, save_configurations
 from aegis.summaries.collect import Progress
 from aegis.workflows.candidates import find_hierarchies, with_generated
+from aegis.workflows.keywords import check_keywords
 from aegis.workflows.summarize import count
 
 
@@ -35,7 +36,10 @@ def generate(
     **options: Any,
 ) -> list[Configuration]:
     """Different configurations that fit ``data``; the label is never touched. ``out`` is the file to write them to."""
+    check_keywords(generate, options)
     check_apart([out], [data])
+    if out is not None:
+        check_ending(Path(out))
     dataset = data if isinstance(data, Dataset) else open_dataset(data, roles=roles, **options)
     counted = count(dataset, label=label, label_bins=label_bins, progress=progress)
     made = with_generated(

@@ -6,8 +6,10 @@ from typing import Any
 
 from aegis.data.engine import open_dataset
 from aegis.summaries.profile import Profile, profile
+from aegis.workflows.keywords import check_keywords
 
 
 def inspect(data: Any, **options: Any) -> Profile:
     """Profile ``data`` (a path, a URL or a data frame); ``options`` are those of `open_dataset`."""
+    check_keywords(inspect, options)
     return profile(open_dataset(data, **options))

@@ -19,6 +19,7 @@ from aegis.releases.apply import ValueMapping, can_be_joined, masked_table
 from aegis.releases.fit import fitted, is_fitted, is_joined, links_of
 from aegis.summaries.collect import Limits, count_histograms
 from aegis.summaries.joint import Histogram
+from aegis.workflows.candidates import label_of
 
 GivenConfiguration = Configuration | str | Path | Mapping[str, Any]
 _EVERY_VALUE = Limits(numbers=10**9, texts=10**9)
@@ -39,7 +40,7 @@ def roles_with(dataset: Dataset, configuration: Configuration | None, *, label: 
     roles = dataset.roles
     if configuration is not None:
         roles = roles.overridden_by(configuration.roles)
-        label = label or configuration.label
+        label = label_of(label, None, [configuration])
     if label is not None:
         roles = roles.overridden_by(Roles(label=label))
     return roles.checked_against(dataset.schema)

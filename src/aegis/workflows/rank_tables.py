@@ -18,7 +18,7 @@ from aegis.releases.write import sha256_of
 from aegis.summaries.answer import count_rows
 from aegis.summaries.class_table import ClassTable
 from aegis.summaries.collect_classes import count_classes
-from aegis.workflows.candidates import Configurations, find_hierarchies, gather
+from aegis.workflows.candidates import Configurations, find_hierarchies, gather, label_of
 from aegis.workflows.check import classes_of, read_policy
 from aegis.workflows.gate import merged_classes
 
@@ -41,11 +41,13 @@ def rank_tables(
     """
     dataset = data if isinstance(data, Dataset) else open_dataset(data, roles=roles, **options)
     rules = None if policy is None else read_policy(policy)
+    known = find_hierarchies(hierarchies, data)
+    given = gather(configurations, hierarchies=known, data=data)
+    label = label_of(label, dataset.roles.label, given)
     own = dataset.roles if label is None else dataset.roles.overridden_by(Roles(label=label))
     known_roles = own if rules is None else rules.roles_in(dataset.schema, own)
     if known_roles.label is None:
         raise LabelError("no label is given; name the column to be predicted with --label or in the roles file")
-    known = find_hierarchies(hierarchies, data)
 
     def classes(source: Dataset, *, released: bool = False) -> ClassTable:
         contents = (str(known_roles.label),)
@@ -70,7 +72,7 @@ def rank_tables(
             table = judged.released
         candidates.append(Candidate(name=name, id=ident, what=what, table=table))
 
-    for one in gather(configurations, hierarchies=known, data=data):
+    for one in given:
         enter(one.name, one.id, "a configuration", merged_classes(one, original), suppress=True)
     for path in map(Path, tables):
         table = _same_records(path, dataset, classes(open_dataset(path, as_text=True, roles=Roles()), released=True))

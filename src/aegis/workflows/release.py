@@ -34,6 +34,7 @@ from aegis.releases.table_output import TableAddress, draft_table, is_url
 from aegis.releases.write import blank_is_missing, check_format, is_csv, sha256_of, write_table
 from aegis.workflows.candidates import find_hierarchies, one_configuration
 from aegis.workflows.check import classes_of, read_policy, unlisted, why_not
+from aegis.workflows.keywords import check_keywords
 from aegis.workflows.masked_data import GivenConfiguration, all_masks, masked_data, roles_with
 from aegis.workflows.unlisted import looks_identifying
 from aegis.workflows.utility_kept import utility_kept
@@ -100,6 +101,7 @@ def release(
     write the configuration as it was fitted to these rows, ``mapping`` where to write what became of each value. If the
     policy is not satisfied nothing is written.
     """
+    check_keywords(release, options)
     extras = [Path(path) for path in (fitted, mapping) if path is not None]
     paths = _paths(out, extras, overwrite=overwrite)
     check_apart([out, *extras], [data, configuration, policy])

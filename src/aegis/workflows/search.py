@@ -21,14 +21,16 @@ from aegis.data.schema import Roles
 from aegis.errors import LabelError
 from aegis.evaluation.tuple_accuracy import TupleAccuracy, tuple_accuracy
 from aegis.masking.configuration import Configuration
-from aegis.masking.configuration_file import as_text
+from aegis.masking.configuration_file import as_text, check_ending
 from aegis.masking.partition import Partition
 from aegis.masking.transition import transition
 from aegis.privacy.judgement import judge_all
 from aegis.privacy.policy import Policy
 from aegis.summaries.class_table import ClassTable
+from aegis.summaries.usable_columns import check_classes, check_filled
 from aegis.workflows.candidates import find_hierarchies
 from aegis.workflows.check import classes_of, read_policy
+from aegis.workflows.keywords import check_keywords
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -93,9 +95,11 @@ def search(
     The rows are counted once; the search works on the distinct tuples. ``verify`` trains a cheap model on that many
     of the best candidates and takes the most accurate. ``out`` receives the configuration, with label and roles.
     """
+    check_keywords(search, options)
     if out is not None:
         check_free(Path(out), overwrite=overwrite)
         check_apart([out], [data, policy])
+        check_ending(Path(out))
     rules = read_policy(policy)
     dataset = data if isinstance(data, Dataset) else open_dataset(data, **options)
     own = dataset.roles if label is None else dataset.roles.overridden_by(Roles(label=label))
@@ -106,6 +110,9 @@ def search(
         raise LabelError(f"there is no column {roles.label!r}; the columns are {', '.join(dataset.schema.names)}")
     known = find_hierarchies(hierarchies, data)
     table = classes_of(dataset, rules, roles, contents=(roles.label,), hierarchies=known)
+    check_classes(roles.label, table.contents[roles.label].totals)
+    empty = "drop it, or take it out of the quasi-identifiers"
+    check_filled(dict(zip(table.columns, table.domains, strict=True)), what_to_do=empty)
     result = search_classes(
         table,
         label=roles.label,

@@ -23,9 +23,11 @@ from aegis.summaries.protect import merge_small
 from aegis.summaries.protection import Protection
 from aegis.summaries.summary import Level, Summary, reduced
 from aegis.summaries.summary import summarize as summarize_counts
-from aegis.workflows.candidates import Configurations, checked, find_hierarchies, gather, with_generated
+from aegis.summaries.usable_columns import check_classes, check_filled
+from aegis.workflows.candidates import Configurations, checked, find_hierarchies, gather, label_of, with_generated
 from aegis.workflows.check import read_policy
 from aegis.workflows.gate import judge_configurations
+from aegis.workflows.keywords import check_keywords
 from aegis.workflows.pair_scoring import with_pair_scores
 from aegis.workflows.parts import append_part
 
@@ -62,7 +64,8 @@ def summarize(
     """Count ``data`` once and summarise it under its configurations; write it to the folder ``out`` if one is given.
 
     ``level`` says how much of the unmasked table is told (``2d``, ``1d``, ``none``), ``ranges`` tells the 1D
-    histograms in that many ranges instead of values, ``opaque`` names the masks by numbers only. ``pair_scores`` are
+    histograms in that many ranges instead of values, ``opaque`` names the masks by numbers only, which leaves the
+    unmasked table untold: the level is then ``none``. ``pair_scores`` are
     the scores of whole configurations to add, measured on pairs of attributes that the summary itself does not tell.
     With a ``policy`` only configurations that satisfy it are kept; the others are named with the reason.
 
@@ -71,9 +74,13 @@ def summarize(
 
     ``append`` is the folder of a summary of other rows of the same table: ``data`` is counted alone, as those were, and
     added to it, under the name ``part``. The folder brings label, configurations and level along.
+
+    Without a ``label``, in the roles or here, it is the one that the configurations name; one that names another is an
+    error.
     """
+    check_keywords(summarize, options)
     if append is not None:
-        given = {
+        decided = {
             "label": label,
             "configurations": configurations,
             "generate": generate,
@@ -84,8 +91,8 @@ def summarize(
             "min_count": min_count,
             "epsilon": epsilon,
         }
-        if any(given.values()):
-            named = ", ".join(name for name, value in given.items() if value)
+        if any(decided.values()):
+            named = ", ".join(name for name, value in decided.items() if value)
             raise ConfigurationError(f"the summary that is added to decides what is counted; leave out {named}")
         return append_part(
             data, append=append, part=part, out=out, overwrite=overwrite, roles=roles, progress=progress, **options
@@ -95,15 +102,17 @@ def summarize(
     if min_count is not None or epsilon is not None:
         Protection(min_count=min_count, epsilon=epsilon, attributes=1)  # says what is wrong before anything is counted
     dataset = data if isinstance(data, Dataset) else open_dataset(data, roles=roles, **options)
+    known = find_hierarchies(hierarchies, data)
+    given = gather(configurations, hierarchies=known, data=data)
+    label = label_of(label, dataset.roles.label, given)
     counted = count(dataset, label=label, label_bins=label_bins, limits=limits, progress=progress)
     protection: Protection | None = None
     if epsilon is not None:
         counted, protection = add_noise(counted, epsilon)
     if epsilon is not None or min_count is not None:
         pair_scores = ()
-    known = find_hierarchies(hierarchies, data)
     chosen = with_generated(
-        gather(configurations, hierarchies=known, data=data),
+        given,
         counted,
         count=generate,
         strength=strength,
@@ -161,4 +170,7 @@ def count(
         raise LabelError(
             f"no label is given for {dataset.name}; name the column to be predicted with --label or in its roles file"
         )
-    return count_joints(dataset, label=label, label_bins=label_bins, limits=limits, progress=progress)
+    counted = count_joints(dataset, label=label, label_bins=label_bins, limits=limits, progress=progress)
+    check_classes(label, counted.label_histogram.counts)
+    check_filled({name: joint.attribute for name, joint in counted.joints.items()})
+    return counted

@@ -15,6 +15,7 @@ from aegis.data.output import check_free
 from aegis.evaluation.grid_tuning import GridTuning, tune_records
 from aegis.report.page import write_page
 from aegis.report.tuning_report import render_tuning
+from aegis.workflows.keywords import check_keywords
 from aegis.workflows.records import read_records
 
 Progress = Callable[[int, int, str], None]
@@ -65,6 +66,7 @@ def tune(
 
     An interruption is answered with what was done until then, ``tuning.interrupted`` set.
     """
+    check_keywords(tune, options)
     target = None if report is None else Path(report)
     if target is not None:
         check_free(target, overwrite=overwrite)
