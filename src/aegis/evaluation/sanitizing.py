@@ -9,7 +9,7 @@ and how well it protects is what ``aegis sanitize`` audits before it writes one.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -46,7 +46,7 @@ class Sanitizers:
     private: tuple[str, ...]
     adversary: tuple[str, ...]
     authorized: tuple[str, ...]
-    by_share: Mapping[float, tuple[Mechanism, ...]]
+    by_share: Mapping[float, tuple[Mechanism, ...]] = field(repr=False)  # holds the categories of columns
     notes: tuple[str, ...] = ()
 
 

@@ -111,7 +111,8 @@ def _lead(evaluation: Evaluation, ours: Agreement, chance: Agreement | None, spe
     apart = max(100 * (gold.accuracies.max() - gold.accuracies.min()) for gold in golds)
     several = evaluation.most_draws > 1
     of = "" if len(evaluation.families) == 1 else f" in {count(len(evaluation.families), 'family', 'families')}"
-    of += f", drawn {count(evaluation.most_draws, 'time')}," if several else ""
+    everywhere = all(len(family.draws) == evaluation.most_draws for family in evaluation.families)
+    of += f", drawn {'' if everywhere else 'up to '}{count(evaluation.most_draws, 'time')}," if several else ""
     said = (
         f"The {count(candidates, 'candidate')}{of} differ by up to {_two(float(apart))} points of accuracy. The one "
         f"that {ours.selector} puts first is {'on average ' if several else ''}{_two(100 * ours.regret)} points below "
@@ -163,7 +164,7 @@ def _draw(draw: EvaluatedDraw, number: int, times: int) -> DrawPart:
         note_heading="accuracy",
         guide=100 * best[0].accuracy,
     )
-    text = f"{count(len(best), 'candidate')}, each masked, trained on and tested; best first."
+    text = f"{count(len(best), 'candidate')}, each trained on and tested; best first."
     if len(drawn) < len(best):
         text += f" The first and the last {_DRAWN // 2} are drawn."
     ceiling = math.sqrt(max(gold.accuracy_reliability, 0.0)) if math.isfinite(gold.accuracy_reliability) else math.nan

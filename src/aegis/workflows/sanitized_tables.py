@@ -22,7 +22,7 @@ _SAID = "leave-one-out-information"  # a column of many values does not look bet
 _RANGES = 10  # and a number whose values hardly repeat does not look worse
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class SanitizedTables:
     """Mechanisms that were found once, and the table whose noise they draw."""
 

@@ -36,6 +36,7 @@ def test_what_says_most_about_the_label_is_taken_where_nothing_is_named_and_the_
     assert found.found.adversary == ("weak",)
     assert "none is named as sensitive" in found.notes[0]
     assert "strong and fair" in found.notes[0]
+    assert "'0'" not in repr(found) + repr(found.found), "values are not shown"
 
 
 def test_named_quasi_identifiers_are_known_and_not_taken() -> None:
