@@ -104,5 +104,8 @@ class Generalize(MappedMask):
         if isinstance(rows, list | tuple):
             if not all(isinstance(row, list | tuple) for row in rows):
                 raise MaskError(f"mask {cls.name!r}: hierarchy must be a list of rows, each a list of labels")
-            given = {**given, "hierarchy": Hierarchy.of(rows)}
+            try:
+                given = {**given, "hierarchy": Hierarchy.of(rows)}
+            except HierarchyError as error:
+                raise MaskError(f"mask {cls.name!r}: {error}") from None
         return cls._build(given)

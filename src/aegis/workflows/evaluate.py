@@ -33,8 +33,9 @@ from aegis.summaries.collect import Counted
 from aegis.summaries.collect_pairs import count_pairs
 from aegis.summaries.pair_counts import PairTables
 from aegis.summaries.summary import summarize as summarize_counts
-from aegis.workflows.candidates import Configurations, checked, find_hierarchies, gather, with_generated
+from aegis.workflows.candidates import Configurations, checked, find_hierarchies, gather, label_of, with_generated
 from aegis.workflows.families import GIVEN, RELEASED, Family, FamilySource, check_families
+from aegis.workflows.keywords import check_keywords
 from aegis.workflows.summarize import count
 
 Progress = Callable[[int, int, str], None]
@@ -73,6 +74,7 @@ def evaluate(
     is drawn ``draws`` times, from ``seed``, ``seed`` + 1, … on; splits stay the same. Results are kept in the file
     ``cache`` as they come, so that an interrupted run goes on where it stopped.
     """
+    check_keywords(evaluate, options)
     if report is not None:
         check_free(Path(report), overwrite=overwrite)
         check_apart([report], [data, configurations])
@@ -87,16 +89,17 @@ def evaluate(
     if tables and wanted and RELEASED not in wanted:
         raise ConfigurationError(f"tables are judged in the family {RELEASED}; name it with --families as well")
     seeds = range(seed, seed + draws)
+    known = find_hierarchies(hierarchies, data)
+    given = gather(configurations, hierarchies=known, data=data)
     started = time.process_time()
     dataset = data if isinstance(data, Dataset) else open_dataset(data, roles=roles, **options)
+    label = label_of(label, dataset.roles.label, given)
     counted = count(dataset, label=label, label_bins=label_bins)
     counting_seconds = time.process_time() - started
-    known = find_hierarchies(hierarchies, data)
     rows = read_rows(dataset, counted, in_order=bool(tables) or RELEASED in wanted)
     source = FamilySource(
         dataset=dataset, counted=counted, rows=rows, hierarchies=known, seed=seed, label_bins=label_bins
     )
-    given = gather(configurations, hierarchies=known, data=data)
     found: list[tuple[Family, ...]] = []
     if wanted:
         if given:
