@@ -29,7 +29,9 @@ Floats = NDArray[np.float64]
 SHARES = (0.1, 0.4, 0.8)
 """Distortions, as shares of what the authorised party has when nothing is released."""
 
-MOST_PRIVATE = 2
+MOST_CHOSEN = 2
+"""Columns that are taken where none is named as sensitive."""
+
 MOST_ROWS = 10_000
 """A mechanism sees its column alone, so a sample of this many rows is enough to find it."""
 
@@ -70,9 +72,6 @@ def find_sanitizers(
     reasons = {name: _why_not(columns[name], sample[name]) for name in private}
     notes = [f"{name} is not sanitized: {reason}" for name, reason in reasons.items() if reason]
     hidden = [name for name, reason in reasons.items() if reason is None]
-    if len(hidden) > MOST_PRIVATE:
-        notes.append(f"not sanitized, {MOST_PRIVATE} columns are enough here: {', '.join(hidden[MOST_PRIVATE:])}")
-        hidden = hidden[:MOST_PRIVATE]
     side = {
         name: values
         for name, values in sample.items()
@@ -99,7 +98,7 @@ def find_sanitizers(
 def choose_private(columns: Columns, order: Sequence[str], *, seed: int = 0) -> list[str]:
     """The first columns of ``order`` that can be sanitized, as many as are taken."""
     chosen = _sample(len(next(iter(columns.values()))), seed)
-    return [name for name in order if _why_not(columns[name], columns[name][chosen]) is None][:MOST_PRIVATE]
+    return [name for name in order if _why_not(columns[name], columns[name][chosen]) is None][:MOST_CHOSEN]
 
 
 def _mechanisms(

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from aegis.data.dataset import Dataset
 from aegis.evaluation.sanitizing import Sanitizers, choose_private, find_sanitizers
+from aegis.report.figures import listed
 from aegis.summaries.answer import ask
 from aegis.summaries.collect import Counted
 from aegis.summaries.joint import Joint
@@ -81,7 +82,7 @@ def _notes(found: Sanitizers, why: str) -> tuple[str, ...]:
     if not found.by_share:
         return found.notes
     said = (
-        f"{', '.join(_called(share) for share in found.by_share)}: {' and '.join(found.private)} ({why}) released by "
+        f"{', '.join(_called(share) for share in found.by_share)}: {listed(list(found.private))} ({why}) released by "
         "closed forms at that percentage of the error which knowing the other columns leaves without a release; the "
         f"adversary knows {', '.join(found.adversary)}; nothing was attacked: aegis sanitize audits before it writes"
     )

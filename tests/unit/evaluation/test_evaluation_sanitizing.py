@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from aegis.evaluation.sanitizing import MOST_PRIVATE, Sanitizers, choose_private, find_sanitizers
+from aegis.evaluation.sanitizing import MOST_CHOSEN, Sanitizers, choose_private, find_sanitizers
 from aegis.sanitizers.attackers import fit_linear
 from aegis.sanitizers.encoding import encode_side
 from aegis.sanitizers.mechanism import CategoryMechanism, NumberMechanism
@@ -124,9 +124,10 @@ def test_few_rows_are_refused() -> None:
     assert "300 rows" in found.notes[0]
 
 
-def test_no_more_columns_than_agreed_are_taken_and_the_others_are_named() -> None:
+def test_all_that_are_named_are_taken_and_few_are_chosen() -> None:
     columns = people()
-    found = find(columns, ["ill", "job", "income"])
-    assert found.private == ("ill", "job")
-    assert len(found.private) == MOST_PRIVATE
-    assert any(note.endswith("income") for note in found.notes)
+    named = ["ill", "job", "income"]
+    found = find(columns, named)
+    assert found.private == tuple(named)
+    assert [one.column for one in found.by_share[0.5]] == named
+    assert choose_private(columns, named) == named[:MOST_CHOSEN]
