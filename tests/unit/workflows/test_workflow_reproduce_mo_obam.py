@@ -11,7 +11,7 @@ pytest.importorskip("sklearn")
 from aegis.evaluation.reproduction import Between, Claim, Verdict
 from aegis.workflows.reproduce.mo_obam_hypotheses import hypotheses
 from aegis.workflows.reproduce.mo_obam_paper import ADULT, GERMAN, KS, MODELS, Printed
-from aegis.workflows.reproduce.mo_obam_rivals import AHEAD, BEHIND, LEVEL, standing
+from aegis.workflows.reproduce.mo_obam_rivals import AHEAD, BEHIND, LEVEL, judge, standing
 
 
 @pytest.mark.parametrize("printed", [GERMAN, ADULT], ids=lambda one: one.table)
@@ -44,24 +44,28 @@ def _rows(*, loss: float, linkage: int) -> dict[str, dict[str, Any]]:
     }
 
 
-def _models(worse: int) -> dict[str, Any]:
+def _models(worse: int, *, splits: int) -> dict[str, Any]:
     """All models at every k and in both settings; the first ones are worse."""
-    cells = [
-        {"table": table, "model": model, "worse": False, "worse_corrected": False}
-        for table in ("many", "four", "mdav")
-        for model in MODELS.values()
-    ]
-    by_k: dict[str, Any] = {str(k): {"against_original": [dict(cell) for cell in cells]} for k in KS}
+    by_k: dict[str, Any] = {
+        str(k): {
+            "against_original": [
+                {"table": table, "model": model, "worse": False, "worse_corrected": False, "difference": 0.0}
+                for table in ("many", "four", "mdav")
+                for model in MODELS.values()
+            ]
+        }
+        for k in KS
+    }
     for place in range(worse):
-        by_k[str(KS[place % 4])]["against_original"][place // 4]["worse"] = True
-    return {"by_k": by_k}
+        by_k[str(KS[place % 4])]["against_original"][place // 4] |= {"worse": True, "difference": -0.02}
+    return {"by_k": by_k, "splits": splits}
 
 
-def _claims(*, loss: float = 0.1, linkage: int = 0, worse: int = 0) -> dict[str, Claim]:
+def _claims(*, loss: float = 0.1, linkage: int = 0, worse: int = 0, splits: int = 100) -> dict[str, Claim]:
     section = hypotheses(
         {"German credit": GERMAN, "Adult": ADULT},
         {name: _rows(loss=loss, linkage=linkage) for name in ("German credit", "Adult")},
-        {name: _models(worse) for name in ("German credit", "Adult")},
+        {name: _models(worse, splits=splits) for name in ("German credit", "Adult")},
     )
     return {claim.what: claim for claim in section.claims}
 
@@ -85,17 +89,33 @@ def test_h2_counts_people_at_the_same_k(linkage: int, ours: int, verdict: Verdic
 
 def test_h3_compares_cells_of_every_k() -> None:
     claims = _claims(worse=3)
-    german, adult = (claims[f"H3, {name}: models made worse, over both settings and all k"] for name in _TABLES)
+    german, adult = (claims[f"H3, {name}: {_BY_TEST}"] for name in ("German credit", "Adult"))
     assert (german.paper, german.ours, german.unit, german.verdict) == (3, 3, "of 48 cells", Verdict.SAME)
     assert adult.paper == Between(low=10, high=16)  # RF at all k twice, DT and LR with four classes at some
     assert adult.verdict is Verdict.BETTER
-    assert _claims(worse=20)["H3, German credit: models made worse, over both settings and all k"].verdict is (
-        Verdict.DIFFERENT
+    assert _claims(worse=20)[f"H3, German credit: {_BY_TEST}"].verdict is Verdict.DIFFERENT
+
+
+def test_h3_with_fewer_splits_than_the_paper_is_no_better() -> None:
+    """A test that sees less finds less: only more differences than the paper's count against it."""
+    claims = _claims(worse=3, splits=50)
+    assert claims[f"H3, Adult: {_BY_TEST}"].verdict is Verdict.NOT_COMPARABLE
+    assert claims[f"H3, German credit: {_BY_TEST}"].verdict is Verdict.SAME
+    assert _claims(worse=20, splits=50)[f"H3, German credit: {_BY_TEST}"].verdict is Verdict.DIFFERENT
+
+
+def test_h3_counts_falls_by_their_size() -> None:
+    claims = _claims(worse=6)
+    german, adult = (
+        claims[f"H3, {name}: mean F1 that falls by more than 0.01, over both settings and all k"]
+        for name in ("German credit", "Adult")
     )
-    assert next(one for what, one in claims.items() if what.startswith("H3: ")).ours.startswith("6 of 96")  # type: ignore[union-attr]
+    assert (german.paper, german.ours, german.verdict) == (0, 6, Verdict.DIFFERENT)  # LR falls by .0086 at most
+    assert (adult.paper, adult.ours, adult.verdict) == (6, 6, Verdict.SAME)  # RF: two with 100 classes, four with 4
+    assert adult.why == "DT with many classes at 4 of 4 k, LR with many classes at 2 of 4 k"
 
 
-_TABLES = ("German credit", "Adult")
+_BY_TEST = "models made worse by the test, over both settings and all k"
 
 
 @pytest.mark.parametrize(
@@ -113,3 +133,18 @@ def test_a_rival_is_ahead_whichever_is_named_first(first: str, difference: float
     found = {"by_k": {"10": {"between": [pair]}}}
     assert standing(found, 10, rival="mdav", method="many", model="LR") == expected
     assert standing(found, 10, rival="mdav", method="many", model="DT") is None
+
+
+@pytest.mark.parametrize(
+    ("said", "ours", "weak", "expected"),
+    [
+        (AHEAD, AHEAD, True, Verdict.SAME),
+        (AHEAD, LEVEL, False, Verdict.BETTER),
+        (AHEAD, LEVEL, True, Verdict.NOT_COMPARABLE),
+        (BEHIND, LEVEL, True, Verdict.NOT_COMPARABLE),
+        (LEVEL, AHEAD, True, Verdict.DIFFERENT),
+        (LEVEL, BEHIND, True, Verdict.BETTER),
+    ],
+)
+def test_a_weak_test_that_finds_nothing_is_not_compared(said: str, ours: str, weak: bool, expected: Verdict) -> None:
+    assert judge(said, ours, weak=weak) is expected

@@ -78,7 +78,7 @@ SOURCES = {
         high_l=14,
         rounds=100_000,
         free_rounds=10_000,
-        splits=8,
+        splits=12,
         most_rows=2_000,
         printed=ADULT,
     ),

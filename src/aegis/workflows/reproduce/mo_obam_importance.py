@@ -18,7 +18,8 @@ def importances(tables: dict[str, Table], found: dict[str, dict[str, Any]]) -> S
     for name, table in tables.items():
         for k in table.ks:
             claims += _fall(table, of(found[name], k)["importance"], k)
-        claims.append(_steady(table, found[name]))
+        if _tells(of(found[name], table.ks[0])["importance"]):
+            claims.append(_steady(table, found[name]))
     return Section(
         title="Feature importances",
         text=(
@@ -35,6 +36,11 @@ def _total(told: dict[str, dict[str, float]], method: str) -> float:
     return sum(column[method] for column in told.values())
 
 
+def _tells(told: dict[str, dict[str, float]]) -> bool:
+    """Where the quasi-identifiers are all columns, their shares add up to one whatever is published."""
+    return _total(told, ORIGINAL) < 1 - 1e-6
+
+
 def _judge(table: Table, holds: bool) -> Verdict:
     if table.source.printed is None:
         return Verdict.NOT_COMPARABLE
@@ -48,7 +54,7 @@ def _fall(table: Table, told: dict[str, dict[str, float]], k: int) -> list[Claim
     nearer = abs(total["many"] - total[ORIGINAL]) <= abs(total["four"] - total[ORIGINAL])
     name, source = table.source.name, "Section VI-B1, text"
     why = _OTHER if table.source.printed is None else ""
-    return [
+    claims = [
         Claim(
             what=f"{name}, k = {k}, 4 classes: importance of {top}, the first of the quasi-identifiers",
             source=source,
@@ -56,16 +62,20 @@ def _fall(table: Table, told: dict[str, dict[str, float]], k: int) -> list[Claim
             ours=f"{first[ORIGINAL]:.3f} → {first['four']:.3f}",
             verdict=_judge(table, first["four"] < first[ORIGINAL]),
             why=why,
-        ),
-        Claim(
-            what=f"{name}, k = {k}, {table.source.classes} classes: summed importance of the quasi-identifiers",
-            source=source,
-            paper="nearer to the original than with 4",
-            ours=f"{total[ORIGINAL]:.3f} → {total['many']:.3f} (4 classes: {total['four']:.3f})",
-            verdict=_judge(table, nearer),
-            why=why,
-        ),
+        )
     ]
+    if _tells(told):
+        claims.append(
+            Claim(
+                what=f"{name}, k = {k}, {table.source.classes} classes: summed importance of the quasi-identifiers",
+                source=source,
+                paper="nearer to the original than with 4",
+                ours=f"{total[ORIGINAL]:.3f} → {total['many']:.3f} (4 classes: {total['four']:.3f})",
+                verdict=_judge(table, nearer),
+                why=why,
+            )
+        )
+    return claims
 
 
 def _steady(table: Table, found: dict[str, Any]) -> Claim:

@@ -10,7 +10,7 @@ from aegis.evaluation.reproduction import Claim, Section, TableFigure, Verdict
 from aegis.workflows.reproduce.mo_obam_data import Table
 from aegis.workflows.reproduce.mo_obam_models import F1_TOLERANCE, OTHER_DATA, f1_claims, fewer_splits, sizes
 from aegis.workflows.reproduce.mo_obam_paper import MODELS
-from aegis.workflows.reproduce.mo_obam_training import of
+from aegis.workflows.reproduce.mo_obam_training import of, weaker
 
 AHEAD, BEHIND, LEVEL = "ahead", "behind", "not apart"
 LOWER = {"mdav": "k-anonymity", "k-member": "Zheng et al."}
@@ -98,8 +98,8 @@ def table_9(table: Table, found: dict[str, Any], *, part: str) -> Section:
                 source=source,
                 paper=said,
                 ours=f"{mostly} ({stood.count(AHEAD)} ahead, {stood.count(BEHIND)} behind)",
-                verdict=_verdict(said, mostly),
-                why="" if said == mostly else fewer_splits(table),
+                verdict=judge(said, mostly, weak=weaker(found)),
+                why=_why(table, said, mostly, weak=weaker(found)),
             )
         )
     if part == "b":
@@ -169,8 +169,8 @@ def _stood(
             source=source,
             paper=said,
             ours=f"{ours} ({gap:+.4f})".replace("-", "−"),
-            verdict=_verdict(said, ours),
-            why="" if said == ours else fewer_splits(table),
+            verdict=judge(said, ours, weak=weaker(found)),
+            why=_why(table, said, ours, weak=weaker(found)),
         )
     ]
 
@@ -179,12 +179,20 @@ def _both(table: Table, rivals: dict[str, str]) -> str:
     return " and ".join(table.words(one) for one in rivals)
 
 
-def _verdict(said: str, ours: str) -> Verdict:
+def judge(said: str, ours: str, *, weak: bool) -> Verdict:
     """A rival that is less ahead than in the paper is better for MO-OBAM, one that is more ahead different."""
     order = (AHEAD, LEVEL, BEHIND)
     if said == ours:
         return Verdict.SAME
+    if weak and ours == LEVEL:
+        return Verdict.NOT_COMPARABLE
     return Verdict.BETTER if order.index(ours) > order.index(said) else Verdict.DIFFERENT
+
+
+def _why(table: Table, said: str, ours: str, *, weak: bool) -> str:
+    if said == ours:
+        return ""
+    return fewer_splits(table) if weak and ours == LEVEL else "Other models (scaled, one-hot) and other partitions."
 
 
 def _f1(table: Table, found: dict[str, Any], methods: Sequence[str]) -> TableFigure:
