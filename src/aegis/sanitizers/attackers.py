@@ -135,10 +135,10 @@ def fit_table(release: Floats, side: Floats, x: Floats) -> Guess:
     summaries = [linear_scores(side, (x == c).astype(float)) for c in range(classes - 1 if classes == 2 else classes)]
     cuts = [np.unique(np.quantile(s(side), np.arange(1, 12 if classes == 2 else 4) / (12 if classes == 2 else 4)))
             for s in summaries]  # fmt: skip
-    symbols = int(release.max()) + 1
+    symbols = int(release.max()) + 2  # the last stands for all that these rows do not show
 
     def place(f: Floats, rows: Floats) -> NDArray[np.int64]:
-        cell = f.astype(np.int64)
+        cell = np.minimum(f.astype(np.int64), symbols - 1)
         for summary, cut in zip(summaries, cuts, strict=True):
             cell = cell * (cut.size + 1) + np.searchsorted(cut, summary(rows))
         return np.asarray(cell)
@@ -146,9 +146,10 @@ def fit_table(release: Floats, side: Floats, x: Floats) -> Guess:
     size = symbols * int(np.prod([cut.size + 1 for cut in cuts]))
     votes = np.zeros((size, classes))
     np.add.at(votes, (place(release[:, 0], side), x.astype(np.int64)), 1.0)
-    # ties and empty cells fall back on the symbol's own commonest value
+    # ties and empty cells fall back on the symbol's own commonest value, symbols that never occur on that of all rows
     by_symbol = np.zeros((symbols, classes))
     np.add.at(by_symbol, (release[:, 0].astype(np.int64), x.astype(np.int64)), 1.0)
+    by_symbol[by_symbol.sum(axis=1) == 0] = by_symbol.sum(axis=0)
     per_symbol = size // symbols
     votes += np.repeat(by_symbol / np.maximum(by_symbol.sum(axis=1, keepdims=True), 1.0), per_symbol, axis=0)
     best = votes.argmax(axis=1)

@@ -158,7 +158,7 @@ def _fit_category(
 ) -> Fitted:
     values, codes = np.unique(x, return_inverse=True)
     half = len(codes) // 2
-    problem = _estimated_problem(codes[:half], [side[:half] for side in sides], rng)
+    problem = _estimated_problem(codes[:half], [side[:half] for side in sides], len(values))
     tried: list[tuple[FiniteOptimum, AuditReport]] = []
     aim = min(distortion, problem.max_distortion)
     # cells are a summary of what the authorised party knows, so the first audit often finds distortion to spare
@@ -270,16 +270,18 @@ def _shown(mixture: Mixture, x: Floats, rng: np.random.Generator) -> Floats:
     return np.hstack([released.value[:, None], flags])
 
 
-def _estimated_problem(codes: NDArray[np.int64], sides: list[Floats], rng: np.random.Generator) -> FiniteProblem:
-    """Channels P(cell of side information | x), cells made from out-of-fold predictions."""
-    size = int(codes.max()) + 1
+def _estimated_problem(codes: NDArray[np.int64], sides: list[Floats], size: int) -> FiniteProblem:
+    """Channels P(cell of side information | x), cells made from out-of-fold predictions.
+
+    A value that only the other rows hold counts as half a record: the release must know what to do with it.
+    """
     channels = []
     for side in sides:
         cells = _cells(side, codes, size)
         table = np.full((size, int(cells.max()) + 1), 0.5 / size)
         np.add.at(table, (codes, cells), 1.0)
         channels.append(table / table.sum(axis=1, keepdims=True))
-    prior = np.bincount(codes, minlength=size).astype(float)
+    prior = np.maximum(np.bincount(codes, minlength=size), 0.5)
     return finite_problem(prior=prior / prior.sum(), authorized=channels[0], adversaries=channels[1:])
 
 

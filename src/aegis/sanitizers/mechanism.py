@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -48,7 +48,7 @@ class CategoryMechanism:
     """A table P(symbol | value) for a column with few values."""
 
     column: str
-    values: tuple[str, ...]
+    values: tuple[str, ...] = field(repr=False)
     release: Floats
 
     @property

@@ -98,6 +98,24 @@ def test_a_learned_component_survives_disk(tmp_path: Path) -> None:
     assert (first == second).all()
 
 
+def test_a_category_that_few_rows_hold_is_released_too(table: Table) -> None:
+    rare = np.where(np.arange(4000) == 7, "zrare", table["ill"])  # on one side of any halving of the rows
+    for seed in range(2):
+        mechanism = fit(
+            rare,
+            column="ill",
+            authorized={"income": table["income"]},
+            adversaries=[{"job": table["job"]}],
+            distortion=0.2,
+            names=QUICK[:1],
+            rng=np.random.default_rng(seed),
+        ).mechanism
+        assert isinstance(mechanism, CategoryMechanism)
+        assert mechanism.release.shape[0] == 3
+        assert len(mechanism.apply(rare, rng=np.random.default_rng(0))["ill_released"]) == 4000
+        assert "zrare" not in repr(mechanism)
+
+
 def test_a_category_model_survives_disk_and_refuses_new_values(tmp_path: Path) -> None:
     mechanism = CategoryMechanism(column="ill", values=("no", "yes"), release=np.array([[0.9, 0.1], [0.2, 0.8]]))
     save(mechanism, tmp_path / "m.npz")
