@@ -103,7 +103,7 @@ def _h2(printed: Mapping[str, Printed], rows: Mapping[str, Rows]) -> list[Claim]
         Claim(
             what="H2: people whose secret is certain, all tables and k together",
             source="H2, Tables IVa and Va",
-            paper="13 at k = 5, more than k-anonymity above",
+            paper="13 at k = 5 alone",
             ours=certain,
             unit="people",
             verdict=Verdict.BETTER if certain == 0 else Verdict.DIFFERENT,
@@ -158,7 +158,7 @@ def _h3(printed: Mapping[str, Printed], models: Mapping[str, dict[str, Any]]) ->
         Claim(
             what=f"H3: mean F1 that falls by more than {FALL:g}, over tables, settings and k",
             source="H3, Section VII",
-            paper="not negatively, in most cases",
+            paper="none in most cases",
             ours=f"{fallen} of {cells}",
             verdict=Verdict.SAME if fallen <= cells / 2 else Verdict.DIFFERENT,
         )

@@ -65,7 +65,7 @@ def table_section(setting: Setting, table: Table, rows: dict[str, dict[str, Any]
             "a penalty that its own rows break (31 people in classes below 10 at k = 20 on German credit, the same "
             "row for every k on Adult). k-anonymity is MDAV with categories numbered alphabetically, all columns "
             "z-scored and means rounded, which is how the printed rows come out.\n\n"
-            f"The same: counts that are equal, losses within {LOSS_DIGITS:g}, half of the last digit printed. Cells "
+            f"The same: counts that are equal, losses within {LOSS_DIGITS:.5f}, half of the last digit printed. Cells "
             "of the paper that cannot be read are left out."
         ),
         claims=tuple(claims),
