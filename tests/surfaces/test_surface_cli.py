@@ -258,6 +258,7 @@ def test_an_all_null_column_is_shown_and_can_be_left_out(aegis: Aegis, tmp_path:
     seen = {column["name"]: column for column in aegis("inspect", data, "--json").json["columns"]}
     assert (seen["b"]["distinct"], seen["b"]["missing"], seen["b"]["suggested_role"]) == (0, 4, "identifying")
     assert "leaves it out" in seen["b"]["why"]
+    assert "--label y --identifying b --generate 50" in aegis("inspect", data).err
     given = ("advise", data, "--label", "y", "--generate", "2")
     found = aegis(*given, "--identifying", "b", "--json")
     assert found.status == 0, found.err

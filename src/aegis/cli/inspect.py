@@ -64,4 +64,6 @@ def inspect(
     )
     label = next((c.name for c in seen.columns if (c.role or c.suggested).value == "label"), "COLUMN")
     again = options.data_words(data, table=table, engine=engine)
-    terminal.next_step(f"aegis advise {again} --label {terminal.word(label)} --generate 50")
+    empty = [c.name for c in seen.columns if not c.distinct and (c.role is None or c.role.value != "identifying")]
+    left_out = f" --identifying {terminal.word(options.listed(empty))}" if empty else ""
+    terminal.next_step(f"aegis advise {again} --label {terminal.word(label)}{left_out} --generate 50")
