@@ -104,28 +104,31 @@ def _pair_values(ground: PairGround, *, balanced: bool = False) -> _PairValues:
     }
     found = np.empty((3, len(ground.summary.configurations), len(pairs)))
     for number, (first, second) in enumerate(pairs):
-        # Labels first, so that masking both sides is two plain matrix products.
-        counts = None if first == second else np.ascontiguousarray(np.moveaxis(ground.table(first, second), 2, 0))
         width = len(keys[second])
         both, which = np.unique(chosen[first] * width + chosen[second], return_inverse=True)
-        tables = [
-            _merged(ground, counts, (first, keys[first][code // width]), (second, keys[second][code % width]))
-            for code in both.tolist()
-        ]
+        tables = _merged(ground, (first, second), [(keys[first][c // width], keys[second][c % width]) for c in both])
         found[:, :, number] = _told(tables, balanced=balanced)[:, which]
     return _PairValues(bits=found[0], bits_errors=found[1], accuracies=found[2])
 
 
-def _merged(ground: PairGround, counts: Floats | None, first: tuple[str, Key], second: tuple[str, Key]) -> Floats:
-    """The pair table after masking, a line per pair of masked values."""
-    masked = ground.summary.attributes[first[0]].masked[first[1]]
-    if counts is None:  # a table of one attribute has no pairs: its joint speaks for itself
-        return np.asarray(masked.joint.counts, dtype=np.float64)
-    change = None if masked.label_mask is None else ground.summary.label_masks[masked.label_mask][1]
-    labelled = counts if change is None else np.asarray(change.push(counts, axis=0), dtype=np.float64)
-    left, right = ground.onto(*first), ground.onto(*second)
-    merged = labelled if left is None else left.T @ labelled
-    return (merged if right is None else merged @ right).reshape(len(labelled), -1).T
+def _merged(ground: PairGround, pair: tuple[str, str], masks: list[tuple[Key, Key]]) -> list[Floats]:
+    """The pair table under each two masks, a line per pair of masked values; equal first masks follow one another."""
+    first, second = pair
+    if first == second:  # a table of one attribute has no pairs: its joint speaks for itself
+        joints = (ground.summary.attributes[first].masked[key].joint for key, _ in masks)
+        return [np.asarray(joint.counts, dtype=np.float64) for joint in joints]
+    # Labels first, so that masking both sides is two plain matrix products.
+    counts = np.ascontiguousarray(np.moveaxis(ground.table(first, second), 2, 0))
+    tables, done, half = [], None, counts
+    for one, other in masks:
+        if one != done:
+            done, onto = one, ground.onto(first, one)
+            change = None if one[1] is None else ground.summary.label_masks[one[1]][1]
+            labelled = counts if change is None else np.asarray(change.push(counts, axis=0), dtype=np.float64)
+            half = labelled if onto is None else onto.T @ labelled
+        onto = ground.onto(second, other)
+        tables.append((half if onto is None else half @ onto).reshape(len(half), -1).T)
+    return tables
 
 
 def _told(tables: list[Floats], *, balanced: bool) -> Floats:

@@ -99,7 +99,7 @@ def _lead(done: Reproduction) -> str:
     if apart:
         text += f" {apart} {'is' if apart == 1 else 'are'} different."
     if unknown:
-        text += f" {unknown} {'has' if unknown == 1 else 'have'} nothing in the paper to be compared with."
+        text += f" {unknown} cannot be compared."
     return text
 
 
