@@ -7,7 +7,6 @@ probabilities: both are expectations, exact when every value is a group of its o
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -41,12 +40,6 @@ class PairGround:
     def names(self) -> tuple[str, ...]:
         """The attributes that were paired: all but the least telling ones of a very wide table."""
         return tuple(name for name in self.summary.attributes if name in self.pairs.groups)
-
-    @cached_property
-    def spans(self) -> Mapping[str, slice]:
-        """Where the groups of each attribute lie when all are put in one line."""
-        ends = np.cumsum([0, *(self.pairs.groups[name].size for name in self.names)]).tolist()
-        return {name: slice(ends[i], ends[i + 1]) for i, name in enumerate(self.names)}
 
     def table(self, first: str, second: str) -> Floats:
         """The pair table of two attributes in this order: groups down, groups across, labels deep."""

@@ -81,11 +81,6 @@ class GoldStandard:
         return reliability(np.array([score.accuracy_by_split for score in self.scores]))
 
     @property
-    def auc_reliability(self) -> float:
-        """`reliability` of the areas under the curve."""
-        return reliability(np.array([score.auc_by_split for score in self.scores]))
-
-    @property
     def best(self) -> GoldScore:
         return max(self.scores, key=lambda score: score.accuracy)
 
