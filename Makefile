@@ -38,7 +38,7 @@ $(VENV)/.demo: $(VENV)/bin/python pyproject.toml constraints.txt
 	@touch $@
 
 $(VENV)/.setup: $(VENV)/bin/python pyproject.toml constraints.txt
-	$(PIP) --editable '.[all,dev]'
+	$(PIP) --editable '.[all,dev]' --editable papers
 	@touch $@ $(VENV)/.demo
 
 clean:

@@ -23,10 +23,10 @@ from typing import Any
 import httpx
 import psutil
 
-from aegis.service import people
-from aegis.service.actor import Actor
-from aegis.service.catalog import Catalog
-from aegis.service.settings import Settings
+from aegis.catalog.service import people
+from aegis.catalog.service.actor import Actor
+from aegis.catalog.service.catalog import Catalog
+from aegis.catalog.service.settings import Settings
 
 QUICK = Settings(argon2_time_cost=1, argon2_memory_kib=64)
 """Passwords are not what is measured here."""
@@ -87,7 +87,7 @@ class Served:
 
     def parts(self, name: str) -> list[psutil.Process]:
         """The living processes that serve ("server") or do jobs ("worker")."""
-        wanted = {"server": "aegis.cli.site", "worker": "worker"}[name]
+        wanted = {"server": "aegis.catalog.commands.site", "worker": "worker"}[name]
         found = []
         for child in psutil.Process(self.process.pid).children():
             try:

@@ -10,12 +10,12 @@ import numpy as np
 import pyarrow as pa
 
 from _result import dataset
+from aegis.counts.collect import Counted, count_joints
 from aegis.data.dataset import Dataset
 from aegis.data.engine import open_dataset
 from aegis.data.schema import Roles
 from aegis.masking.configuration import Configuration
 from aegis.masking.generator import generate
-from aegis.summaries.collect import Counted, count_joints
 
 CACHE = ".bench/gold.jsonl"
 

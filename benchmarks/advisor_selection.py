@@ -26,7 +26,8 @@ from numpy.typing import NDArray
 
 from _result import write
 from _selection_data import CACHE, CASES, Case, configurations, counted
-from aegis.advisor.pair_prediction import PROBE_WEIGHT
+from aegis.counts.collect_pairs import count_pairs
+from aegis.counts.summary import summarize
 from aegis.evaluation.agreement import Agreement, agreement, random_choice
 from aegis.evaluation.coded_rows import CodedRows, read_rows
 from aegis.evaluation.gold import GoldScore, GoldStandard, gold_standard, reliability, split_half
@@ -36,8 +37,7 @@ from aegis.evaluation.selectors import Selection, select
 from aegis.evaluation.splits import SplitPlan
 from aegis.evaluation.verify import CHEAP_MODELS, SECOND_OPINION, verify
 from aegis.masking.configuration import Configuration
-from aegis.summaries.collect_pairs import count_pairs
-from aegis.summaries.summary import summarize
+from aegis.ranking.pair_prediction import PROBE_WEIGHT
 
 COUNT, SHORTLIST, SHORTLIST_BY = 40, 8, "pair-prediction"
 SMALL_TABLE = 2_000

@@ -21,13 +21,13 @@ from sqlalchemy import text
 from starlette.testclient import TestClient
 
 from _result import write
-from aegis.catalog.audit import Entry, append
-from aegis.cli.site import create_site
-from aegis.service import people
-from aegis.service.acts import ACTS
-from aegis.service.catalog import Catalog
-from aegis.service.chain_check import keep_up
-from aegis.service.settings import Settings
+from aegis.catalog.commands.site import create_site
+from aegis.catalog.database.audit import Entry, append
+from aegis.catalog.service import people
+from aegis.catalog.service.acts import ACTS
+from aegis.catalog.service.catalog import Catalog
+from aegis.catalog.service.chain_check import keep_up
+from aegis.catalog.service.settings import Settings
 
 LIMIT_MS = 200.0
 START = datetime.datetime(2025, 1, 1, tzinfo=datetime.UTC)

@@ -28,12 +28,12 @@ import psutil
 from _catalog_machine import QUICK, Person, Postgres, Served, add_person, first_administrator, served
 from _result import write
 from aegis import Client, release, summarize
-from aegis.catalog import audit
+from aegis.catalog.database import audit
+from aegis.catalog.service import tokens
+from aegis.catalog.service.catalog import Catalog
 from aegis.data.engine import open_dataset
 from aegis.errors import AegisError
-from aegis.service import tokens
-from aegis.service.catalog import Catalog
-from aegis.workflows.clinic import CONFIGURATIONS, POLICY, ROLES, write_clinic
+from aegis.library.clinic import CONFIGURATIONS, POLICY, ROLES, write_clinic
 
 PRODUCT, CONFIGURATION = "clinic", "strict"
 PARTS = ("server", "worker", "database")

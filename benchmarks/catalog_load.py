@@ -30,13 +30,13 @@ import psutil
 from _browser import Answer, Browser
 from _catalog_machine import QUICK, Person, Postgres, Served, add_person, first_administrator, served
 from _result import write
-from aegis.api.app import description
-from aegis.catalog import audit
-from aegis.service import jobs, products, release_list, requests
-from aegis.service.catalog import Catalog, utc_now
-from aegis.service.first_run import load_clinic
-from aegis.service.paging import PageRequest
-from aegis.web.app import DOORS
+from aegis.catalog.database import audit
+from aegis.catalog.server.api.app import description
+from aegis.catalog.server.pages.app import DOORS
+from aegis.catalog.service import jobs, products, release_list, requests
+from aegis.catalog.service.catalog import Catalog, utc_now
+from aegis.catalog.service.first_run import load_clinic
+from aegis.catalog.service.paging import PageRequest
 
 P95_MS, PAGE_MS = 250.0, 200.0
 WORDS = ("hospital", "income", "schools", "traffic", "energy", "housing", "prices", "weather", "labour", "travel")

@@ -25,13 +25,13 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from _result import write
-from aegis.service import configurations, croissant, people, products, release_list, requests
-from aegis.service.actor import Actor
-from aegis.service.catalog import Catalog
-from aegis.service.first_run import load_clinic
-from aegis.service.provider import Provider
-from aegis.service.settings import Settings
-from aegis.service.worker import run_pending
+from aegis.catalog.service import configurations, croissant, people, products, release_list, requests
+from aegis.catalog.service.actor import Actor
+from aegis.catalog.service.catalog import Catalog
+from aegis.catalog.service.first_run import load_clinic
+from aegis.catalog.service.provider import Provider
+from aegis.catalog.service.settings import Settings
+from aegis.catalog.service.worker import run_pending
 
 BASE = "https://catalog.example.org"
 

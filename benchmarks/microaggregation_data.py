@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 
 from _result import dataset
-from aegis.anonymizers.estimator import Anonymizer
-from aegis.anonymizers.records import Records
+from aegis.candidates.clusters.estimator import Anonymizer
+from aegis.candidates.clusters.records import Records
 
 
 def read(relative: str, *, quasi: list[str], sensitive: list[str], numbers: set[str]) -> Records:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from _result import write
-from aegis.anonymizers.mo_obam import MOOBAM
+from aegis.candidates.clusters.mo_obam import MOOBAM
 from microaggregation_data import adult, german, row
 
 

@@ -11,8 +11,8 @@ from __future__ import annotations
 import sys
 
 from _result import write
-from aegis.anonymizers.lower_bound import lower_bound
-from aegis.anonymizers.mo_obam import MOOBAM
+from aegis.candidates.clusters.lower_bound import lower_bound
+from aegis.candidates.clusters.mo_obam import MOOBAM
 from microaggregation_data import adult, german, row
 
 KS = (5, 10, 15, 20)

@@ -9,8 +9,8 @@ from __future__ import annotations
 from typing import Any
 
 from _result import write
-from aegis.anonymizers.k_member import KMember
-from aegis.anonymizers.records import Records
+from aegis.candidates.clusters.k_member import KMember
+from aegis.candidates.clusters.records import Records
 from microaggregation_data import adult, german, row
 
 # classes, loss, people at linkage risk at .05, as printed in Tables IVa and Va

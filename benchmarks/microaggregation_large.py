@@ -8,7 +8,7 @@ from __future__ import annotations
 import time
 
 from _result import write
-from aegis.anonymizers.mo_obam import MOOBAM
+from aegis.candidates.clusters.mo_obam import MOOBAM
 from aegis.errors import AnonymizerError
 from microaggregation_data import row, synthetic
 

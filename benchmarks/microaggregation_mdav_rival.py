@@ -20,11 +20,11 @@ from typing import Any
 import numpy as np
 
 from _result import write
-from aegis.anonymizers.arrays import Floats, Ints
-from aegis.anonymizers.centroids import centers_of
-from aegis.anonymizers.information_loss import information_loss
-from aegis.anonymizers.mdav import MDAV
-from aegis.anonymizers.records import Records
+from aegis.candidates.clusters.arrays import Floats, Ints
+from aegis.candidates.clusters.centroids import centers_of
+from aegis.candidates.clusters.information_loss import information_loss
+from aegis.candidates.clusters.mdav import MDAV
+from aegis.candidates.clusters.records import Records
 from microaggregation_data import adult
 
 REPEATS = 3

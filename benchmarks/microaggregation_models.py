@@ -20,7 +20,7 @@ import numpy as np
 import pyarrow.parquet
 
 from _result import dataset, write
-from aegis.workflows.compare import AnonymizerComparison, compare
+from aegis.library.compare import AnonymizerComparison, compare
 from microaggregation_data import count_text
 
 K = 5

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from _result import write
-from aegis.anonymizers.mo_obam import MOOBAM
-from aegis.anonymizers.records import collapse
+from aegis.candidates.clusters.mo_obam import MOOBAM
+from aegis.candidates.clusters.records import collapse
 from aegis.errors import AnonymizerError
 from microaggregation_data import row, sepsis
 

@@ -14,11 +14,11 @@ from typing import Any
 import duckdb
 import numpy as np
 
+from aegis.counts.class_table import ClassTable
 from aegis.data.domain import Domain
 from aegis.data.kind import Kind
 from aegis.privacy.judgement import judge_all
 from aegis.privacy.policy import Policy
-from aegis.summaries.class_table import ClassTable
 
 ROWS, SEED = 1_000_000, 7
 SIZES = {

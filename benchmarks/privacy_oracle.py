@@ -88,10 +88,10 @@ def our_values(columns: dict[str, list[str]], case: dict[str, Any]) -> tuple[dic
     """The same figures from our models, and the CPU seconds that t-closeness took."""
     import numpy as np
 
+    from aegis.counts.class_table import ClassTable
     from aegis.data.domain import Domain
     from aegis.data.kind import Kind
     from aegis.privacy.model import MODELS
-    from aegis.summaries.class_table import ClassTable
 
     def coded(name: str) -> tuple[Domain, Any]:
         texts = np.array(columns[name], dtype=object)

@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 from _result import DATASETS, write
-from aegis.workflows.reproduce.chapters import CHAPTERS, reproduce
+from aegis_papers.chapters import CHAPTERS, reproduce
 
 
 def main() -> None:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import argparse
 
 from _result import write
-from aegis.sanitizers.finite import binary_problem
-from aegis.sanitizers.finite_curve import finite_curve
+from aegis.candidates.sanitizers.finite import binary_problem
+from aegis.candidates.sanitizers.finite_curve import finite_curve
 
 
 def main() -> None:

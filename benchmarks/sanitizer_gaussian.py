@@ -7,10 +7,10 @@ import os
 import time
 
 from _result import write
-from aegis.sanitizers.curve import Curve
-from aegis.sanitizers.gaussian import coalition_problem, paper_problem
-from aegis.sanitizers.gaussian_curve import gaussian_curve
-from aegis.sanitizers.training_settings import TrainingSettings
+from aegis.candidates.sanitizers.curve import Curve
+from aegis.candidates.sanitizers.gaussian import coalition_problem, paper_problem
+from aegis.candidates.sanitizers.gaussian_curve import gaussian_curve
+from aegis.candidates.sanitizers.training_settings import TrainingSettings
 
 
 def main() -> None:

@@ -5,9 +5,9 @@ from __future__ import annotations
 import argparse
 
 from _result import write
-from aegis.sanitizers.gaussian import paper_problem
-from aegis.sanitizers.gaussian_audit import AuditRows
-from aegis.sanitizers.paper_gaussian import paper_curve
+from aegis.candidates.sanitizers.gaussian import paper_problem
+from aegis.candidates.sanitizers.gaussian_audit import AuditRows
+from aegis.candidates.sanitizers.paper_gaussian import paper_curve
 
 
 def main() -> None:

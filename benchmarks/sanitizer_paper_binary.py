@@ -5,9 +5,9 @@ from __future__ import annotations
 import argparse
 
 from _result import write
-from aegis.sanitizers.finite import binary_problem
-from aegis.sanitizers.paper_binary import paper_binary_curve
-from aegis.sanitizers.symbol_settings import SymbolSettings
+from aegis.candidates.sanitizers.finite import binary_problem
+from aegis.candidates.sanitizers.paper_binary import paper_binary_curve
+from aegis.candidates.sanitizers.symbol_settings import SymbolSettings
 
 
 def main() -> None:

@@ -12,10 +12,10 @@ from dataclasses import replace
 import numpy as np
 
 from _result import write
-from aegis.sanitizers.gaussian import paper_problem
-from aegis.sanitizers.gaussian_training import gaussian_sample
-from aegis.sanitizers.training import train
-from aegis.sanitizers.training_settings import TrainingSettings
+from aegis.candidates.sanitizers.gaussian import paper_problem
+from aegis.candidates.sanitizers.gaussian_training import gaussian_sample
+from aegis.candidates.sanitizers.training import train
+from aegis.candidates.sanitizers.training_settings import TrainingSettings
 
 
 def main() -> None:

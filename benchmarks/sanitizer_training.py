@@ -5,9 +5,9 @@ from __future__ import annotations
 import argparse
 
 from _result import write
-from aegis.sanitizers.gaussian import paper_problem
-from aegis.sanitizers.gaussian_training import train_gaussian
-from aegis.sanitizers.training_settings import TrainingSettings
+from aegis.candidates.sanitizers.gaussian import paper_problem
+from aegis.candidates.sanitizers.gaussian_training import train_gaussian
+from aegis.candidates.sanitizers.training_settings import TrainingSettings
 
 
 def main() -> None:

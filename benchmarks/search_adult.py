@@ -24,8 +24,9 @@ from sklearn.linear_model import LogisticRegression
 from threadpoolctl import threadpool_limits
 
 from _result import dataset, write
-from aegis.advisor.search.result import Candidate, SearchResult
-from aegis.advisor.search.search import search
+from aegis.candidates.search.result import Candidate, SearchResult
+from aegis.candidates.search.search import search
+from aegis.counts.class_table import ClassTable
 from aegis.data.domain import Domain
 from aegis.data.hierarchy import read_hierarchies
 from aegis.data.kind import Kind
@@ -35,7 +36,6 @@ from aegis.masking.partition import Partition
 from aegis.masking.transition import transition
 from aegis.privacy.judgement import judge_all
 from aegis.privacy.policy import Policy
-from aegis.summaries.class_table import ClassTable
 
 SEVEN = ["sex", "age", "race", "marital-status", "education", "native-country", "workclass"]
 SENSITIVE, LABEL = "occupation", "salary-class"

@@ -16,13 +16,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from _result import write
-from aegis.advisor.search.board import Progress
-from aegis.advisor.search.search import search
+from aegis.candidates.search.board import Progress
+from aegis.candidates.search.search import search
+from aegis.counts.class_table import ClassTable
 from aegis.data.domain import Domain
 from aegis.data.hierarchy import Hierarchy
 from aegis.data.kind import Kind
 from aegis.privacy.policy import Policy
-from aegis.summaries.class_table import ClassTable
 
 ROWS, SEED, SECONDS = 30_000, 1, 60.0
 CASES: tuple[dict[str, Any], ...] = (

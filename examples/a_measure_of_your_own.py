@@ -6,8 +6,8 @@ import numpy as np
 import pyarrow as pa
 
 import aegis
-from aegis.utility.measure import measure
-from aegis.workflows.clinic import CONFIGURATIONS, columns
+from aegis.library.clinic import CONFIGURATIONS, columns
+from aegis.measures.measure import measure
 
 
 @measure("gini-gain", unit="impurity", upper=1.0, invariant=True, monotone=True, reference="Breiman et al. 1984")

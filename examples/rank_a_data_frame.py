@@ -5,7 +5,7 @@ from __future__ import annotations
 import pandas as pd
 
 import aegis
-from aegis.workflows.clinic import columns
+from aegis.library.clinic import columns
 
 patients = pd.DataFrame(columns(2_000)).astype({"age": int, "visits": int})
 candidates = [

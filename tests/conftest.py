@@ -6,17 +6,22 @@ Where CI is set property tests draw the same examples every time; elsewhere they
 from __future__ import annotations
 
 import itertools
+import json
 import os
 import shutil
 import tempfile
 import warnings
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 import pytest
 from hypothesis import settings
+
+from aegis.library.clinic import write_clinic
+from aegis.main import call
 
 settings.register_profile("aegis", deadline=None, derandomize="CI" in os.environ)
 settings.load_profile("aegis")
@@ -56,7 +61,7 @@ def new_postgres(postgres_address: str) -> Iterator[Callable[[], str]]:
     """Makes empty schemas on the server: as good as databases, and made in no time."""
     from sqlalchemy import create_engine, text
 
-    from aegis.catalog.database import parse_url
+    from aegis.catalog.database.database import parse_url
 
     numbers = itertools.count()
     engine = create_engine(parse_url(postgres_address), isolation_level="AUTOCOMMIT")
@@ -73,3 +78,37 @@ def new_postgres(postgres_address: str) -> Iterator[Callable[[], str]]:
 
     yield make
     engine.dispose()
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What a command printed and how it ended."""
+
+    status: int
+    out: str
+    err: str
+
+    @property
+    def json(self) -> Any:
+        return json.loads(self.out)
+
+
+@pytest.fixture(scope="session")
+def clinic(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of the example, with fewer patients."""
+    folder = tmp_path_factory.mktemp("clinic")
+    write_clinic(folder, rows=1_500)
+    return folder
+
+
+@pytest.fixture
+def aegis(capsys: pytest.CaptureFixture[str]) -> Callable[..., Answer]:
+    """Run a command line: ``aegis("advise", path, "--json")``."""
+
+    def run(*arguments: object) -> Answer:
+        capsys.readouterr()
+        status = call([str(argument) for argument in arguments])
+        printed = capsys.readouterr()
+        return Answer(status, printed.out, printed.err)
+
+    return run

@@ -18,7 +18,7 @@ NOTE = "<!-- Written by docs/reference/generate.py: edit the code, not this page
 
 def commands() -> str:
     """Every command with its arguments and options."""
-    from aegis.cli.main import app
+    from aegis.main import app
 
     root: Any = typer.main.get_command(app)
     context = root.make_context("aegis", ["masks"], resilient_parsing=True)
@@ -93,8 +93,8 @@ def configurations() -> str:
 
 def measures() -> str:
     """Every measure with its declared facts."""
-    from aegis.advisor.pair_scores import PAIR_SCORES
-    from aegis.utility.measure import MEASURES
+    from aegis.measures.measure import MEASURES
+    from aegis.ranking.pair_scores import PAIR_SCORES
 
     parts = ["# Measures\n\n", NOTE, "## Of whole configurations\n\n"]
     parts.append(
@@ -135,14 +135,14 @@ def models() -> str:
 
 def openapi() -> str:
     """The description of the catalog's API."""
-    from aegis.api.app import description
+    from aegis.catalog.server.api.app import description
 
     return json.dumps(description(), indent=1, ensure_ascii=False, sort_keys=True) + "\n"
 
 
 def api() -> str:
     """Every address of the catalog's API in one table."""
-    from aegis.api.app import description
+    from aegis.catalog.server.api.app import description
 
     parts = ["# The catalog's API\n\n", NOTE, "[openapi.json](api/openapi.json) says everything; this is the table.\n"]
     parts.append("\n| | address | what it does |\n|---|---|---|\n")

@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from aegis.cli.main import run
+from aegis.main import run
 
 run()

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from aegis.utility.measure import MEASURES, Measure, Scaling
+from aegis.measures.measure import MEASURES, Measure, Scaling
 
 Table = NDArray[np.int64]
 every = pytest.mark.parametrize("name", list(MEASURES))

@@ -11,13 +11,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from aegis.counts.class_table import ClassTable
 from aegis.data.domain import Domain
 from aegis.data.kind import Kind
 from aegis.errors import MeasureError, PolicyError
 from aegis.masking.partition import Partition
 from aegis.privacy.model import MODELS, ROUNDING, ClassModel, Model
 from aegis.privacy.verdict import Bound
-from aegis.summaries.class_table import ClassTable
 
 Rng = np.random.Generator
 Make = Callable[[Rng], dict[str, Any]]

@@ -8,17 +8,17 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
+from aegis.counts import collect
+from aegis.counts.collect import Limits, count_joints
+from aegis.counts.collect_classes import count_classes
+from aegis.counts.collect_pairs import count_pairs
+from aegis.counts.collect_part import count_part
+from aegis.counts.profile import profile
 from aegis.data.dataset import Dataset
 from aegis.data.engine import open_dataset
+from aegis.library.advise import advise
+from aegis.library.summarize import summarize
 from aegis.releases.table_hash import sha256_of_table
-from aegis.summaries import collect
-from aegis.summaries.collect import Limits, count_joints
-from aegis.summaries.collect_classes import count_classes
-from aegis.summaries.collect_pairs import count_pairs
-from aegis.summaries.collect_part import count_part
-from aegis.summaries.profile import profile
-from aegis.workflows.advise import advise
-from aegis.workflows.summarize import summarize
 
 Opener = Callable[[pa.Table], Dataset]
 

@@ -18,6 +18,7 @@ from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 from scipy.stats import chi2
 
+from aegis.counts.answer import ask
 from aegis.data.domain import Domain
 from aegis.data.hierarchy import Hierarchy
 from aegis.data.kind import Kind
@@ -48,7 +49,6 @@ from aegis.masking.token import Token
 from aegis.masking.top_code import TopCode
 from aegis.masking.transition import transition
 from aegis.releases.apply import masked_table
-from aegis.summaries.answer import ask
 
 ARROW = {
     Kind.INTEGER: pa.int64(),

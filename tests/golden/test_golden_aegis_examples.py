@@ -15,12 +15,12 @@ from aegis.masking.partition import Partition
 from aegis.masking.star_digits import StarDigits
 from aegis.masking.suppress import Suppress
 from aegis.masking.transition import transition
+from aegis.measures.measure import MEASURES
 from aegis.reconstruction.constraint import Constraint
 from aegis.reconstruction.ipf import fit
 from aegis.reconstruction.per_configuration import closed_form, per_configuration
 from aegis.reconstruction.program import nearest_to_uniform
 from aegis.reconstruction.rounding import randomised
-from aegis.utility.measure import MEASURES
 
 # Figure 3a, six records; figure 3b, the marginals of a hundred (health from very poor to very good).
 AGE_3A = np.array([10, 10, 43, 65, 75, 80])

@@ -14,12 +14,12 @@ from aegis.masking.partition import Partition
 from aegis.masking.star_digits import StarDigits
 from aegis.masking.star_trailing import StarTrailing
 from aegis.masking.transition import transition
+from aegis.measures.deviation import deviation, losses
+from aegis.measures.information import entropy
+from aegis.measures.measure import MEASURES
 from aegis.reconstruction.exact import exact
 from aegis.reconstruction.per_configuration import per_configuration
 from aegis.reconstruction.pooled import pooled
-from aegis.utility.deviation import deviation, losses
-from aegis.utility.information import entropy
-from aegis.utility.measure import MEASURES
 
 AGES = np.array([21, 25, 30, 42, 48, 55])
 ONES = np.ones(6, dtype=np.int64)  # table 1: every age once

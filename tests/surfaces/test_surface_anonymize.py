@@ -220,7 +220,7 @@ def test_ctrl_c_writes_the_best_valid_table_so_far(
     aegis: Aegis, clinic: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The signal comes while the search runs; what is written keeps k and l all the same."""
-    from aegis.anonymizers.optimise import Search
+    from aegis.candidates.clusters.optimise import Search
 
     improve = Search.improve
 

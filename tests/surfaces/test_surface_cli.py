@@ -437,7 +437,7 @@ def test_an_unknown_failure_shows_no_traceback(aegis: Aegis, clinic: Path, monke
     def explode(*_: object, **__: object) -> None:
         raise RuntimeError("CANARY")
 
-    monkeypatch.setattr("aegis.workflows.advise.rank", explode)
+    monkeypatch.setattr("aegis.library.advise.rank", explode)
     answer = aegis("advise", clinic / "clinic.csv", "--generate", "2")
     assert answer.status == 2
     assert "internal error" in answer.err
@@ -448,7 +448,7 @@ def test_an_interruption_is_130(aegis: Aegis, clinic: Path, tmp_path: Path, monk
     def interrupt(*_: object, **__: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("aegis.summaries.collect._joint", interrupt)
+    monkeypatch.setattr("aegis.counts.collect._joint", interrupt)
     answer = aegis("summarize", clinic / "clinic.csv", "--generate", "2", "--out", tmp_path / "s")
     assert answer.status == 130
     assert list(tmp_path.iterdir()) == []

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from aegis.sanitizers.gaussian import problem_from_json
+from aegis.candidates.sanitizers.gaussian import problem_from_json
 
 Aegis = Callable[..., Any]
 KEYS = {"target", "distortion", "adversary_losses", "worst", "theory", "erasure", "ratio", "interval", "exposure"}
@@ -143,7 +143,7 @@ def test_an_interruption_leaves_nothing(aegis: Aegis, tmp_path: Path, monkeypatc
     def interrupt(*_: object, **__: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("aegis.sanitizers.gaussian_curve.audit_mixture", interrupt)
+    monkeypatch.setattr("aegis.candidates.sanitizers.gaussian_curve.audit_mixture", interrupt)
     asked = ("curve", "gaussian", "--preset", "paper", "--points", "1", "--trials", "0")
     answer = aegis(*asked, "--report", tmp_path / "r.html")
     assert answer.status == 130
@@ -151,7 +151,7 @@ def test_an_interruption_leaves_nothing(aegis: Aegis, tmp_path: Path, monkeypatc
 
 
 def without_jax(*arguments: str) -> subprocess.CompletedProcess[str]:
-    code = "import sys; sys.modules['jax'] = None; from aegis.cli.main import call; sys.exit(call(sys.argv[1:]))"
+    code = "import sys; sys.modules['jax'] = None; from aegis.main import call; sys.exit(call(sys.argv[1:]))"
     return subprocess.run([sys.executable, "-c", code, *arguments], capture_output=True, text=True, check=False)
 
 

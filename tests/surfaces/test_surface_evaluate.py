@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from aegis.workflows.evaluate import evaluate
+from aegis.library.evaluate import evaluate
 
 Aegis = Callable[..., Any]
 QUICK = ("--models", "naive-bayes", "--splits", "2", "--most-rows", "300", "--shortlist", "2", "--json")
@@ -134,7 +134,7 @@ def test_time_is_counted_from_the_rows_to_the_choice(
     aegis: Aegis, clinic: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     clock = SimpleNamespace(process_time=count(0, 100).__next__)  # between any two looks a hundred seconds pass
-    monkeypatch.setattr("aegis.workflows.evaluate.time", clock)
+    monkeypatch.setattr("aegis.library.evaluate.time", clock)
     answer = aegis("evaluate", clinic / "clinic.csv", "--generate", "3", *QUICK)
     spent = {one["name"]: one["cpu_seconds"] for one in answer.json["datasets"][0]["selectors"]}
     assert 100 <= spent["Mascara"] < 200, "one pass over the rows"

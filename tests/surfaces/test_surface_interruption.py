@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from aegis.workflows.clinic import write_clinic
+from aegis.library.clinic import write_clinic
 
 
 def _interrupted(arguments: list[str], after_seconds: float) -> tuple[int, str]:
@@ -55,11 +55,11 @@ def test_an_interrupted_search_keeps_the_best_so_far(tmp_path: Path) -> None:
 
 
 def test_ctrl_c_is_answered_in_words(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
-    from aegis.cli import main
+    from aegis import main
 
     def pressed(*_arguments: object, **_options: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("aegis.workflows.inspect.inspect", pressed)
+    monkeypatch.setattr("aegis.library.inspect.inspect", pressed)
     assert main.call(["inspect", "table.csv"]) == 130
     assert capsys.readouterr().err.strip() == "interrupted; nothing was left half-written"

@@ -15,7 +15,7 @@ import numpy as np
 import pyarrow.parquet
 import pytest
 
-from aegis.workflows.sanitize import sanitize
+from aegis.library.sanitize import sanitize
 
 Aegis = Callable[..., Any]
 ROWS = 700
@@ -325,7 +325,7 @@ def test_nothing_is_replaced_or_half_written(
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
-        patch.setattr("aegis.workflows.sanitize.write", interrupt)
+        patch.setattr("aegis.library.sanitize.write", interrupt)
         assert aegis(*asked, "--overwrite", "--out", tmp_path / "o.csv").status == 130
     assert [p.name for p in tmp_path.iterdir()] == ["m.npz"]
     assert model.read_text(encoding="utf-8") == "mine"
@@ -339,7 +339,7 @@ def test_a_refused_audit_is_status_1_and_writes_nothing(
     def refuse(*_: object, **__: object) -> None:
         raise VerificationError("the audit rejects this")
 
-    monkeypatch.setattr("aegis.sanitizers.fitting.accept", refuse)
+    monkeypatch.setattr("aegis.candidates.sanitizers.fitting.accept", refuse)
     asked = ("sanitize", people, "--private", "ill", *PARTIES, "--distortion", "0.12", *QUICK)
     answer = aegis(*asked, "--out", tmp_path / "o.csv", "--model", tmp_path / "m.npz", "--report", tmp_path / "r.html")
     assert answer.status == 1

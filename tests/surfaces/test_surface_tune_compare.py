@@ -82,7 +82,7 @@ def test_compare_shows_a_table_and_says_how_a_rare_label_was_treated(aegis: Aegi
 
 
 def test_compare_learns_published_dates_as_dates(aegis: Aegis, patients: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from aegis.workflows import compare as workflow
+    from aegis.library import compare as workflow
 
     seen = {}
 

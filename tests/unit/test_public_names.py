@@ -65,7 +65,7 @@ def test_importing_the_package_loads_nothing_heavy() -> None:
 
 def test_help_loads_nothing_heavy() -> None:
     heavy = {"numpy", "ibis", "duckdb", "jax", "sklearn", "scipy", "jinja2", "pyarrow"}
-    assert not _loaded_by("import aegis.cli.main") & heavy
+    assert not _loaded_by("import aegis.main") & heavy
 
 
 def test_ranking_a_file_loads_no_pandas_and_no_scipy(tmp_path: Path) -> None:

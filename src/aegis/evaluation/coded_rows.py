@@ -14,11 +14,11 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from aegis.counts.answer import ask, to_numpy
+from aegis.counts.collect import Counted
 from aegis.data.dataset import Dataset
 from aegis.data.domain import Domain
 from aegis.errors import DataError, RoleError
-from aegis.summaries.answer import ask, to_numpy
-from aegis.summaries.collect import Counted
 
 Codes = NDArray[np.int64]
 

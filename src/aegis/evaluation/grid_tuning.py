@@ -8,10 +8,10 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
-from aegis.anonymizers.records import Records, collapse
-from aegis.anonymizers.result import Anonymized
-from aegis.anonymizers.risk import Risk, risk_before
-from aegis.anonymizers.tuning import (
+from aegis.candidates.clusters.records import Records, collapse
+from aegis.candidates.clusters.result import Anonymized
+from aegis.candidates.clusters.risk import Risk, risk_before
+from aegis.candidates.clusters.tuning import (
     PAPER_K,
     Setting,
     Trial,

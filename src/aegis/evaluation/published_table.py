@@ -11,15 +11,15 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from aegis.advisor.pair_scores import PAIR_SCORES, score_configurations
-from aegis.advisor.reference import Reference
+from aegis.counts.collect import Counted
+from aegis.counts.joint import Joint
+from aegis.counts.pair_counts import PairTables
+from aegis.counts.summary import Summary, summarize
 from aegis.evaluation.coded_rows import CodedRows
 from aegis.masking.configuration import Configuration
-from aegis.summaries.collect import Counted
-from aegis.summaries.joint import Joint
-from aegis.summaries.pair_counts import PairTables
-from aegis.summaries.summary import Summary, summarize
-from aegis.utility.measure import MEASURES
+from aegis.measures.measure import MEASURES
+from aegis.ranking.pair_scores import PAIR_SCORES, score_configurations
+from aegis.ranking.reference import Reference
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

@@ -15,13 +15,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from aegis.candidates.sanitizers.attackers import fit_linear
+from aegis.candidates.sanitizers.audit import MINIMUM_ROWS
+from aegis.candidates.sanitizers.encoding import encode_side, refuse_copies, refuse_missing
+from aegis.candidates.sanitizers.finite import finite_problem, optimum
+from aegis.candidates.sanitizers.mechanism import CategoryMechanism, Mechanism, NumberMechanism
+from aegis.candidates.sanitizers.mixtures import best_mixture, library, plain_noise
 from aegis.errors import GuaranteeError, SanitizerError
-from aegis.sanitizers.attackers import fit_linear
-from aegis.sanitizers.audit import MINIMUM_ROWS
-from aegis.sanitizers.encoding import encode_side, refuse_copies, refuse_missing
-from aegis.sanitizers.finite import finite_problem, optimum
-from aegis.sanitizers.mechanism import CategoryMechanism, Mechanism, NumberMechanism
-from aegis.sanitizers.mixtures import best_mixture, library, plain_noise
 
 Columns = Mapping[str, NDArray[Any]]
 Floats = NDArray[np.float64]

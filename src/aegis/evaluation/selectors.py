@@ -13,14 +13,14 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from aegis.advisor.pair_scores import PAIR_SCORES, score_configurations
-from aegis.advisor.rank import rank
-from aegis.advisor.reference import Reference, Rounding
+from aegis.counts.pair_counts import PairTables
+from aegis.counts.summary import AttributeSummary, Level, MaskedJoint, Summary, reduced
 from aegis.errors import MeasureError
 from aegis.masking.partition import Partition
-from aegis.summaries.pair_counts import PairTables
-from aegis.summaries.summary import AttributeSummary, Level, MaskedJoint, Summary, reduced
-from aegis.utility.measure import MEASURES
+from aegis.measures.measure import MEASURES
+from aegis.ranking.pair_scores import PAIR_SCORES, score_configurations
+from aegis.ranking.rank import rank
+from aegis.ranking.reference import Reference, Rounding
 
 Floats = NDArray[np.float64]
 PAPER_MEASURES = ("g3", "mutual-information", "chi-square")

@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from aegis.counts.class_table import ClassTable
 from aegis.errors import MissingExtraError
-from aegis.summaries.class_table import ClassTable
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -8,9 +8,9 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from aegis.counts.class_table import ClassTable
 from aegis.privacy.model import MODELS, ClassModel, Scores, check_attribute, check_number, content_of, shares
 from aegis.privacy.verdict import Bound
-from aegis.summaries.class_table import ClassTable
 
 
 @MODELS.register("alpha-k-anonymity")

@@ -7,10 +7,10 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from aegis.counts.class_table import ClassTable
 from aegis.errors import PolicyError
 from aegis.privacy.model import MODELS, ClassModel, Scores, check_attribute, check_number, content_of, shares
 from aegis.privacy.verdict import Bound
-from aegis.summaries.class_table import ClassTable
 
 
 @MODELS.register("delta-disclosure")

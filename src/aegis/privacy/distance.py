@@ -15,10 +15,10 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from aegis.counts.content import Content
 from aegis.data.kind import Kind
 from aegis.errors import MeasureError
 from aegis.masking.partition import Partition
-from aegis.summaries.content import Content
 
 Scores = NDArray[np.float64]
 

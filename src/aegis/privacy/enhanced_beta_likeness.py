@@ -7,9 +7,9 @@ from typing import ClassVar
 
 import numpy as np
 
+from aegis.counts.class_table import ClassTable
 from aegis.privacy.model import MODELS, ROUNDING, ClassModel, Scores, check_attribute, check_number, content_of, shares
 from aegis.privacy.verdict import Bound
-from aegis.summaries.class_table import ClassTable
 
 
 @MODELS.register("enhanced-beta-likeness")

@@ -7,11 +7,11 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from aegis.counts.class_table import ClassTable
 from aegis.errors import PolicyError
 from aegis.privacy.model import MODELS, Scores, check_attribute, check_number, content_of
 from aegis.privacy.share_model import ShareModel
 from aegis.privacy.verdict import Bound
-from aegis.summaries.class_table import ClassTable
 
 
 @MODELS.register("homogeneity-risk")

@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
+from aegis.counts.class_table import ClassTable
 from aegis.privacy.model import MODELS, ClassModel, Scores, check_number
 from aegis.privacy.population import population_sizes
 from aegis.privacy.verdict import Bound
-from aegis.summaries.class_table import ClassTable
 
 
 @MODELS.register("journalist-risk")

@@ -22,10 +22,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from aegis.counts.class_table import ClassTable
+from aegis.counts.grouping import group_keys
 from aegis.privacy.policy import Policy, Suppressed
 from aegis.privacy.verdict import Verdict
-from aegis.summaries.class_table import ClassTable
-from aegis.summaries.grouping import group_keys
 
 WORST = 10
 """How many sizes of failing classes a judgement lists."""

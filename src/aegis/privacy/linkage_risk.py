@@ -7,10 +7,10 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from aegis.counts.class_table import ClassTable
 from aegis.privacy.model import MODELS, Scores, check_number
 from aegis.privacy.share_model import ShareModel
 from aegis.privacy.verdict import Bound
-from aegis.summaries.class_table import ClassTable
 
 
 @MODELS.register("linkage-risk")

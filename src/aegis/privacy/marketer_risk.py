@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
+from aegis.counts.class_table import ClassTable
 from aegis.privacy.model import MODELS, Scores, check_number
 from aegis.privacy.population import population_sizes
 from aegis.privacy.share_model import ShareModel
 from aegis.privacy.verdict import Bound
-from aegis.summaries.class_table import ClassTable
 
 
 @MODELS.register("marketer-risk")

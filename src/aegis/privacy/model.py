@@ -14,12 +14,12 @@ from typing import Any, ClassVar, Self, cast
 import numpy as np
 from numpy.typing import NDArray
 
+from aegis.counts.class_table import ClassTable
+from aegis.counts.content import Content
 from aegis.data.yaml_text import number_hint
 from aegis.errors import MeasureError, PolicyError
 from aegis.privacy.verdict import Bound, Verdict
 from aegis.registry import Registry
-from aegis.summaries.class_table import ClassTable
-from aegis.summaries.content import Content
 
 Scores = NDArray[np.float64]
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from aegis.counts.class_table import ClassTable
+from aegis.counts.grouping import group_rows
 from aegis.errors import MeasureError
-from aegis.summaries.class_table import ClassTable
-from aegis.summaries.grouping import group_rows
 
 
 def population_sizes(table: ClassTable) -> NDArray[np.int64]:

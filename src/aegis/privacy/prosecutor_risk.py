@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
+from aegis.counts.class_table import ClassTable
 from aegis.privacy.model import MODELS, ClassModel, Scores, check_number
 from aegis.privacy.verdict import Bound
-from aegis.summaries.class_table import ClassTable
 
 
 @MODELS.register("prosecutor-risk")

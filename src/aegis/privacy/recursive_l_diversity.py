@@ -7,9 +7,9 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from aegis.counts.class_table import ClassTable
 from aegis.privacy.model import MODELS, ClassModel, Scores, check_attribute, check_number, content_of
 from aegis.privacy.verdict import Bound
-from aegis.summaries.class_table import ClassTable
 
 
 @MODELS.register("recursive-l-diversity")

@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 
+from aegis.counts.class_table import ClassTable
 from aegis.privacy.homogeneity_risk import HomogeneityRisk
 from aegis.privacy.linkage_risk import LinkageRisk
 from aegis.privacy.population import population_sizes
-from aegis.summaries.class_table import ClassTable
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

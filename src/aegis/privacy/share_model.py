@@ -7,9 +7,9 @@ from abc import abstractmethod
 import numpy as np
 from numpy.typing import NDArray
 
+from aegis.counts.class_table import ClassTable
 from aegis.privacy.model import ROUNDING, Model, Scores
 from aegis.privacy.verdict import Verdict
-from aegis.summaries.class_table import ClassTable
 
 
 class ShareModel(Model):

@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
+from aegis.counts.class_table import ClassTable
 from aegis.errors import PolicyError
 from aegis.privacy.distance import DISTANCES, distances
 from aegis.privacy.model import MODELS, ClassModel, Scores, check_attribute, check_number, content_of
 from aegis.privacy.verdict import Bound
-from aegis.summaries.class_table import ClassTable
 
 
 @MODELS.register("t-closeness")

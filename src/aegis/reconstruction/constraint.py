@@ -16,9 +16,9 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import connected_components
 
+from aegis.counts.joint import Counts, checked_counts
 from aegis.errors import SummaryError
 from aegis.masking.partition import Partition
-from aegis.summaries.joint import Counts, checked_counts
 
 Real = NDArray[np.float64]
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from aegis.counts.joint import Counts
 from aegis.reconstruction.fit import SOLVED_DIRECTLY, Fit
-from aegis.summaries.joint import Counts
 
 
 def exact(joint: Counts) -> Fit:

@@ -12,12 +12,12 @@ from enum import StrEnum
 import numpy as np
 from numpy.typing import NDArray
 
+from aegis.counts.joint import Counts
 from aegis.errors import SummaryError
 from aegis.masking.partition import Partition
 from aegis.reconstruction.constraint import Constraint
 from aegis.reconstruction.fit import SOLVED_DIRECTLY, Fit
 from aegis.reconstruction.ipf import STOPPING, Stopping, fit
-from aegis.summaries.joint import Counts
 
 Real = NDArray[np.float64]
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from aegis.counts.joint import Counts
 from aegis.errors import SummaryError
 from aegis.masking.partition import Partition
 from aegis.reconstruction.constraint import Constraint, check_consistent
 from aegis.reconstruction.fit import SOLVED_DIRECTLY, Fit
-from aegis.summaries.joint import Counts
 
 
 def sample(

@@ -11,10 +11,10 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from aegis.counts.joint import Counts, checked_counts
 from aegis.errors import NotConvergedError, SummaryError
 from aegis.masking.channel import Channel
 from aegis.reconstruction.fit import Diagnosis, Fit
-from aegis.summaries.joint import Counts, checked_counts
 
 Real = NDArray[np.float64]
 

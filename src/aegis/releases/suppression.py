@@ -6,10 +6,10 @@ import ibis.expr.types as ir
 import numpy as np
 import pyarrow as pa
 
+from aegis.counts.class_table import ClassTable
+from aegis.counts.grouping import Codes, group_rows
 from aegis.data.lookup_table import lookup_table
 from aegis.masking.suppress import STAR
-from aegis.summaries.class_table import ClassTable
-from aegis.summaries.grouping import Codes, group_rows
 
 
 def suppressed_classes(before: ClassTable, after: ClassTable) -> Codes:

@@ -16,7 +16,7 @@ from typing import Any
 import ibis
 import ibis.expr.types as ir
 
-from aegis.summaries.answer import ask
+from aegis.counts.answer import ask
 
 _MODULUS = 1 << 256
 Digits = Callable[[Any], list[tuple[Any, int]]]

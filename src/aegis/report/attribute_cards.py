@@ -16,8 +16,8 @@ from aegis.report.page import picture
 from aegis.report.ranking_units import attribute_unit
 
 if TYPE_CHECKING:
-    from aegis.advisor.ranking import AttributeLoss, RankedConfiguration, Ranking
-    from aegis.summaries.summary import AttributeSummary, ConfigurationSummary, MaskedJoint, Summary
+    from aegis.counts.summary import AttributeSummary, ConfigurationSummary, MaskedJoint, Summary
+    from aegis.ranking.ranking import AttributeLoss, RankedConfiguration, Ranking
 
 Key = tuple[str, str | None]
 

@@ -15,7 +15,7 @@ from aegis.report.ranking_words import Entry, Fact
 from aegis.report.release_pictures import RECORDS, picture_of_mixture, picture_of_table
 
 if TYPE_CHECKING:
-    from aegis.sanitizers.curve import Curve, CurvePoint
+    from aegis.candidates.sanitizers.curve import Curve, CurvePoint
 
 _BASELINES = {
     "modulo": "modulo, time-shared",

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from aegis.report.charts.paired_bars import Bar, Tick
 
 if TYPE_CHECKING:
-    from aegis.summaries.summary import AttributeSummary, MaskedJoint
+    from aegis.counts.summary import AttributeSummary, MaskedJoint
 
 FEWEST = 5
 MOST_BARS = 40

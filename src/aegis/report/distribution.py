@@ -9,7 +9,7 @@ from aegis.report.named_values import named_distribution, only_masked
 from aegis.report.ordered_values import ordered_distribution, ordered_masked
 
 if TYPE_CHECKING:
-    from aegis.summaries.summary import AttributeSummary, MaskedJoint
+    from aegis.counts.summary import AttributeSummary, MaskedJoint
 
 
 def distribution(attribute: AttributeSummary, masked: MaskedJoint) -> Distribution:

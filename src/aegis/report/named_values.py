@@ -11,7 +11,7 @@ from aegis.report.charts.paired_bars import Bar, Tick
 from aegis.report.disclosure import FEWEST, MOST_BARS, Columns, Distribution, Floats, columns
 
 if TYPE_CHECKING:
-    from aegis.summaries.summary import AttributeSummary, MaskedJoint
+    from aegis.counts.summary import AttributeSummary, MaskedJoint
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -16,7 +16,7 @@ from aegis.report.named_values import only_masked, other
 from aegis.report.scale import nice_step, tick_text, ticks
 
 if TYPE_CHECKING:
-    from aegis.summaries.summary import AttributeSummary, MaskedJoint
+    from aegis.counts.summary import AttributeSummary, MaskedJoint
 
 _TAIL = 0.005  # share of the records that may lie beyond each end of the axis
 _MICROSECONDS = 86_400e6

@@ -18,10 +18,12 @@ STYLE_SHEET = _TEMPLATES / "style.css"
 """The look that reports and the console share."""
 
 
-def render_page(template: str, **context: Any) -> str:
-    """Fill a template. Every text is escaped; only what went through `picture` is taken as markup."""
-    environment = _environment()
-    return environment.get_template(template).render(style=_style(), **context)
+def render_page(template: str, *, folder: Path | None = None, **context: Any) -> str:
+    """Fill a template of ours, or one in ``folder`` that extends ours.
+
+    Every text is escaped; only what went through `picture` is taken as markup.
+    """
+    return _environment(folder).get_template(template).render(style=_style(), **context)
 
 
 def picture(svg: str) -> Any:
@@ -40,13 +42,13 @@ def write_page(path: str | Path, html: str, *, overwrite: bool = False) -> Path:
 
 
 @cache
-def _environment() -> Environment:
+def _environment(folder: Path | None) -> Environment:
     try:
         from jinja2 import Environment, FileSystemLoader, StrictUndefined
     except ImportError:
         raise MissingExtraError(feature="the report", extra="report") from None
     environment = Environment(
-        loader=FileSystemLoader(_TEMPLATES),
+        loader=FileSystemLoader([folder, _TEMPLATES] if folder else [_TEMPLATES]),
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,

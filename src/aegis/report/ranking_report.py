@@ -15,8 +15,8 @@ from aegis.report.ranking_units import attribute_measure, attribute_unit, is_of_
 from aegis.report.ranking_words import headline, ledger, why
 
 if TYPE_CHECKING:
-    from aegis.advisor.ranking import AttributeLoss, RankedConfiguration, Ranking
-    from aegis.summaries.summary import Summary
+    from aegis.counts.summary import Summary
+    from aegis.ranking.ranking import AttributeLoss, RankedConfiguration, Ranking
 
 ROWS_DRAWN = 30
 COLUMNS_DRAWN = 40

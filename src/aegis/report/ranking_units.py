@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from aegis.advisor.pair_scores import PAIR_SCORES
-from aegis.advisor.rank import BY_ATTRIBUTE
-from aegis.utility.measure import MEASURES
+from aegis.measures.measure import MEASURES
+from aegis.ranking.pair_scores import PAIR_SCORES
+from aegis.ranking.rank import BY_ATTRIBUTE
 
 if TYPE_CHECKING:
-    from aegis.advisor.ranking import Ranking
+    from aegis.ranking.ranking import Ranking
 
 
 def is_of_whole_configurations(ranking: Ranking) -> bool:

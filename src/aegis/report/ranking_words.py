@@ -11,8 +11,8 @@ from aegis.report.figures import amount, count, kept, listed, measured_in, perce
 from aegis.report.ranking_units import is_of_whole_configurations
 
 if TYPE_CHECKING:
-    from aegis.advisor.ranking import RankedConfiguration, Ranking
-    from aegis.summaries.summary import Summary
+    from aegis.counts.summary import Summary
+    from aegis.ranking.ranking import RankedConfiguration, Ranking
 
 _TIMINGS = {
     "summary_seconds": "counting",

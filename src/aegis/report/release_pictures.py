@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from aegis.candidates.sanitizers.components import Component, Erasure, Modulo, Noise
 from aegis.report.charts.heat_map import heat_map
 from aegis.report.charts.release_map import Cloud, release_map
 from aegis.report.figures import figure, percent
-from aegis.sanitizers.components import Component, Erasure, Modulo, Noise
 
 if TYPE_CHECKING:
-    from aegis.sanitizers.mixtures import Mixture
+    from aegis.candidates.sanitizers.mixtures import Mixture
 
 RECORDS = 900  # dots in a map
 

@@ -9,15 +9,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from aegis.candidates.sanitizers.mechanism import CategoryMechanism
 from aegis.report.figures import figure, percent
 from aegis.report.page import picture, render_page
 from aegis.report.ranking_words import Entry, Fact
 from aegis.report.release_pictures import RECORDS, picture_of_mixture, picture_of_table
-from aegis.sanitizers.mechanism import CategoryMechanism
 
 if TYPE_CHECKING:
-    from aegis.sanitizers.audit import PartyAudit
-    from aegis.sanitizers.fitting import Fitted
+    from aegis.candidates.sanitizers.audit import PartyAudit
+    from aegis.candidates.sanitizers.fitting import Fitted
 
 FEWEST = 10  # a value that fewer records have is not named on the page
 

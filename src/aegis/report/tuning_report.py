@@ -13,8 +13,8 @@ from aegis.report.page import picture, render_page
 from aegis.report.ranking_words import Entry, Fact
 
 if TYPE_CHECKING:
-    from aegis.anonymizers.result import Anonymized
-    from aegis.anonymizers.tuning import Trial
+    from aegis.candidates.clusters.result import Anonymized
+    from aegis.candidates.clusters.tuning import Trial
     from aegis.evaluation.grid_tuning import GridTuning
 
 LINKAGE_THRESHOLD = 0.05  # the strictest of the paper's, and the one its figure shows

@@ -10,6 +10,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from aegis.counts.collect import Counted, count_joints
+from aegis.counts.collect_pairs import count_pairs
+from aegis.counts.summary import summarize
 from aegis.data.engine import open_dataset
 from aegis.evaluation.candidate import Candidate, gold_of
 from aegis.evaluation.coded_rows import CodedRows, read_rows
@@ -19,9 +22,6 @@ from aegis.evaluation.selectors import select
 from aegis.evaluation.splits import SplitPlan
 from aegis.evaluation.verify import verify, verify_candidates
 from aegis.masking.configuration import Configuration
-from aegis.summaries.collect import Counted, count_joints
-from aegis.summaries.collect_pairs import count_pairs
-from aegis.summaries.summary import summarize
 
 pytest.importorskip("sklearn")
 

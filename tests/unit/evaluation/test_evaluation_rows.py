@@ -10,6 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from aegis.counts.answer import codes_in
+from aegis.counts.collect import Counted, Limits, count_joints
 from aegis.data.domain import Domain
 from aegis.data.engine import open_dataset
 from aegis.data.kind import Kind
@@ -22,8 +24,6 @@ from aegis.masking.configuration import Configuration
 from aegis.masking.generator import DEFAULT_MASKS, _candidates
 from aegis.masking.transition import transition
 from aegis.releases.apply import masked_table
-from aegis.summaries.answer import codes_in
-from aegis.summaries.collect import Counted, Limits, count_joints
 
 
 def table(rows: int = 400, seed: int = 0) -> pa.Table:

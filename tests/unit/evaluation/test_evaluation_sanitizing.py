@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from aegis.candidates.sanitizers.attackers import fit_linear
+from aegis.candidates.sanitizers.encoding import encode_side
+from aegis.candidates.sanitizers.mechanism import CategoryMechanism, NumberMechanism
 from aegis.evaluation.sanitizing import MOST_CHOSEN, Sanitizers, choose_private, find_sanitizers
-from aegis.sanitizers.attackers import fit_linear
-from aegis.sanitizers.encoding import encode_side
-from aegis.sanitizers.mechanism import CategoryMechanism, NumberMechanism
 
 
 def people(rows: int = 500) -> dict[str, NDArray[Any]]:

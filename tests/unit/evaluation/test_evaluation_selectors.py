@@ -8,16 +8,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import kendalltau, spearmanr
 
+from aegis.counts.collect import count_joints
+from aegis.counts.collect_pairs import count_pairs
+from aegis.counts.pair_counts import PairTables
+from aegis.counts.summary import Summary, summarize
 from aegis.data.engine import open_dataset
 from aegis.errors import MeasureError
 from aegis.evaluation.agreement import agreement, random_choice
 from aegis.evaluation.selectors import select, selectors
 from aegis.masking.configuration import Configuration
-from aegis.summaries.collect import count_joints
-from aegis.summaries.collect_pairs import count_pairs
-from aegis.summaries.pair_counts import PairTables
-from aegis.summaries.summary import Summary, summarize
-from aegis.utility.measure import MEASURES
+from aegis.measures.measure import MEASURES
 
 numbers = st.lists(st.integers(-5, 5).map(float), min_size=2, max_size=12)
 

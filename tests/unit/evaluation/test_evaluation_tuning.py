@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from aegis.anonymizers.records import Records
+from aegis.candidates.clusters.records import Records
 from aegis.errors import AnonymizerError
 from aegis.evaluation.grid_tuning import GridTuning, tune_records
 

@@ -7,10 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from aegis.counts.content import Content
 from aegis.data.domain import Domain
 from aegis.data.kind import Kind
 from aegis.privacy.distance import DISTANCES, distances
-from aegis.summaries.content import Content
 
 
 @pytest.mark.parametrize("distance", ["equal", "ordered"])

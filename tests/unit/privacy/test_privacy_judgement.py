@@ -10,12 +10,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from aegis.counts.class_table import ClassTable
 from aegis.data.domain import Domain
 from aegis.data.kind import Kind
 from aegis.masking.partition import Partition
 from aegis.privacy.judgement import FailingClasses, hopeless, judge_all
 from aegis.privacy.policy import Policy, Suppressed
-from aegis.summaries.class_table import ClassTable
 
 ASKED = [
     "k: 3",

@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import linprog
 
+from aegis.counts.class_table import ClassTable
 from aegis.data.domain import Domain
 from aegis.data.kind import Kind
 from aegis.errors import MeasureError
@@ -26,7 +27,6 @@ from aegis.privacy.linkage_risk import LinkageRisk
 from aegis.privacy.marketer_risk import MarketerRisk
 from aegis.privacy.recursive_l_diversity import RecursiveLDiversity
 from aegis.privacy.t_closeness import TCloseness
-from aegis.summaries.class_table import ClassTable
 
 VALUES = 6
 

@@ -13,10 +13,10 @@ from typing import Any
 import numpy as np
 import pytest
 
+from aegis.counts.class_table import ClassTable
 from aegis.data.domain import Domain
 from aegis.data.kind import Kind
 from aegis.privacy.risk import homogeneous_records, linkage_records
-from aegis.summaries.class_table import ClassTable
 
 ROOT = Path(__file__).parents[3]
 FOLDER = Path(os.environ.get("AEGIS_DATASETS", ROOT.parent / "shared" / "datasets"))

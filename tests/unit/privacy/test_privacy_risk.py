@@ -8,10 +8,10 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
+from aegis.counts.class_table import ClassTable
 from aegis.data.domain import Domain
 from aegis.data.kind import Kind
 from aegis.privacy.risk import homogeneous_records, linkage_records, risk_summary
-from aegis.summaries.class_table import ClassTable
 
 
 def table_of(sizes: list[int]) -> ClassTable:

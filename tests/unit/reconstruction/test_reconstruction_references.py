@@ -13,13 +13,13 @@ from aegis.data.kind import Kind
 from aegis.errors import NotConvergedError, SummaryError
 from aegis.masking.channel import Channel
 from aegis.masking.partition import Partition
+from aegis.measures.measure import MEASURES
 from aegis.reconstruction.constraint import Constraint
 from aegis.reconstruction.exact import exact
 from aegis.reconstruction.per_configuration import Start, closed_form, per_configuration
 from aegis.reconstruction.pooled import pooled
 from aegis.reconstruction.sampling import sample
 from aegis.reconstruction.unmixing import unmix
-from aegis.utility.measure import MEASURES
 
 Ints = NDArray[np.int64]
 laws = settings(max_examples=50, deadline=None)

@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 import pytest
 
+from aegis.counts.joint import Histogram, Joint
+from aegis.counts.summary import Summary, summarize
 from aegis.data.domain import Domain
 from aegis.data.kind import Kind
 from aegis.masking.configuration import Configuration
-from aegis.summaries.joint import Histogram, Joint
-from aegis.summaries.summary import Summary, summarize
 
 
 class Bench:

@@ -10,11 +10,11 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from aegis.counts.summary import Level, Summary, reduced
 from aegis.data.kind import Kind
 from aegis.report.disclosure import FEWEST, MOST_BARS, Distribution, value_counts
 from aegis.report.distribution import distribution
 from aegis.report.ordered_values import pooled
-from aegis.summaries.summary import Level, Summary, reduced
 
 Bench = Any  # the class of that name in conftest.py, which cannot be imported
 

@@ -12,14 +12,14 @@ from typing import Any
 import numpy as np
 import pytest
 
-from aegis.advisor.rank import rank
-from aegis.advisor.ranking import Ranking
+from aegis.counts.summary import ConfigurationScores, Level, Summary, reduced
 from aegis.data.kind import Kind
 from aegis.errors import MissingExtraError, OutputError
+from aegis.ranking.rank import rank
+from aegis.ranking.ranking import Ranking
 from aegis.report import page as page_module
 from aegis.report.page import write_page
 from aegis.report.ranking_report import render_ranking
-from aegis.summaries.summary import ConfigurationScores, Level, Summary, reduced
 
 Bench = Any  # the class of that name in conftest.py, which cannot be imported
 

@@ -9,20 +9,20 @@ from typing import Any
 import numpy as np
 import pytest
 
+from aegis.candidates.sanitizers import attackers
+from aegis.candidates.sanitizers.attackers import View
+from aegis.candidates.sanitizers.audit import Evidence, audit, verify
+from aegis.candidates.sanitizers.components import Erasure, Modulo, Noise
+from aegis.candidates.sanitizers.curve import check_counts
+from aegis.candidates.sanitizers.exposure import Exposure
+from aegis.candidates.sanitizers.finite import binary_problem, optimum
+from aegis.candidates.sanitizers.finite_curve import audit_release, certain_share, finite_curve
+from aegis.candidates.sanitizers.finite_sample import draw
+from aegis.candidates.sanitizers.gaussian import coalition_problem, paper_problem
+from aegis.candidates.sanitizers.gaussian_audit import AuditRows, audit_mixture
+from aegis.candidates.sanitizers.gaussian_curve import gaussian_curve, method_of
+from aegis.candidates.sanitizers.mixtures import Mixture
 from aegis.errors import SanitizerError, VerificationError
-from aegis.sanitizers import attackers
-from aegis.sanitizers.attackers import View
-from aegis.sanitizers.audit import Evidence, audit, verify
-from aegis.sanitizers.components import Erasure, Modulo, Noise
-from aegis.sanitizers.curve import check_counts
-from aegis.sanitizers.exposure import Exposure
-from aegis.sanitizers.finite import binary_problem, optimum
-from aegis.sanitizers.finite_curve import audit_release, certain_share, finite_curve
-from aegis.sanitizers.finite_sample import draw
-from aegis.sanitizers.gaussian import coalition_problem, paper_problem
-from aegis.sanitizers.gaussian_audit import AuditRows, audit_mixture
-from aegis.sanitizers.gaussian_curve import gaussian_curve, method_of
-from aegis.sanitizers.mixtures import Mixture
 
 ROWS = AuditRows(fit=6000, compare=3000, measure=60_000)
 KEYS = {

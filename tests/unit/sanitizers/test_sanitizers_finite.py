@@ -10,8 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import linprog
 
+from aegis.candidates.sanitizers.finite import FiniteProblem, bayes_loss, binary_problem, finite_problem, optimum
 from aegis.errors import SanitizerError
-from aegis.sanitizers.finite import FiniteProblem, bayes_loss, binary_problem, finite_problem, optimum
 
 QS = st.floats(0.05, 0.45)
 BINARY = st.builds(

@@ -11,9 +11,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from aegis.errors import SanitizerError
-from aegis.sanitizers.components import Component, Erasure, Modulo, Noise
-from aegis.sanitizers.gaussian import (
+from aegis.candidates.sanitizers.components import Component, Erasure, Modulo, Noise
+from aegis.candidates.sanitizers.gaussian import (
     GaussianProblem,
     coalition_problem,
     gaussian_problem,
@@ -21,7 +20,8 @@ from aegis.sanitizers.gaussian import (
     problem_from_json,
     proposition_1,
 )
-from aegis.sanitizers.mixtures import Library, best_mixture, erasure_losses, library, plain_noise
+from aegis.candidates.sanitizers.mixtures import Library, best_mixture, erasure_losses, library, plain_noise
+from aegis.errors import SanitizerError
 
 VARIANCES = st.floats(0.3, 20.0)
 
@@ -222,7 +222,7 @@ def test_a_covariance_file_is_checked() -> None:
 
 def test_theory_needs_no_jax() -> None:
     code = (
-        "import sys, aegis.sanitizers.gaussian, aegis.sanitizers.finite, aegis.sanitizers.mixtures;"
+        "import sys; from aegis.candidates.sanitizers import gaussian, finite, mixtures;"
         "sys.exit('jax' in sys.modules or 'sklearn' in sys.modules)"
     )
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

@@ -10,15 +10,15 @@ from typing import Any
 import numpy as np
 import pytest
 
+from aegis.candidates.sanitizers.attackers import available
+from aegis.candidates.sanitizers.components import Erasure, Modulo, Noise
+from aegis.candidates.sanitizers.fitting import Fitted, fit
+from aegis.candidates.sanitizers.learned import Learned
+from aegis.candidates.sanitizers.mechanism import CategoryMechanism, NumberMechanism
+from aegis.candidates.sanitizers.mixtures import Mixture
+from aegis.candidates.sanitizers.model_file import load, save
+from aegis.candidates.sanitizers.starts import start_weights
 from aegis.errors import SanitizerError
-from aegis.sanitizers.attackers import available
-from aegis.sanitizers.components import Erasure, Modulo, Noise
-from aegis.sanitizers.fitting import Fitted, fit
-from aegis.sanitizers.learned import Learned
-from aegis.sanitizers.mechanism import CategoryMechanism, NumberMechanism
-from aegis.sanitizers.mixtures import Mixture
-from aegis.sanitizers.model_file import load, save
-from aegis.sanitizers.starts import start_weights
 
 QUICK = tuple(name for name in available() if name != "network")
 Table = dict[str, np.ndarray[Any, Any]]

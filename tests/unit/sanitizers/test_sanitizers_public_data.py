@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from aegis.sanitizers.fitting import fit
-from aegis.sanitizers.together import fit_together
+from aegis.candidates.sanitizers.fitting import fit
+from aegis.candidates.sanitizers.together import fit_together
 
 pytestmark = pytest.mark.datasets
 DATASETS = Path(os.environ.get("AEGIS_DATASETS", Path(__file__).parents[4] / "shared" / "datasets"))

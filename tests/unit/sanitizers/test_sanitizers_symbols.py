@@ -10,20 +10,26 @@ from typing import Any
 import numpy as np
 import pytest
 
+from aegis.candidates.sanitizers.finite import FiniteProblem, binary_problem, finite_problem, optimum
+from aegis.candidates.sanitizers.finite_sample import coded_sample
+from aegis.candidates.sanitizers.learned import apply_layers
+from aegis.candidates.sanitizers.symbol_settings import (
+    SUBSTITUTIONS,
+    CodedSample,
+    Substitution,
+    SymbolSettings,
+    zero_one,
+)
 from aegis.errors import SanitizerError
-from aegis.sanitizers.finite import FiniteProblem, binary_problem, finite_problem, optimum
-from aegis.sanitizers.finite_sample import coded_sample
-from aegis.sanitizers.learned import apply_layers
-from aegis.sanitizers.symbol_settings import SUBSTITUTIONS, CodedSample, Substitution, SymbolSettings, zero_one
 
 pytest.importorskip("jax")
 
 import jax
 import jax.numpy as jnp
 
-from aegis.sanitizers.finite_training import train_finite_from_rows
-from aegis.sanitizers.paper_binary import paper_binary_curve
-from aegis.sanitizers.symbol_training import SymbolProgram, train_symbols
+from aegis.candidates.sanitizers.finite_training import train_finite_from_rows
+from aegis.candidates.sanitizers.paper_binary import paper_binary_curve
+from aegis.candidates.sanitizers.symbol_training import SymbolProgram, train_symbols
 
 
 @pytest.fixture(autouse=True, scope="module")

@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 import pytest
 
+from aegis.candidates.sanitizers.encoding import encode_side
+from aegis.candidates.sanitizers.fitting import fit
+from aegis.candidates.sanitizers.together import fit_together
 from aegis.errors import SanitizerError
-from aegis.sanitizers.encoding import encode_side
-from aegis.sanitizers.fitting import fit
-from aegis.sanitizers.together import fit_together
 
 Table = dict[str, np.ndarray[Any, Any]]
 QUICK = ("trees",)

@@ -7,22 +7,22 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from aegis.candidates.sanitizers.checkpoint import load_training, save_training
+from aegis.candidates.sanitizers.finite import binary_problem, finite_problem, optimum
+from aegis.candidates.sanitizers.gaussian import paper_problem, proposition_1
+from aegis.candidates.sanitizers.learned import Learned
+from aegis.candidates.sanitizers.protocol import paper_points, paper_targets
+from aegis.candidates.sanitizers.starts import period_for, start_weights
 from aegis.errors import SanitizerError
-from aegis.sanitizers.checkpoint import load_training, save_training
-from aegis.sanitizers.finite import binary_problem, finite_problem, optimum
-from aegis.sanitizers.gaussian import paper_problem, proposition_1
-from aegis.sanitizers.learned import Learned
-from aegis.sanitizers.protocol import paper_points, paper_targets
-from aegis.sanitizers.starts import period_for, start_weights
 
 pytest.importorskip("jax")
 
-from aegis.sanitizers.finite_training import train_finite
-from aegis.sanitizers.gaussian_audit import AuditRows
-from aegis.sanitizers.gaussian_training import gaussian_sample, measured_library, train_gaussian
-from aegis.sanitizers.paper_gaussian import paper_curve
-from aegis.sanitizers.training import Trained, train
-from aegis.sanitizers.training_settings import Sample, TrainingSettings
+from aegis.candidates.sanitizers.finite_training import train_finite
+from aegis.candidates.sanitizers.gaussian_audit import AuditRows
+from aegis.candidates.sanitizers.gaussian_training import gaussian_sample, measured_library, train_gaussian
+from aegis.candidates.sanitizers.paper_gaussian import paper_curve
+from aegis.candidates.sanitizers.training import Trained, train
+from aegis.candidates.sanitizers.training_settings import Sample, TrainingSettings
 
 SHORT = TrainingSettings(steps=600, epochs=6, warmup_steps=100)
 
@@ -87,7 +87,7 @@ def test_structured_starts_are_the_waves_they_name(start: str) -> None:
 
 
 def test_the_period_of_a_start_leaves_the_wanted_distortion() -> None:
-    from aegis.sanitizers.components import Modulo
+    from aegis.candidates.sanitizers.components import Modulo
 
     for distortion in (0.02, 0.1, 0.3):
         assert Modulo(period=period_for(distortion, 0.36)).loss(0.36) == pytest.approx(distortion, rel=0.03)

@@ -1,0 +1,134 @@
+"""What the experiments on choosing share: trained models per configuration, and what each selector would choose."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from aegis.counts.collect import count_joints
+from aegis.counts.collect_pairs import count_pairs
+from aegis.counts.summary import Summary
+from aegis.evaluation.agreement import agreement
+from aegis.evaluation.gold import gold_standard
+from aegis.evaluation.selectors import select
+from aegis.masking.configuration import Configuration
+from aegis.ranking.rank import TOGETHER
+from aegis_papers.aegis_data import MEASURES, MODELS, Table, split_plan
+from aegis_papers.setting import Setting
+
+Floats = NDArray[np.float64]
+LEVELS = {"+1D": "Aegis+1D", "-1D": "Aegis-1D"}
+ADVISOR = "our default"
+SEEDS = 5
+"""Rounding and sampling are random: what they choose is the mean over this many draws."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Trained:
+    """The exhaustive way with one model: accuracy per configuration, and the CPU of training each once."""
+
+    model: str
+    accuracies: Floats
+    cpu_seconds: float
+
+    @property
+    def best(self) -> float:
+        return float(self.accuracies.max())
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Chooser:
+    """A selector's scores of the configurations, one row per draw, and what one draw costs after the counting."""
+
+    name: str
+    scores: Floats
+    cpu_seconds: float
+
+    def loss(self, trained: Trained) -> float:
+        """How far the chosen configuration lies below the best, as a share; the mean over draws and ties."""
+        return float(np.mean([agreement(self.name, row, trained.accuracies).regret for row in self.scores]))
+
+    def accuracy(self, trained: Trained) -> float:
+        return trained.best - self.loss(trained)
+
+    def correlation(self, accuracies: Floats) -> float:
+        """Spearman's, the mean over draws."""
+        return float(np.mean([agreement(self.name, row, accuracies).spearman for row in self.scores]))
+
+
+def selectors() -> dict[str, str]:
+    """The paper's competitors by the names used here, and the library's names for them."""
+    named = {
+        f"Aegis{level} {short}": f"{ours} {long}" for level, ours in LEVELS.items() for short, long in MEASURES.items()
+    }
+    named |= {f"Sampling {short}": f"Sampling {long}" for short, long in MEASURES.items()}
+    named["Mascara"] = "Mascara"
+    named |= {f"Aegis+2D {short}": f"{long} (exact)" for short, long in MEASURES.items()}
+    named[ADVISOR] = TOGETHER
+    return named
+
+
+def trained(setting: Setting, table: Table, model: str) -> Trained:
+    """Train one model of the paper on every configuration of a table."""
+
+    def work() -> dict[str, Any]:
+        plan = split_plan(setting)
+        gold = gold_standard(table.rows, table.configurations, label=table.label, models=(MODELS[model],), plan=plan)
+        return {"accuracies": gold.accuracies.tolist(), "cpu_seconds": gold.cpu_seconds / plan.splits}
+
+    kept = setting.part(f"train-{table.name}-{model}", work)
+    return Trained(model=model, accuracies=np.array(kept["accuracies"]), cpu_seconds=kept["cpu_seconds"])
+
+
+def counting_seconds(setting: Setting, table: Table) -> float:
+    """The CPU of the one pass over the rows, from the opened table to all joints."""
+
+    def work() -> float:
+        started = time.process_time()
+        count_joints(table.dataset, label=table.label)
+        return time.process_time() - started
+
+    return float(setting.part(f"count-{table.name}", work))
+
+
+def choosers(setting: Setting, table: Table) -> dict[str, Chooser]:
+    """What every selector thinks of a table's configurations."""
+    kept = setting.part(f"choose-{table.name}", lambda: _choose(setting, table, table.summary, selectors()))
+    return _choosers(kept)
+
+
+def choosers_of(setting: Setting, table: Table, part: str, chosen: Sequence[Configuration]) -> dict[str, Chooser]:
+    """The same of other configurations of the table, by Aegis+1D, the exact values and our default."""
+    wanted = {name: ours for name, ours in selectors().items() if name.startswith(("Aegis+1D", "Aegis+2D", ADVISOR))}
+    return _choosers(setting.part(part, lambda: _choose(setting, table, table.summary_of(chosen), wanted)))
+
+
+def _choosers(kept: dict[str, Any]) -> dict[str, Chooser]:
+    return {
+        name: Chooser(name=name, scores=np.array(one["scores"]), cpu_seconds=one["cpu_seconds"])
+        for name, one in kept.items()
+    }
+
+
+def _choose(setting: Setting, table: Table, summary: Summary, wanted: dict[str, str]) -> dict[str, Any]:
+    pairs, pair_seconds = None, 0.0
+    if ADVISOR in wanted:
+        started = time.process_time()
+        pairs = count_pairs(table.dataset, table.counted, seed=setting.seed)
+        pair_seconds = time.process_time() - started
+    select(summary, names=("mutual-information (pooled)",), seed=setting.seed)  # loads what is loaded late
+    found: dict[str, Any] = {}
+    for name, ours in wanted.items():
+        random = not name.startswith(("Mascara", "Aegis+2D", ADVISOR))
+        draws = [
+            select(summary, pairs=pairs, names=(ours,), seed=setting.seed + draw)[0]
+            for draw in range(SEEDS if random else 1)
+        ]
+        spent = float(np.mean([one.cpu_seconds for one in draws])) + (pair_seconds if name == ADVISOR else 0.0)
+        found[name] = {"scores": [one.scores.tolist() for one in draws], "cpu_seconds": spent}
+    return found

@@ -1,0 +1,128 @@
+"""The chapters of ``aegis reproduce``: one per paper, imported when asked for.
+
+A chapter is a module of this folder with one public function::
+
+    def reproduce(setting: Setting) -> Reproduction: ...
+
+- ``setting.file("german/german_credit_coded.csv")`` finds public data or raises the error the user should see.
+- ``setting.quick`` asks for a few seconds on made-up or bundled data, without any data set; ``setting.seed`` seeds all.
+- ``setting.part(name, work, **parameters)`` keeps a finished part: ``work()`` gives a JSON value, and a run that was
+  stopped finds it again. What takes longer than some seconds belongs into parts.
+- ``setting.progress(done, total, what)`` is called between parts.
+- The answer is an `aegis_papers.reproduction.Reproduction`: per table or figure of the paper a `Section` with its
+  `Claim` values (`judged` derives the verdict from numbers) and figures as plain data. The paper's values are facts
+  with their citation in ``source``; what is ours is computed in the run.
+
+The report and the command need nothing else; a chapter whose module is absent is not offered.
+"""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+import os
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import cast
+
+from aegis._version import __version__
+from aegis.data.output import check_free
+from aegis.errors import InputError
+from aegis_papers.reproduction import Reproduction
+from aegis_papers.setting import Progress, Setting
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Chapter:
+    """A paper that can be repeated."""
+
+    name: str
+    module: str
+    about: str
+
+    @property
+    def there(self) -> bool:
+        return importlib.util.find_spec(self.module) is not None
+
+    def load(self) -> Callable[[Setting], Reproduction]:
+        if not self.there:
+            raise InputError(f"the chapter {self.name!r} is not part of this version of Aegis")
+        return cast(Callable[[Setting], Reproduction], importlib.import_module(self.module).reproduce)
+
+
+CHAPTERS = {
+    one.name: one
+    for one in (
+        Chapter(
+            name="aegis",
+            module="aegis_papers.aegis",
+            about="choosing a masking configuration without training (Table 2, Figs. 1 and 5 to 11)",
+        ),
+        Chapter(
+            name="mo-obam",
+            module="aegis_papers.mo_obam",
+            about="microaggregation with several objectives (Tables IV to X, Fig. 2, H1 to H3)",
+        ),
+        Chapter(
+            name="minimax",
+            module="aegis_papers.minimax",
+            about="minimax sanitisation (Figs. 2 and 3)",
+        ),
+    )
+}
+
+
+def find(name: str) -> Chapter:
+    """The chapter of that name."""
+    if name not in CHAPTERS:
+        raise InputError(f"there is no chapter {name!r}; choose one of {', '.join(CHAPTERS)}")
+    return CHAPTERS[name]
+
+
+def reproduce(
+    name: str,
+    *,
+    datasets: str | Path | None = None,
+    quick: bool = False,
+    seed: int = 0,
+    work: str | Path | None = None,
+    report: str | Path | None = None,
+    overwrite: bool = False,
+    progress: Progress | None = None,
+) -> Reproduction:
+    """Repeat a paper's tables and figures and say of each value whether ours is the same.
+
+    Finished parts are kept in ``work`` until the run is complete; a folder that was named keeps them for good.
+    """
+    chapter = find(name).load()
+    if report is not None:
+        check_free(Path(report), overwrite=overwrite)
+    setting = Setting(
+        chapter=name,
+        datasets=None if datasets is None else Path(datasets),
+        quick=quick,
+        seed=seed,
+        work=Path(work) if work is not None else None if quick else _cache_folder(),
+    )
+    if progress is not None:
+        setting = replace(setting, progress=progress)
+    started = time.process_time()
+    done = chapter(setting)
+    if not done.cpu_seconds:
+        done = replace(done, cpu_seconds=setting.cpu_seconds or time.process_time() - started)
+    if report is not None:
+        from aegis.report.page import write_page  # an extra
+        from aegis_papers.page import render_reproduction
+
+        write_page(Path(report), render_reproduction(done, version=__version__), overwrite=overwrite)
+    if work is None:
+        setting.forget()
+    return done
+
+
+def _cache_folder() -> Path:
+    """Where parts wait for a run that goes on: the user's cache, not the folder he happens to stand in."""
+    base = os.environ.get("XDG_CACHE_HOME")
+    return (Path(base) if base else Path.home() / ".cache") / "aegis" / "reproduce"

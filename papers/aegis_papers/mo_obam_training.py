@@ -1,0 +1,126 @@
+"""Six models trained on the original and on what each anonymizer publishes, at every k of the MO-OBAM paper."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import replace
+from functools import partial
+from typing import Any
+
+from aegis.evaluation.anonymizer_comparison import compare_tables
+from aegis.evaluation.comparison_result import Comparison
+from aegis.evaluation.model_table import ModelTable
+from aegis.evaluation.parallel import available_cores
+from aegis.evaluation.score_cache import ScoreCache
+from aegis.evaluation.splits import SplitPlan
+from aegis_papers.mo_obam_data import Table
+from aegis_papers.mo_obam_paper import MODELS
+from aegis_papers.setting import Setting
+
+PAPER_SPLITS = 100
+SHOWN = {ours: paper for paper, ours in MODELS.items()}
+"""The paper's short name of each of our models."""
+
+
+def scores(setting: Setting, table: Table) -> dict[str, Any]:
+    """What models reach on every table and k, and which differences the paper's test finds; a JSON value."""
+    source = table.source
+    setting.progress(0, None, f"{source.name}: training models over {source.splits} splits")
+    sizes = {"splits": source.splits, "rows": source.most_rows, "balance": source.balance, "rounds": source.rounds}
+    found: dict[str, Any] = setting.part(
+        f"{source.name} models", partial(_train, table), **sizes, ks=table.ks, l=source.high_l
+    )
+    return found
+
+
+def weaker(found: dict[str, Any]) -> bool:
+    """Whether the test has fewer splits than the paper's: not to find what the paper finds then says nothing."""
+    return int(found["splits"]) < PAPER_SPLITS
+
+
+def of(found: dict[str, Any], k: int) -> dict[str, Any]:
+    """The part of `scores` about one k."""
+    told: dict[str, Any] = found["by_k"][str(k)]
+    return told
+
+
+def _train(table: Table) -> dict[str, Any]:
+    methods = [method for method in table.methods if method != "free"]
+    published = {
+        (method, k): table.published(f"{method} {k}", table.made(method, k)) for k in table.ks for method in methods
+    }
+    # One pool of workers for everything, and tables that are equal share their results; then each k is a family of
+    # tests of its own, as in the paper.
+    cache, before = ScoreCache(), _workers_seconds()
+    _compare(table, list(published.values()), cache, jobs=1 if table.quick else available_cores())
+    by_k = {}
+    for k in table.ks:
+        one = [replace(published[method, k], name=method) for method in methods]
+        by_k[str(k)] = _told(compared := _compare(table, one, cache, jobs=1))
+    return {
+        "by_k": by_k,
+        "splits": compared.splits,
+        "training_rows": compared.training_rows,
+        "test_rows": compared.test_rows,
+        "tables": len({one.fingerprint(table.label) for one in published.values()}),
+        "worker_cpu_seconds": _workers_seconds() - before,
+    }
+
+
+def _compare(table: Table, published: list[ModelTable], cache: ScoreCache, *, jobs: int) -> Comparison:
+    source = table.source
+    return compare_tables(
+        [table.original, *published],
+        table.label,
+        label_name=source.label,
+        label_domain=table.label_domain,
+        quasi=source.quasi,
+        positive=table.positive,
+        balance=source.balance,
+        models=("decision-tree", "naive-bayes") if table.quick else tuple(MODELS.values()),
+        plan=SplitPlan(
+            splits=source.splits,
+            test_share=0.25,
+            most_training_rows=source.most_rows,
+            most_test_rows=source.most_rows,
+            seed=table.seed,
+        ),
+        cache=cache,
+        jobs=jobs,
+    )
+
+
+def _workers_seconds() -> float:
+    """CPU time of the worker processes that have ended, which this process does not count as its own."""
+    times = os.times()
+    return times.children_user + times.children_system
+
+
+def _told(found: Comparison) -> dict[str, Any]:
+    return {
+        "f1": {t: {model: found.score(t, model).f1 for model in found.models} for t in found.tables},
+        "against_original": [
+            {
+                "table": one.first,
+                "model": one.model,
+                "difference": one.f1_difference,
+                "interval": list(one.interval),
+                "p": one.p_value,
+                "worse": one.p_value < 0.05 and one.f1_difference < 0,
+                "worse_corrected": one.significant and one.clear and one.f1_difference < 0,
+            }
+            for one in found.against_original
+        ],
+        "between": [
+            {
+                "first": one.first,
+                "second": one.second,
+                "model": one.model,
+                "difference": one.f1_difference,
+                "p": one.p_value,
+                "corrected": one.significant and one.clear,
+            }
+            for one in found.between
+        ],
+        "importance": {one.column: dict(one.by_table) for one in found.importances if one.quasi_identifying},
+    }

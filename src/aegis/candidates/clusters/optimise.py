@@ -1,0 +1,196 @@
+"""The way to a good partition: a first one, repaired to k and l, swept, then searched for as long as allowed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from aegis.candidates.clusters.agglomerate import agglomerate
+from aegis.candidates.clusters.arrays import Ints
+from aegis.candidates.clusters.budget import Budget
+from aegis.candidates.clusters.division import divide
+from aegis.candidates.clusters.information_loss import Scale, divisors
+from aegis.candidates.clusters.mixing import Goal, mix_rounds
+from aegis.candidates.clusters.neighbours import neighbours_of
+from aegis.candidates.clusters.records import Records, Tuples
+from aegis.candidates.clusters.repair import repair
+from aegis.candidates.clusters.search import search_rounds
+from aegis.candidates.clusters.sweep import sweep
+from aegis.candidates.clusters.units import State, Units, place, total_loss, units_of
+from aegis.errors import AnonymizerError
+
+MERGEABLE = 4000  # tuples up to which pairs of classes are merged; beyond, the table is divided from above
+NEIGHBOURS = 40
+HOT = 0.25  # starting temperature, in mean losses of a class
+
+Report = Callable[[str, Ints, float, float, int], None]
+
+
+@dataclass(slots=True, kw_only=True)
+class Search:
+    """One optimisation: the best labels so far are valid at any time after the first partition."""
+
+    records: Records
+    tuples: Tuples
+    k: int
+    l: int  # noqa: E741 - l as in l-diversity
+    classes: int | None
+    scale: Scale
+    rng: np.random.Generator
+    report: Report
+    labels: Ints | None = None
+    deviation: float = np.inf
+    start_deviation: float = np.inf
+    class_price: float = 0.0
+    rounds: int = 0
+
+    def start(self) -> None:
+        """The first partition that satisfies k and l."""
+        few = len(self.tuples) <= MERGEABLE
+        whole = few or 3 * len(self.tuples) <= len(self.records)
+        units = self._units(whole)
+        if few:
+            labels = agglomerate(units, k=self.k, l=self.l, classes=self.classes)
+        else:
+            labels = divide(units, k=self.k, classes=self.classes or len(self.records) // self.k)
+        if whole:
+            labels = labels[self.tuples.tuple_of]
+            units = self._units(False)
+        room = max(int(labels.max()) + 1, self.classes or 0)
+        state = place(units, labels, capacity=room)
+        if not few:
+            sweep(units, state, k=self.k, l=1)
+        lacking = repair(units, state, k=self.k, l=self.l)
+        if len(lacking) and self.classes is not None:
+            raise AnonymizerError(
+                f"{len(lacking)} of {self.classes} classes cannot be given k = {self.k} records and l = {self.l} "
+                "values of every sensitive attribute at the same time: "
+                f"use at most {self.classes - len(lacking)} classes, fewer sensitive attributes or a smaller l"
+            )
+        if len(lacking):
+            labels = self._join_lacking(state.label, lacking)
+            state = place(units, labels, capacity=room)
+        if not few:
+            sweep(units, state, k=self.k, l=self.l)
+        if self.classes is not None:
+            self._open_classes(units, state, self.classes)
+        self.start_deviation = float(total_loss(state))
+        self._keep(state.label.copy(), self.start_deviation, "start", 0.0)
+
+    def improve(self, budget: Budget) -> None:
+        """Search until the budget is used; stages of whole tuples first where classes hold many of them."""
+        assert self.labels is not None
+        coarse = self.classes is not None and 10 * len(self.tuples) <= 7 * len(self.records)
+        if coarse and self._on_tuples() is not None:
+            self._stage(True, 0.0, 0.7, budget)
+            self._stage(False, 0.7, 1.0, budget)
+        else:
+            self._stage(False, 0.0, 1.0, budget)
+
+    def mix(self, budget: Budget, *, trade_off: float, ceiling_bits: float, minimum_of_sums: bool) -> None:
+        """Trade loss for entropy until the budget is used."""
+        assert self.labels is not None
+        units = self._units(False)
+        state = place(units, self.labels, capacity=int(self.labels.max()) + 1)
+        loss = float(total_loss(state))
+        goal = Goal(best=loss, ceiling=ceiling_bits, trade_off=trade_off, minimum_of_sums=minimum_of_sums)
+        while budget.fraction < 1.0:
+            rounds = budget.slice()
+            loss = float(mix_rounds(units, state, self.rng, self.k, self.l, goal, loss, rounds))
+            budget.spent(rounds)
+            self.rounds += rounds
+            self.labels = state.label.copy()
+            self.report("entropy", self.labels, float(total_loss(state)), budget.fraction, self.rounds)
+
+    def _open_classes(self, units: Units, state: State, classes: int) -> None:
+        """Split classes, whatever it costs, until there are as many as asked for or no split is found any more."""
+        used = int((state.size > 0).sum())
+        if used == classes:
+            return
+        neighbours = neighbours_of(
+            self.tuples, divisors(self.records, scale=self.scale), count=NEIGHBOURS, whole_tuples=False
+        )
+        bonus = np.array([-1e300])
+        tries = 0
+        while used < classes and tries < 60:
+            before = used
+            used = int(
+                search_rounds(units, state, neighbours, self.rng, self.k, self.l, classes, 0, bonus, 0.0, 100, 0.0)
+            )
+            tries = 0 if used > before else tries + 1
+
+    def _units(self, whole: bool) -> Units:
+        return units_of(self.records, self.tuples, scale=self.scale, whole_tuples=whole)
+
+    def _on_tuples(self) -> Ints | None:
+        """The labels per tuple, or None if a tuple is split."""
+        assert self.labels is not None
+        first = np.unique(self.tuples.tuple_of, return_index=True)[1]
+        coarse = self.labels[first]
+        return coarse if bool((coarse[self.tuples.tuple_of] == self.labels).all()) else None
+
+    def _stage(self, whole: bool, begin: float, end: float, budget: Budget) -> None:
+        assert self.labels is not None
+        units = self._units(whole)
+        labels = self._on_tuples() if whole else self.labels
+        assert labels is not None
+        used = int(labels.max()) + 1
+        aim = self.classes or 0
+        room = max(used, aim + 1) if aim else max(used, min(len(self.records) // self.k, 2 * len(self.tuples)))
+        state = place(units, labels, capacity=room)
+        neighbours = neighbours_of(
+            self.tuples, divisors(self.records, scale=self.scale), count=NEIGHBOURS, whole_tuples=whole
+        )
+        here = float(total_loss(state))
+        unit_price = here / used
+        price = np.array([self.class_price or unit_price])
+        stage = "tuples" if whole else "records"
+        while begin + (end - begin) * 0.999 > budget.fraction:
+            progress = (budget.fraction - begin) / (end - begin)
+            hot = HOT if begin == 0.0 else HOT / 4  # a later stage polishes
+            temperature = max(0.0, hot * (1 - progress / 0.9)) * min(here, self.deviation) / used
+            rounds = budget.slice()
+            slack = 1 if progress < 0.9 else 0
+            used = int(
+                search_rounds(
+                    units,
+                    state,
+                    neighbours,
+                    self.rng,
+                    self.k,
+                    self.l,
+                    aim,
+                    slack,
+                    price,
+                    unit_price,
+                    rounds,
+                    temperature,
+                )
+            )
+            budget.spent(rounds)
+            self.rounds += rounds
+            here = float(total_loss(state))
+            if aim in (0, used) and (here < self.deviation or not self._complete()):
+                labels = state.label[self.tuples.tuple_of] if whole else state.label.copy()
+                self._keep(labels, here, stage, budget.fraction)
+            elif self.labels is not None:
+                self.report(stage, self.labels, self.deviation, budget.fraction, self.rounds)
+        if aim:
+            self.class_price = max(float(price[0]), 0.0)
+
+    def _complete(self) -> bool:
+        """Whether the best labels have as many classes as were asked for."""
+        return self.labels is not None and (self.classes is None or int(self.labels.max()) + 1 == self.classes)
+
+    def _keep(self, labels: Ints, deviation: float, stage: str, fraction: float) -> None:
+        self.labels = np.unique(labels, return_inverse=True)[1].astype(np.int64)
+        self.deviation = deviation
+        self.report(stage, self.labels, deviation, fraction, self.rounds)
+
+    def _join_lacking(self, labels: Ints, lacking: Ints) -> Ints:
+        """Pour the classes that stay below k or l, and one more that has enough, into one."""
+        joined = np.isin(labels, lacking)
+        donor = int(np.bincount(labels[~joined]).argmax()) if (~joined).any() else int(lacking[0])
+        return np.unique(np.where(joined, donor, labels), return_inverse=True)[1].astype(np.int64)

@@ -1,0 +1,239 @@
+"""What an anonymizer is given: quasi-identifiers (numbers, categories) and sensitive attributes, checked and coded."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from aegis.candidates.clusters.arrays import Floats, Ints
+from aegis.errors import AnonymizerError, DataError, RoleError
+
+Missing = Literal["refuse", "category"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
+class Records:
+    """Rows to be clustered. Build one with `Records.from_columns` or `Records.from_arrays`.
+
+    >>> Records.from_columns({"age": [18, 19], "sex": ["f", "m"], "ill": ["a", "b"]},
+    ...                      quasi_identifiers=["age", "sex"], sensitive=["ill"])
+    Records(rows=2, numeric=('age',), categorical=('sex',), sensitive=('ill',))
+    """
+
+    numeric: Floats
+    categorical: Ints
+    sensitive: Ints
+    numeric_names: tuple[str, ...]
+    categorical_names: tuple[str, ...]
+    sensitive_names: tuple[str, ...]
+    categories: tuple[NDArray[Any], ...]  # the values behind the codes, per categorical quasi-identifier
+    quasi_identifiers: tuple[str, ...]  # in the order they were named
+
+    def __post_init__(self) -> None:
+        if not self.quasi_identifiers:
+            raise RoleError("no quasi-identifier is named; name the columns an attacker could know")
+        if len(self.numeric) < 2:
+            raise AnonymizerError(
+                f"a table of {len(self.numeric)} record(s) cannot be anonymized: a class needs at least two records"
+            )
+
+    def __len__(self) -> int:
+        return len(self.numeric)
+
+    def __repr__(self) -> str:
+        return (
+            f"Records(rows={len(self)}, numeric={self.numeric_names}, "
+            f"categorical={self.categorical_names}, sensitive={self.sensitive_names})"
+        )
+
+    @property
+    def sensitive_levels(self) -> Ints:
+        """How many values each sensitive attribute takes."""
+        return np.array([len(np.unique(column)) for column in self.sensitive.T], dtype=np.int64)
+
+    @classmethod
+    def from_columns(
+        cls,
+        columns: Mapping[str, ArrayLike],
+        *,
+        quasi_identifiers: Sequence[str],
+        sensitive: Sequence[str] = (),
+        categorical: Collection[str] = (),
+        missing: Missing = "refuse",
+    ) -> Records:
+        """Code named columns: numbers stay numbers, everything else and all of ``categorical`` become categories.
+
+        A missing value (None or NaN) is refused; with ``missing="category"`` it counts as one more value of a
+        categorical or sensitive attribute, while numbers must be complete in any case.
+        """
+        quasi, hidden = tuple(quasi_identifiers), tuple(sensitive)
+        _check_roles(columns, quasi, hidden, categorical)
+        arrays = {name: np.asarray(columns[name]) for name in (*quasi, *hidden)}
+        if len({len(array) for array in arrays.values()}) > 1:
+            raise DataError("the columns differ in length; give every column the same number of rows")
+        numeric = [n for n in quasi if n not in categorical and _is_numeric(n, arrays[n])]
+        coded = {n: _codes(n, arrays[n], missing) for n in (*quasi, *hidden) if n not in numeric}
+        others = [n for n in quasi if n not in numeric]
+        rows = len(arrays[quasi[0]]) if quasi else 0
+        return cls(
+            numeric=_stack([_numbers(n, arrays[n]) for n in numeric], rows, np.float64),
+            categorical=_stack([coded[n][0] for n in others], rows, np.int64),
+            sensitive=_stack([coded[n][0] for n in hidden], rows, np.int64),
+            numeric_names=tuple(numeric),
+            categorical_names=tuple(others),
+            sensitive_names=hidden,
+            categories=tuple(coded[n][1] for n in others),
+            quasi_identifiers=quasi,
+        )
+
+    @classmethod
+    def from_arrays(
+        cls,
+        *,
+        numeric: ArrayLike | None = None,
+        categorical: ArrayLike | None = None,
+        sensitive: ArrayLike | None = None,
+    ) -> Records:
+        """Name the columns of matrices ``n0…``, ``c0…`` and ``s0…``."""
+        columns: dict[str, ArrayLike] = {}
+        names: list[list[str]] = []
+        for letter, matrix in (("n", numeric), ("c", categorical), ("s", sensitive)):
+            array = np.empty((0, 0)) if matrix is None else np.asarray(matrix)
+            array = array[:, None] if array.ndim == 1 else array
+            names.append([f"{letter}{i}" for i in range(array.shape[1])])
+            columns |= dict(zip(names[-1], array.T, strict=True))
+        return cls.from_columns(
+            columns, quasi_identifiers=names[0] + names[1], sensitive=names[2], categorical=names[1]
+        )
+
+
+def _check_roles(
+    columns: Mapping[str, ArrayLike], quasi: tuple[str, ...], hidden: tuple[str, ...], categorical: Collection[str]
+) -> None:
+    for name in (*quasi, *hidden, *categorical):
+        if name not in columns:
+            raise RoleError(f"there is no column {name!r}; the columns are {', '.join(map(str, columns))}")
+    both = [name for name in quasi if name in hidden]
+    if both:
+        raise RoleError(f"{both[0]!r} is both a quasi-identifier and sensitive; give it one role")
+    if len(set(quasi)) < len(quasi) or len(set(hidden)) < len(hidden):
+        raise RoleError("a column is named twice in the same role; name it once")
+
+
+def _stack(parts: list[NDArray[Any]], rows: int, kind: type) -> NDArray[Any]:
+    return np.ascontiguousarray(np.column_stack(parts), dtype=kind) if parts else np.empty((rows, 0), dtype=kind)
+
+
+def _absent(array: NDArray[Any]) -> NDArray[np.bool_]:
+    if array.dtype.kind == "f":
+        return np.isnan(array)
+    if array.dtype.kind in "mM":
+        return np.isnat(array)
+    if array.dtype.kind != "O":
+        return np.zeros(len(array), dtype=bool)
+    # NaN is the one value that differs from itself
+    return np.fromiter((v is None or v != v for v in array), dtype=bool, count=len(array))
+
+
+def _is_numeric(name: str, array: NDArray[Any]) -> bool:
+    """Numbers by type; text that is mostly numbers was read wrongly, and guessing would hide it."""
+    if array.dtype.kind in "iuf":
+        return True
+    if array.dtype.kind == "b":
+        return False
+    present = array[~_absent(array)]
+    if array.dtype.kind == "O" and all(isinstance(v, int | float | Decimal | np.number) for v in present):
+        return len(present) > 0 and not all(isinstance(v, bool | np.bool_) for v in present)
+    parsed = sum(_parses(v) for v in present)
+    if parsed and 2 * parsed >= len(present):
+        raise AnonymizerError(
+            f"column {name!r} holds text, but {parsed} of its {len(array)} cells read as numbers: "
+            "convert it to numbers and clean the rest, or name it categorical (--categorical)"
+        )
+    return False
+
+
+def _parses(value: object) -> bool:
+    try:
+        float(str(value))
+    except ValueError:
+        return False
+    return True
+
+
+def _numbers(name: str, array: NDArray[Any]) -> Floats:
+    absent = int(_absent(array).sum())
+    if absent:
+        raise AnonymizerError(
+            f"numeric column {name!r} misses {absent} of {len(array)} values: fill them or leave those rows out first"
+        )
+    numbers = array.astype(np.float64)
+    if not np.isfinite(numbers).all():
+        raise AnonymizerError(f"numeric column {name!r} holds infinite values: replace them first")
+    return numbers
+
+
+def _codes(name: str, array: NDArray[Any], missing: Missing) -> tuple[Ints, NDArray[Any]]:
+    absent = _absent(array)
+    count = int(absent.sum())
+    if count and missing == "refuse":
+        raise AnonymizerError(
+            f"column {name!r} misses {count} of {len(array)} values: fill them, leave those rows out, "
+            "or let missing count as a category (missing='category')"
+        )
+    present = array[~absent]
+    if present.dtype.kind == "O":  # mixed kinds do not sort by themselves
+        present = present.astype(str) if len({type(v) for v in present}) > 1 else present
+    values, inverse = np.unique(present, return_inverse=True)
+    codes = np.full(len(array), len(values), dtype=np.int64)
+    codes[~absent] = inverse
+    if count:
+        values = np.array([*values, None], dtype=object)
+    return codes, values
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
+class Tuples:
+    """The distinct quasi-identifier tuples of a table, each with its number of records."""
+
+    numeric: Floats
+    categorical: Ints
+    weight: Ints
+    tuple_of: Ints  # per record
+
+    def __len__(self) -> int:
+        return len(self.weight)
+
+
+def collapse(records: Records) -> Tuples:
+    """Merge records that agree on every quasi-identifier.
+
+    >>> records = Records.from_arrays(numeric=[[1.0], [2.0], [1.0]])
+    >>> collapse(records).weight.tolist()
+    [2, 1]
+    """
+    inverse = group_rows([*records.numeric.T, *records.categorical.T], rows=len(records))
+    weight = np.bincount(inverse)
+    first = np.full(len(weight), -1, dtype=np.int64)
+    first[inverse[::-1]] = np.arange(len(inverse))[::-1]
+    return Tuples(
+        numeric=records.numeric[first],
+        categorical=records.categorical[first],
+        weight=weight.astype(np.int64),
+        tuple_of=inverse,
+    )
+
+
+def group_rows(columns: Sequence[NDArray[Any]], *, rows: int) -> Ints:
+    """Number the distinct rows of some columns 0, 1, 2, … in sorted order."""
+    group = np.zeros(rows, dtype=np.int64)
+    for column in columns:
+        codes = np.unique(column, return_inverse=True)[1].astype(np.int64)
+        group = group * (int(codes.max(initial=0)) + 1) + codes
+        group = np.unique(group, return_inverse=True)[1].astype(np.int64)  # stay small: no overflow
+    return group

@@ -1,0 +1,183 @@
+"""Fresh attackers: each learns to guess X from a release and side information, none has seen the training.
+
+An attacker is fitted on some rows and guesses others. For numbers it minimises squared error, for categories (codes
+0, 1, …) the share of wrong guesses. Those whose library is not installed are left out, and the report names who ran.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from importlib.util import find_spec
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.spatial import cKDTree
+
+from aegis.errors import SanitizerError
+
+Floats = NDArray[np.float64]
+Guess = Callable[[Floats], Floats]
+Kind = Literal["number", "category"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class View:
+    """What one party sees of each record: the release as numbers, and side information as numbers."""
+
+    release: Floats
+    side: Floats
+
+    def features(self) -> Floats:
+        """All of it in one matrix."""
+        return np.hstack([self.release, self.side])
+
+    def rows(self, chosen: slice | NDArray[np.int64]) -> View:
+        """Some of the records."""
+        return View(release=self.release[chosen], side=self.side[chosen])
+
+
+def standardized(train: Floats) -> Callable[[Floats], Floats]:
+    """The shift and scale that give every column mean 0 and deviation 1 on the training rows."""
+    center, spread = train.mean(axis=0), train.std(axis=0)
+    spread = np.where(spread > 1e-12, spread, 1.0)
+    return lambda rows: np.asarray((rows - center) / spread)
+
+
+def linear_scores(side: Floats, x: Floats) -> Callable[[Floats], Floats]:
+    """A least-squares summary of side information in one number."""
+    design = np.hstack([np.ones((len(side), 1)), side])
+    weights = np.linalg.lstsq(design, x, rcond=None)[0]
+    return lambda rows: np.asarray(np.hstack([np.ones((len(rows), 1)), rows]) @ weights)
+
+
+def fit_linear(features: Floats, x: Floats) -> Guess:
+    """Ridge regression: where rows are few nothing is harder to beat."""
+    scale = standardized(features)
+    design = np.hstack([np.ones((len(x), 1)), scale(features)])
+    shrink = np.diag(np.append(0.0, np.ones(features.shape[1])))
+    weights = np.linalg.solve(design.T @ design + shrink, design.T @ x)
+    return lambda rows: np.asarray(weights[0] + scale(rows) @ weights[1:])
+
+
+def fit_neighbours(features: Floats, x: Floats, kind: Kind, *, neighbours: int = 40) -> Guess:
+    """Mean, or commonest value, of the nearest records."""
+    scale = standardized(features)
+    tree = cKDTree(scale(features))
+    count = min(neighbours, len(x))
+
+    def guess(rows: Floats) -> Floats:
+        near = tree.query(scale(rows), k=count, workers=-1)[1].reshape(len(rows), -1)
+        if kind == "number":
+            return np.asarray(x[near].mean(axis=1))
+        votes = np.zeros((len(rows), int(x.max()) + 1))
+        np.add.at(votes, (np.repeat(np.arange(len(rows)), near.shape[1]), x[near].astype(np.int64).ravel()), 1.0)
+        return np.asarray(votes.argmax(axis=1), dtype=np.float64)
+
+    return guess
+
+
+def fit_trees(features: Floats, x: Floats, kind: Kind, *, seed: int = 0) -> Guess:
+    """Boosted trees (scikit-learn)."""
+    from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
+    from threadpoolctl import threadpool_limits
+
+    if kind == "category" and len(np.unique(x)) < 2:
+        constant = float(x[0])
+        return lambda rows: np.full(len(rows), constant)
+    model = (HistGradientBoostingRegressor if kind == "number" else HistGradientBoostingClassifier)(
+        max_iter=60, max_leaf_nodes=31, learning_rate=0.15, min_samples_leaf=20, early_stopping=False, random_state=seed
+    )
+    # so few rows gain nothing from threads, and threads that wait for each other lose much on a busy machine
+    with threadpool_limits(limits=1):
+        model.fit(features, x)
+
+    def guess(rows: Floats) -> Floats:
+        with threadpool_limits(limits=1):
+            return np.asarray(model.predict(rows), dtype=np.float64)
+
+    return guess
+
+
+def fit_network(features: Floats, x: Floats, kind: Kind, *, seed: int = 0, steps: int = 1500, width: int = 96) -> Guess:
+    """Two hidden layers, larger than any player of the training (JAX)."""
+    from aegis.candidates.sanitizers.attack_network import fit
+
+    return fit(features, x, kind, seed=seed, steps=steps, width=width)
+
+
+def fit_histogram(release: Floats, score: Floats, x: Floats, *, bins: int | None = None) -> Callable[..., Floats]:
+    """The referee for one-dimensional releases: mean of X in each cell of a grid of quantiles of (f, score).
+
+    Sparse cells lean on their column's regression on the score, so that few rows do not make the referee wild.
+    """
+    cells = bins or int(np.clip(np.sqrt(len(x) / 60.0), 4, 192))
+    levels = np.arange(1, cells) / cells
+    edges_f, edges_s = np.unique(np.quantile(release, levels)), np.unique(np.quantile(score, levels))
+
+    def place(f: Floats, s: Floats) -> NDArray[np.int64]:
+        return np.asarray(np.searchsorted(edges_f, f) * (edges_s.size + 1) + np.searchsorted(edges_s, s))
+
+    size = (edges_f.size + 1) * (edges_s.size + 1)
+    where = place(release, score)
+    counts = np.bincount(where, minlength=size).astype(float)
+    sums = np.bincount(where, weights=x - score, minlength=size)
+    # a cell of few rows is pulled towards the score alone
+    table = sums / (counts + 2.0)
+    return lambda f, s: np.asarray(s + table[place(f, s)])
+
+
+def fit_table(release: Floats, side: Floats, x: Floats) -> Guess:
+    """For a release of few symbols: the commonest X for each (symbol, cell of side information)."""
+    classes = int(x.max()) + 1
+    # side information is cut into cells by how it ranks each class, at most 12 cells a class
+    summaries = [linear_scores(side, (x == c).astype(float)) for c in range(classes - 1 if classes == 2 else classes)]
+    cuts = [np.unique(np.quantile(s(side), np.arange(1, 12 if classes == 2 else 4) / (12 if classes == 2 else 4)))
+            for s in summaries]  # fmt: skip
+    symbols = int(release.max()) + 2  # the last stands for all that these rows do not show
+
+    def place(f: Floats, rows: Floats) -> NDArray[np.int64]:
+        cell = np.minimum(f.astype(np.int64), symbols - 1)
+        for summary, cut in zip(summaries, cuts, strict=True):
+            cell = cell * (cut.size + 1) + np.searchsorted(cut, summary(rows))
+        return np.asarray(cell)
+
+    size = symbols * int(np.prod([cut.size + 1 for cut in cuts]))
+    votes = np.zeros((size, classes))
+    np.add.at(votes, (place(release[:, 0], side), x.astype(np.int64)), 1.0)
+    # ties and empty cells fall back on the symbol's own commonest value, symbols that never occur on that of all rows
+    by_symbol = np.zeros((symbols, classes))
+    np.add.at(by_symbol, (release[:, 0].astype(np.int64), x.astype(np.int64)), 1.0)
+    by_symbol[by_symbol.sum(axis=1) == 0] = by_symbol.sum(axis=0)
+    per_symbol = size // symbols
+    votes += np.repeat(by_symbol / np.maximum(by_symbol.sum(axis=1, keepdims=True), 1.0), per_symbol, axis=0)
+    best = votes.argmax(axis=1)
+    # the features of a table attacker are the symbol in the first column and side information in the others
+    return lambda rows: np.asarray(best[place(rows[:, 0], rows[:, 1:])], dtype=np.float64)
+
+
+def pinning_share(
+    train: Floats, x: Floats, rows: Floats, truth: Floats, *, epsilon: float, neighbours: int = 60
+) -> float:
+    """Share of held-out records inside the densest window of width 2ε among the X of their nearest records."""
+    if len(x) < neighbours:
+        raise SanitizerError("there are too few rows to measure exposure; give at least 60")
+    scale = standardized(train)
+    near = cKDTree(scale(train)).query(scale(rows), k=neighbours, workers=-1)[1]
+    values = np.sort(x[near], axis=1)
+    # a window starts at each neighbour in turn; count how many it covers
+    best = np.zeros(len(rows))
+    centre = values.mean(axis=1)
+    for start in range(neighbours):
+        covered = (values <= (values[:, [start]] + 2 * epsilon)).sum(axis=1) - start
+        better = covered > best
+        best = np.where(better, covered, best)
+        centre = np.where(better, values[:, start] + epsilon, centre)
+    return float((np.abs(truth - centre) <= epsilon).mean())
+
+
+def available(names: Sequence[str] = ("network", "trees", "neighbours")) -> tuple[str, ...]:
+    """The attackers whose libraries are installed."""
+    needs = {"network": "jax", "trees": "sklearn"}
+    return tuple(name for name in names if name not in needs or find_spec(needs[name]) is not None)

@@ -1,0 +1,300 @@
+"""The audit: fresh attackers decide which numbers are reported.
+
+Every attacker is fitted on rows of its own. All are compared on a second set; the one with the smallest loss is then
+measured on a third set that had no part in choosing it, and that figure is reported with its confidence interval.
+The authorised party is measured in the same way. A privatizer whose audit contradicts its training is rejected.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from aegis.candidates.sanitizers import attackers
+from aegis.candidates.sanitizers.attackers import Kind, View
+from aegis.candidates.sanitizers.exposure import Exposure, from_errors
+from aegis.errors import SanitizerError, VerificationError
+
+Floats = NDArray[np.float64]
+Z_95 = 1.959964
+MINIMUM_ROWS = 300
+TREE_ROWS = 25_000  # beyond this the trees gain little and the audit slows down
+SLOW_ROWS = 200_000  # rows on which attackers other than the exact one are measured
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Evidence:
+    """Rows for one party: what it sees and, where the law is known, the exact attack and (if computable) its loss."""
+
+    view: View
+    exact: Callable[[View], Floats] | None = None
+    exact_loss: float | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PartyAudit:
+    """The smallest loss any attacker reached for one party.
+
+    ``loss`` is the computed loss of the exact attack where that is an integral or a sum, and then ``drawn_loss`` is
+    what the same attack had on the fresh rows; otherwise both are the measured loss of the best attacker.
+    """
+
+    loss: float
+    drawn_loss: float
+    interval: tuple[float, float]
+    attacker: str
+    by_attacker: Mapping[str, float]
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain numbers for a report."""
+        return {
+            "loss": self.loss,
+            "drawn_loss": self.drawn_loss,
+            "interval": list(self.interval),
+            "attacker": self.attacker,
+            "by_attacker": dict(self.by_attacker),
+        }
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AuditReport:
+    """What the audit found: distortion of the authorised party, loss of each adversary, exposure of records."""
+
+    distortion: PartyAudit
+    adversaries: tuple[PartyAudit, ...]
+    exposure: Exposure
+    rows: int
+    seconds: float
+
+    @property
+    def strongest(self) -> PartyAudit:
+        """The adversary with the smallest loss."""
+        return min(self.adversaries, key=lambda party: party.loss)
+
+    @property
+    def worst(self) -> float:
+        """The loss of the adversary that does best."""
+        return self.strongest.loss
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain numbers for a report."""
+        return {
+            "distortion": self.distortion.to_json(),
+            "adversaries": [party.to_json() for party in self.adversaries],
+            "worst": self.worst,
+            "exposure": self.exposure.to_json(),
+            "rows": self.rows,
+            "seconds": self.seconds,
+        }
+
+
+def audit(
+    truth: Floats,
+    authorized: Evidence,
+    adversaries: Sequence[Evidence],
+    *,
+    kind: Kind = "number",
+    epsilon: float,
+    names: Sequence[str] | None = None,
+    fit_rows: int | None = None,
+    compare_rows: int | None = None,
+    pinned_share: float | None = None,
+    seed: int = 0,
+) -> AuditReport:
+    """Attack a release on rows that nothing was trained on.
+
+    ``pinned_share`` is an exactly known share of pinned records where there is one; it replaces the estimate.
+    """
+    if len(truth) < MINIMUM_ROWS:
+        raise SanitizerError(f"an audit needs at least {MINIMUM_ROWS} rows; this table has {len(truth)}")
+    began = time.perf_counter()
+    names = attackers.available() if names is None else tuple(names)
+    fitting = fit_rows or len(truth) // 2
+    comparing = fitting + (compare_rows or (len(truth) - fitting) // 3)
+    measured: list[tuple[PartyAudit, Floats]] = [
+        _audit_party(truth, party, kind, names, fitting, comparing, seed) for party in (authorized, *adversaries)
+    ]
+    strongest = 1 + int(np.argmin([party.loss for party, _ in measured[1:]]))
+    exposure = _exposure(
+        truth, [party.view for party in adversaries], measured[strongest][1], kind, epsilon, fitting, pinned_share
+    )
+    return AuditReport(
+        distortion=measured[0][0],
+        adversaries=tuple(party for party, _ in measured[1:]),
+        exposure=exposure,
+        rows=len(truth) - comparing,
+        seconds=time.perf_counter() - began,
+    )
+
+
+def verify(
+    report: AuditReport,
+    *,
+    distortion: float,
+    adversary_losses: Sequence[float],
+    tolerance: float = 0.05,
+    distortion_tolerance: float = 0.02,
+) -> None:
+    """Reject a release whose audit contradicts what was claimed for it."""
+    low = report.distortion.interval[0]
+    if low > distortion * (1 + distortion_tolerance):
+        raise VerificationError(
+            f"the audit rejects this privatizer: a fresh reconstructor has distortion {report.distortion.loss:.4g} "
+            f"where {distortion:.4g} was claimed; train longer or allow more distortion"
+        )
+    for number, (party, claimed) in enumerate(zip(report.adversaries, adversary_losses, strict=True), start=1):
+        if party.interval[1] < claimed * (1 - tolerance):
+            raise VerificationError(
+                f"the audit rejects this privatizer: the attacker '{party.attacker}' brings adversary {number} down to "
+                f"{party.loss:.4g} where training claimed {claimed:.4g}; train with more inner steps or another start"
+            )
+
+
+def measure_party(
+    truth: Floats, party: Evidence, *, kind: Kind = "number", names: Sequence[str] | None = None, seed: int = 0
+) -> PartyAudit:
+    """The smallest loss that fresh attackers reach for one party: half of the rows to fit, the rest to measure."""
+    fitting = len(truth) // 2
+    comparing = fitting + (len(truth) - fitting) // 3
+    chosen = attackers.available() if names is None else tuple(names)
+    return _audit_party(truth, party, kind, chosen, fitting, comparing, seed)[0]
+
+
+def _audit_party(
+    truth: Floats, party: Evidence, kind: Kind, names: Sequence[str], fitting: int, comparing: int, seed: int
+) -> tuple[PartyAudit, Floats]:
+    guesses = _fitted(truth[:fitting], party, kind, names, fitting, seed)
+    middle = party.view.rows(slice(fitting, comparing))
+    seen = {name: _losses(truth[fitting:comparing], guess(middle), kind) for name, guess in guesses.items()}
+    compared = {name: float(losses.mean()) for name, losses in seen.items()}
+    best = min(compared, key=lambda name: compared[name])
+    if party.exact is not None and best != "exact":
+        # the exact attack steps aside only for one that is better beyond the noise of this comparison
+        difference = seen["exact"] - seen[best]
+        noise = float(difference.std(ddof=1)) / np.sqrt(difference.size)
+        if party.exact_loss is not None and difference.mean() > 5 * noise + 1e-12:
+            raise VerificationError(
+                f"the audit rejects this release: the attacker '{best}' beats the attack that was taken for exact"
+            )
+        if party.exact_loss is not None or difference.mean() <= 3 * noise:
+            best = "exact"
+    end = None if best == "exact" else comparing + SLOW_ROWS
+    answers = guesses[best](party.view.rows(slice(comparing, end)))
+    losses = _losses(truth[comparing:end], answers, kind)
+    mean, error = float(losses.mean()), float(losses.std(ddof=1) / np.sqrt(losses.size))
+    drawn = mean
+    if party.exact_loss is not None:
+        if kind == "category":
+            # among few rows a rare error may not happen at all, and the rows then claim to have no noise
+            error = max(error, float(np.sqrt(party.exact_loss * max(0.0, 1 - party.exact_loss) / losses.size)))
+        # the computed figure carries no noise of its own; the draws check that it is what happens
+        if abs(mean - party.exact_loss) > 5 * error + 1e-9:
+            raise VerificationError(
+                f"the audit rejects this release: its exact loss is {party.exact_loss:.4g}, but draws give {mean:.4g}"
+            )
+        mean = party.exact_loss
+    result = PartyAudit(
+        loss=mean,
+        drawn_loss=drawn,
+        interval=(max(0.0, mean - Z_95 * error), mean + Z_95 * error),
+        attacker=best,
+        by_attacker=compared,
+    )
+    return result, truth[comparing:end] - answers
+
+
+def _fitted(
+    x: Floats, party: Evidence, kind: Kind, names: Sequence[str], fitting: int, seed: int
+) -> dict[str, Callable[[View], Floats]]:
+    view = party.view.rows(slice(0, fitting))
+    features = view.features()
+    made: dict[str, Callable[[View], Floats]] = {}
+    if party.exact is not None:
+        made["exact"] = party.exact
+    fitters: dict[str, Callable[[], attackers.Guess]] = {
+        "network": lambda: attackers.fit_network(features, x, kind, seed=seed),
+        "trees": lambda: attackers.fit_trees(features[:TREE_ROWS], x[:TREE_ROWS], kind, seed=seed),
+        "neighbours": lambda: attackers.fit_neighbours(features, x, kind),
+    }
+    if kind == "category":
+        fitters["table"] = lambda: attackers.fit_table(view.release, view.side, x)
+        names = (*names, "table")
+    else:
+        made["linear"] = _on_features(attackers.fit_linear(features, x))
+        if view.side.shape[1] > 0:
+            made["histogram"] = _histogram(view, x)
+    for name in names:
+        made[name] = _on_features(fitters[name]())
+    return made
+
+
+def _on_features(guess: attackers.Guess) -> Callable[[View], Floats]:
+    return lambda seen: guess(seen.features())
+
+
+def _histogram(view: View, x: Floats) -> Callable[[View], Floats]:
+    """One referee for each component of the release; a component's value is its first column, its flags the rest."""
+    score = attackers.linear_scores(view.side, x)
+    known = score(view.side)
+    flags = _flag(view.release)
+    tables = {
+        int(flag): attackers.fit_histogram(view.release[flags == flag, 0], known[flags == flag], x[flags == flag])
+        for flag in np.unique(flags)
+        if (flags == flag).sum() >= 50
+    }
+
+    def guess(seen: View) -> Floats:
+        scores = score(seen.side)
+        estimate = scores.copy()
+        drawn = _flag(seen.release)
+        for flag, table in tables.items():
+            chosen = drawn == flag
+            estimate[chosen] = table(seen.release[chosen, 0], scores[chosen])
+        return estimate
+
+    return guess
+
+
+def _flag(release: Floats) -> NDArray[np.int64]:
+    if release.shape[1] == 1:
+        return np.zeros(len(release), dtype=np.int64)
+    return np.asarray(release[:, 1:].argmax(axis=1), dtype=np.int64)
+
+
+def _losses(truth: Floats, guess: Floats, kind: Kind) -> Floats:
+    if kind == "number":
+        return np.asarray((truth - guess) ** 2)
+    return np.asarray(truth != guess, dtype=np.float64)
+
+
+def _exposure(
+    truth: Floats,
+    views: Sequence[View],
+    errors: Floats,
+    kind: Kind,
+    epsilon: float,
+    fitting: int,
+    pinned_share: float | None,
+) -> Exposure:
+    if kind == "category":
+        return from_errors(np.asarray(errors != 0, dtype=np.float64), epsilon=epsilon)
+    if pinned_share is None:
+        used, asked = min(fitting, 30_000), min(len(truth) - fitting, 10_000)
+        pinned_share = max(
+            attackers.pinning_share(
+                view.features()[:used],
+                truth[:used],
+                view.features()[fitting : fitting + asked],
+                truth[fitting : fitting + asked],
+                epsilon=epsilon,
+            )
+            for view in views
+        )
+        # the mean adversary may catch more than the neighbours do where the release is nearly exact
+        pinned_share = max(pinned_share, float((np.abs(errors) <= epsilon).mean()))
+    return from_errors(errors, epsilon=epsilon, pinned_share=pinned_share)

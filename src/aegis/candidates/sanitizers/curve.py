@@ -1,0 +1,135 @@
+"""A trade-off curve as data: one audited point for each target distortion, and what it cost to compute."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from aegis.candidates.sanitizers.exposure import Exposure
+from aegis.candidates.sanitizers.mixtures import Mixture
+from aegis.errors import SanitizerError
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CurvePoint:
+    """One target: what the audit measured, and the closed forms beside it.
+
+    ``theory`` is Proposition 1 (or 2) at the target; ``ratio`` divides the audited worst loss by the proposition at the
+    target or at the audited distortion, whichever is larger, so that spending distortion is never counted as privacy.
+    Where the exact attack's loss can be computed, the figures are computed and ``drawn_distortion`` and
+    ``drawn_worst`` are what the same attack had on fresh rows; otherwise both pairs are measured.
+    ``baselines`` holds the other closed forms by name, ``learned`` the best release that training alone found.
+    Points of the paper's protocol hold there, and in ``claimed_distortion``, what the protocol itself would publish.
+    ``mixture`` (a number) or ``table`` (a category) is the release itself, ``learned_mixture`` the learned one: for
+    pictures, not part of the JSON.
+    """
+
+    target: float
+    distortion: float
+    adversary_losses: tuple[float, ...]
+    worst: float
+    theory: float
+    erasure: float
+    ratio: float
+    interval: tuple[float, float]
+    exposure: Exposure
+    attacker: str
+    method: str
+    drawn_distortion: float
+    drawn_worst: float
+    learned: float | None = None
+    claimed_distortion: float | None = None
+    baselines: dict[str, float] = field(default_factory=dict)
+    mixture: Mixture | None = field(default=None, repr=False, compare=False)
+    learned_mixture: Mixture | None = field(default=None, repr=False, compare=False)
+    table: NDArray[np.float64] | None = field(default=None, repr=False, compare=False)
+
+    def to_json(self) -> dict[str, Any]:
+        """The point as the command line prints it."""
+        return {
+            "target": self.target,
+            "distortion": self.distortion,
+            "adversary_losses": list(self.adversary_losses),
+            "worst": self.worst,
+            "theory": self.theory,
+            "erasure": self.erasure,
+            "ratio": self.ratio,
+            "interval": list(self.interval),
+            "exposure": self.exposure.to_json(),
+            "attacker": self.attacker,
+            "method": self.method,
+            "drawn_distortion": self.drawn_distortion,
+            "drawn_worst": self.drawn_worst,
+            "learned": self.learned,
+            "claimed_distortion": self.claimed_distortion,
+            "baselines": dict(self.baselines),
+        }
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Seconds:
+    """Where the time went."""
+
+    compile: float
+    train: float
+    audit: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Curve:
+    """All points of one run."""
+
+    kind: str
+    points: tuple[CurvePoint, ...]
+    device: str
+    seconds: Seconds
+    seed: int
+    capped: bool
+    saturation_distortion: float
+    saturation_losses: tuple[float, ...]
+    private_mean: float | None = None
+    private_std: float | None = None
+
+    @property
+    def mean_ratio(self) -> float:
+        """The ratio averaged over the points."""
+        return sum(point.ratio for point in self.points) / len(self.points)
+
+    def to_json(self) -> dict[str, Any]:
+        """The whole curve as the command line prints it."""
+        return {
+            "kind": self.kind,
+            "points": [point.to_json() for point in self.points],
+            "mean_ratio": self.mean_ratio,
+            "device": self.device,
+            "seconds": {
+                "compile": self.seconds.compile,
+                "train": self.seconds.train,
+                "audit": self.seconds.audit,
+            },
+            "seed": self.seed,
+            "exposure_capped": self.capped,
+            "saturation": {"distortion": self.saturation_distortion, "losses": list(self.saturation_losses)},
+        }
+
+
+def targets(max_distortion: float, points: int) -> tuple[float, ...]:
+    """D_max·i/points for i = 1 … points.
+
+    >>> targets(6.0, 3)
+    (2.0, 4.0, 6.0)
+    """
+    if points < 1:
+        raise SanitizerError("a curve needs at least one point")
+    return tuple(max_distortion * i / points for i in range(1, points + 1))
+
+
+def check_counts(*, points: int, trials: int) -> None:
+    """Refuse counts that make no curve."""
+    if points < 1 or points > 1000:
+        raise SanitizerError("a curve needs between 1 and 1000 points")
+    if trials < 0 or trials > 1000:
+        raise SanitizerError("a curve takes between 0 and 1000 trials a point; 0 uses the closed forms alone")

@@ -1,0 +1,157 @@
+"""The trade-off curve of a finite problem: the programs' optima, learned releases, and the audit of the learned one."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from functools import partial
+
+import numpy as np
+from numpy.typing import NDArray
+
+from aegis.candidates.sanitizers.attackers import View
+from aegis.candidates.sanitizers.audit import AuditReport, Evidence, audit, verify
+from aegis.candidates.sanitizers.curve import Curve, CurvePoint, Seconds, check_counts, targets
+from aegis.candidates.sanitizers.finite import FiniteProblem, optimum, release_loss
+from aegis.candidates.sanitizers.finite_sample import draw, through
+from aegis.candidates.sanitizers.symbol_settings import SymbolSettings
+from aegis.errors import SanitizerError
+
+Floats = NDArray[np.float64]
+Progress = Callable[[str, int, int], None]
+
+
+def finite_curve(
+    problem: FiniteProblem,
+    *,
+    points: int = 30,
+    trials: int = 15,
+    symbols: int | None = 2,
+    networks: SymbolSettings | None = None,
+    rows: int = 200_000,
+    attackers: Sequence[str] | None = None,
+    seed: int = 0,
+    progress: Progress | None = None,
+) -> Curve:
+    """The audited curve at D_max·i/points of a release with ``symbols`` symbols (None: as many as help).
+
+    ``theory`` is Proposition 2, the best release with two symbols; ``baselines`` also holds the best with the curve's
+    own number of symbols and with any number. With ``trials`` = 0 the program's release is audited itself.
+    ``networks`` has networks learn from rows, by these settings, instead of gradients of the known law.
+    """
+    check_counts(points=points, trials=trials)
+    if np.abs(problem.distortion_cost - (1 - np.eye(*problem.distortion_cost.shape))).max() > 0:
+        raise SanitizerError(
+            "the curve of a finite problem is audited with 0–1 costs; solve other costs with 'optimum'"
+        )
+    aims = targets(problem.max_distortion, points)
+    programs = [optimum(problem, distortion=aim, symbols=symbols) for aim in aims]
+    device, compiling, training = "none", 0.0, 0.0
+    releases = [program.release for program in programs]
+    learned: list[float | None] = [None] * points
+    if trials > 0:
+        from aegis.candidates.sanitizers.finite_training import train_finite, train_finite_from_rows
+
+        width = symbols or max(2, max(release.shape[1] for release in releases))
+        if networks is None:
+            trained = train_finite(problem, targets=aims, symbols=width, trials=trials, seed=seed)
+        else:
+            trained = train_finite_from_rows(
+                problem,
+                targets=aims,
+                symbols=width,
+                trials=trials,
+                settings=networks,
+                seed=seed,
+                progress=None if progress is None else partial(progress, "training"),
+            )
+        device, compiling, training = trained.device, trained.compile_seconds, trained.train_seconds
+        releases = [trained.best(point) for point in range(points)]
+        learned = [float(problem.losses_of(release).min()) for release in releases]
+    began = time.perf_counter()
+    made = []
+    for number, (aim, release) in enumerate(zip(aims, releases, strict=True)):
+        if progress is not None:
+            progress("audit", number, points)
+        report = audit_release(problem, release, rows=rows, attackers=attackers, seed=seed + 1000 + number)
+        verify(report, distortion=aim, adversary_losses=problem.losses_of(release).tolist())
+        theory = optimum(problem, distortion=aim, symbols=2).worst
+        made.append(
+            CurvePoint(
+                target=aim,
+                distortion=report.distortion.loss,
+                adversary_losses=tuple(party.loss for party in report.adversaries),
+                worst=report.worst,
+                theory=theory,
+                erasure=aim / problem.max_distortion * float(problem.saturation_losses.min()),
+                ratio=report.worst / theory,
+                interval=report.strongest.interval,
+                exposure=report.exposure,
+                attacker=report.strongest.attacker,
+                method=("program" if trials == 0 else "learned" if networks is None else "learned from rows"),
+                drawn_distortion=report.distortion.drawn_loss,
+                drawn_worst=report.strongest.drawn_loss,
+                learned=learned[number],
+                baselines={
+                    "program": programs[number].worst,
+                    "any_alphabet": optimum(problem, distortion=aim).worst,
+                },
+                table=release,
+            )
+        )
+    return Curve(
+        kind="binary" if problem.prior.size == 2 else "finite",
+        points=tuple(made),
+        device=device,
+        seconds=Seconds(compile=compiling, train=training, audit=time.perf_counter() - began),
+        seed=seed,
+        capped=False,
+        saturation_distortion=problem.max_distortion,
+        saturation_losses=tuple(float(loss) for loss in problem.saturation_losses),
+    )
+
+
+def audit_release(
+    problem: FiniteProblem, release: Floats, *, rows: int, attackers: Sequence[str] | None = None, seed: int = 0
+) -> AuditReport:
+    """Attack a finite release on fresh draws, with the exact attack among the attackers."""
+    rng = np.random.default_rng(seed)
+    x, y, zs = draw(problem, rows, rng=rng)
+    f = through(release, x, rng)
+
+    def evidence(side: NDArray[np.int64], channel: Floats, cost: Floats) -> Evidence:
+        joint = np.einsum("x,xf,xs->xfs", problem.prior, release, channel)
+        rule = np.einsum("xg,xfs->gfs", cost, joint).argmin(axis=0)
+
+        def exact(view: View) -> Floats:
+            return np.asarray(rule[view.release[:, 0].astype(np.int64), view.side.argmax(axis=1)], dtype=np.float64)
+
+        one_hot = np.eye(channel.shape[1])[side]
+        return Evidence(
+            view=View(release=f[:, None].astype(np.float64), side=one_hot),
+            exact=exact,
+            exact_loss=release_loss(problem.prior, release, channel, cost),
+        )
+
+    report = audit(
+        x.astype(np.float64),
+        evidence(y, problem.authorized, problem.distortion_cost),
+        [evidence(z, channel, problem.loss_cost) for z, channel in zip(zs, problem.adversaries, strict=True)],
+        kind="category",
+        epsilon=0.5,
+        names=attackers,
+        fit_rows=min(20_000, rows // 4),
+        compare_rows=min(20_000, rows // 4),
+        seed=seed,
+    )
+    pinned = max(certain_share(problem, release, channel) for channel in problem.adversaries)
+    return replace(report, exposure=replace(report.exposure, epsilon=0.05, pinned_share=pinned))
+
+
+def certain_share(problem: FiniteProblem, release: Floats, channel: Floats, *, doubt: float = 0.05) -> float:
+    """Share of records whose value the adversary names with a posterior of at least 1 − ``doubt``."""
+    joint = np.einsum("x,xf,xs->xfs", problem.prior, release, channel)
+    total = joint.sum(axis=0)
+    best = joint.max(axis=0)
+    return float(best[best >= (1 - doubt) * total].sum())

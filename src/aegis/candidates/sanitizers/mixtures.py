@@ -1,0 +1,260 @@
+"""The best mixture of plain releases at one distortion, as a linear program.
+
+Publishing which component was drawn makes everything an average: distortion, each adversary's loss and each
+adversary's pinned share are sums weighted by how often a component is drawn. So the best mixture of a library of
+components is a linear program, and so is the best one under a cap on exposure. This is time-sharing, done in one go.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.optimize import linprog
+
+from aegis.candidates.sanitizers.components import Component, Erasure, Modulo, Noise
+from aegis.candidates.sanitizers.exposure import QUANTILE_LEVELS, Exposure
+from aegis.errors import NotConvergedError, SanitizerError
+
+Floats = NDArray[np.float64]
+Family = Literal["noise", "erasure", "modulo", "any"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Released:
+    """A sanitized column: which component was drawn for each record, and what it released."""
+
+    component: NDArray[np.int64]
+    value: Floats
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Mixture:
+    """Components with the probability of drawing each; the draw is published beside the value."""
+
+    components: tuple[Component, ...]
+    weights: tuple[float, ...]
+
+    def __post_init__(self) -> None:
+        if len(self.components) != len(self.weights) or not self.components:
+            raise SanitizerError("a mixture needs one weight for each of its components")
+        if min(self.weights) < 0 or not math.isclose(sum(self.weights), 1.0, abs_tol=1e-9):
+            raise SanitizerError("the weights of a mixture must be zero or more and add up to 1")
+
+    def loss(self, variance: float) -> float:
+        """Mean squared error of an observer whose side information leaves this variance."""
+        return float(sum(w * c.loss(variance) for w, c in zip(self.weights, self.components, strict=True)))
+
+    def pinned(self, variance: float, epsilon: float) -> float:
+        """The largest share of records such an observer can place within ``epsilon``."""
+        return float(sum(w * c.pinned(variance, epsilon) for w, c in zip(self.weights, self.components, strict=True)))
+
+    def exposure(self, variances: Sequence[float], *, epsilon: float, reference: float | None = None) -> Exposure:
+        """The exposure to the adversary that pins most; error quantiles are the smallest any adversary has."""
+        quantiles = np.min([self._error_quantiles(v) for v in variances], axis=0)
+        return Exposure(
+            epsilon=epsilon,
+            pinned_share=max(self.pinned(v, epsilon) for v in variances),
+            error_quantiles=dict(zip(QUANTILE_LEVELS, (float(q) for q in quantiles), strict=True)),
+            reference_pinned_share=reference,
+        )
+
+    def release(self, values: Floats, *, rng: np.random.Generator) -> Released:
+        """Sanitize a column."""
+        drawn = rng.choice(len(self.weights), size=values.size, p=np.array(self.weights) / sum(self.weights))
+        released = np.zeros(values.size)
+        for index, component in enumerate(self.components):
+            chosen = drawn == index
+            released[chosen] = component.release(values[chosen], rng)
+        return Released(component=drawn.astype(np.int64), value=released)
+
+    def posterior_mean(self, released: Released, scores: Floats, variance: float) -> Floats:
+        """The estimate of an observer that knows the mechanism and the law: nobody does better in the mean."""
+        estimate = np.empty(released.value.size)
+        for index, component in enumerate(self.components):
+            chosen = released.component == index
+            estimate[chosen] = component.posterior_mean(released.value[chosen], scores[chosen], variance)
+        return estimate
+
+    def _error_quantiles(self, variance: float) -> Floats:
+        radii = np.linspace(0.0, 4.0 * math.sqrt(variance), 400)
+        shares = sum(
+            w * c.error_share(radii, variance) for w, c in zip(self.weights, self.components, strict=True) if w > 0
+        )
+        return np.interp(QUANTILE_LEVELS, np.maximum.accumulate(np.asarray(shares)), radii)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MixtureOptimum:
+    """The best mixture found, with its exact figures under the Gaussian law."""
+
+    mixture: Mixture
+    distortion: float
+    adversary_losses: tuple[float, ...]
+    pinned_shares: tuple[float, ...]
+
+    @property
+    def worst(self) -> float:
+        """The loss of the adversary that knows most."""
+        return min(self.adversary_losses)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Library:
+    """Components with their figures for one problem: rows are components, columns adversaries."""
+
+    components: tuple[Component, ...]
+    authorized_variance: float
+    adversary_variances: tuple[float, ...]
+    epsilon: float
+    distortions: Floats
+    losses: Floats
+    pinned: Floats
+
+
+def library(
+    *,
+    authorized_variance: float,
+    adversary_variances: Sequence[float],
+    epsilon: float,
+    family: Family = "any",
+    periods: int = 56,
+    blurs: int = 28,
+) -> Library:
+    """Components on a grid of periods and blurs, measured once and used for every distortion and every run."""
+    return _library(authorized_variance, tuple(adversary_variances), epsilon, family, periods, blurs)
+
+
+@lru_cache(maxsize=8)
+def _library(
+    authorized_variance: float,
+    adversary_variances: tuple[float, ...],
+    epsilon: float,
+    family: Family,
+    periods: int,
+    blurs: int,
+) -> Library:
+    if not authorized_variance > 0 or not all(v > 0 for v in adversary_variances):
+        raise SanitizerError(
+            "side information that determines the private column leaves nothing to protect; drop it from the problem"
+        )
+    components: list[Component] = [Erasure(), Noise(std=0.0)]
+    deviation = math.sqrt(authorized_variance)
+    grid = deviation * np.geomspace(1.0, 9.0, periods)
+    if family in ("noise", "any"):
+        components += [Noise(std=float(s)) for s in deviation * np.geomspace(0.05, 20.0, 60)]
+    if family in ("modulo", "any"):
+        components += [Modulo(period=float(p)) for p in grid]
+    if family == "any":
+        widths = deviation * np.geomspace(0.15, 4.0, blurs)
+        components += [Modulo(period=float(p), blur=float(b)) for p in grid for b in widths if b < 0.95 * p]
+        components += [Modulo(period=math.inf, blur=float(b)) for b in widths]
+    made = _measured(components, authorized_variance, adversary_variances, epsilon)
+    for figures in (made.distortions, made.losses, made.pinned):
+        figures.flags.writeable = False
+    return made
+
+
+def best_mixture(shelf: Library, *, distortion: float, caps: Sequence[float] | None = None) -> MixtureOptimum:
+    """The mixture of the library that leaves the worst adversary the largest loss.
+
+    ``caps`` bounds each adversary's pinned share; the plain noise of the same distortion is then added to the
+    library, so that a cap set by that noise can always be met.
+    """
+    reached = min(distortion, shelf.authorized_variance)
+    shelf = _with_plain_noise(shelf, reached)
+    count, adversaries = shelf.losses.shape
+    # among equals the mixture that pins fewer records: the weight is too small to buy any loss
+    objective = np.append(1e-5 * shelf.authorized_variance * shelf.pinned.max(axis=1), -1.0)
+    rows = [np.append(shelf.distortions, 0.0)]
+    rows += [np.append(-shelf.losses[:, i], 1.0) for i in range(adversaries)]
+    limits = [reached] + [0.0] * adversaries
+    if caps is not None:
+        rows += [np.append(shelf.pinned[:, i], 0.0) for i in range(adversaries)]
+        limits += [float(cap) for cap in caps]
+    solution = linprog(
+        objective,
+        A_ub=np.array(rows),
+        b_ub=limits,
+        A_eq=np.append(np.ones(count), 0.0)[None, :],
+        b_eq=[1.0],
+        bounds=(0, None),
+        method="highs",
+    )
+    if solution.status == 2:
+        raise SanitizerError("no release meets that cap on exposure at that distortion; raise the cap or lower epsilon")
+    if not solution.success:
+        raise NotConvergedError("the program for the best mixture was not solved; try another distortion")
+    weights = np.where(solution.x[:-1] > 1e-9, solution.x[:-1], 0.0)
+    weights /= weights.sum()
+    used = np.flatnonzero(weights)
+    return MixtureOptimum(
+        mixture=Mixture(
+            components=tuple(shelf.components[i] for i in used), weights=tuple(float(weights[i]) for i in used)
+        ),
+        distortion=float(weights @ shelf.distortions),
+        adversary_losses=tuple(float(loss) for loss in weights @ shelf.losses),
+        pinned_shares=tuple(float(share) for share in weights @ shelf.pinned),
+    )
+
+
+def plain_noise(shelf: Library, *, distortion: float) -> MixtureOptimum:
+    """Proposition 1 as a mixture of one component: the reference for caps on exposure."""
+    reached = min(distortion, shelf.authorized_variance)
+    component = _noise_for(reached, shelf.authorized_variance)
+    measured = _measured([component], shelf.authorized_variance, shelf.adversary_variances, shelf.epsilon)
+    return MixtureOptimum(
+        mixture=Mixture(components=(component,), weights=(1.0,)),
+        distortion=float(measured.distortions[0]),
+        adversary_losses=tuple(float(loss) for loss in measured.losses[0]),
+        pinned_shares=tuple(float(share) for share in measured.pinned[0]),
+    )
+
+
+def erasure_losses(shelf: Library, *, distortion: float) -> tuple[float, ...]:
+    """Losses of the release that shows X, or nothing with probability D / Var[X|Y]."""
+    share = min(1.0, distortion / shelf.authorized_variance)
+    return tuple(share * variance for variance in shelf.adversary_variances)
+
+
+def _noise_for(distortion: float, variance: float) -> Component:
+    if distortion >= variance * (1 - 1e-12):
+        return Erasure()
+    return Noise(std=math.sqrt(1.0 / (1.0 / distortion - 1.0 / variance)) if distortion > 0 else 0.0)
+
+
+def _with_plain_noise(shelf: Library, distortion: float) -> Library:
+    extra = _measured(
+        [_noise_for(distortion, shelf.authorized_variance)],
+        shelf.authorized_variance,
+        shelf.adversary_variances,
+        shelf.epsilon,
+    )
+    return Library(
+        components=shelf.components + extra.components,
+        authorized_variance=shelf.authorized_variance,
+        adversary_variances=shelf.adversary_variances,
+        epsilon=shelf.epsilon,
+        distortions=np.concatenate([shelf.distortions, extra.distortions]),
+        losses=np.concatenate([shelf.losses, extra.losses]),
+        pinned=np.concatenate([shelf.pinned, extra.pinned]),
+    )
+
+
+def _measured(
+    components: Sequence[Component], authorized: float, adversaries: tuple[float, ...], epsilon: float
+) -> Library:
+    return Library(
+        components=tuple(components),
+        authorized_variance=authorized,
+        adversary_variances=adversaries,
+        epsilon=epsilon,
+        distortions=np.array([c.loss(authorized) for c in components]),
+        losses=np.array([[c.loss(v) for v in adversaries] for c in components]),
+        pinned=np.array([[c.pinned(v, epsilon) for v in adversaries] for c in components]),
+    )

@@ -1,0 +1,85 @@
+"""Small networks and their optimisers, written for many copies at once (JAX).
+
+Everything here is a pure function of arrays, so a batch of trials is a ``vmap`` and a training run a ``scan``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from itertools import pairwise
+from typing import Any
+
+from aegis.candidates.sanitizers.training_settings import Optimizer
+from aegis.errors import MissingExtraError
+
+try:
+    import jax
+    import jax.numpy as jnp
+except ImportError:  # pragma: no cover - the suite runs with the extra
+    raise MissingExtraError(feature="training a sanitizer", extra="sanitize") from None
+
+Parameters = Any
+
+
+def initial(key: Any, widths: Sequence[int]) -> Parameters:
+    """Weights of a fully connected network, uniform within ±1/√inputs."""
+    layers = []
+    for fan_in, fan_out in pairwise(widths):
+        key, for_weights, for_bias = jax.random.split(key, 3)
+        bound = fan_in**-0.5
+        layers.append(
+            (
+                jax.random.uniform(for_weights, (fan_in, fan_out), minval=-bound, maxval=bound),
+                jax.random.uniform(for_bias, (fan_out,), minval=-bound, maxval=bound),
+            )
+        )
+    return layers
+
+
+def forward(parameters: Parameters, inputs: Any) -> Any:
+    """ReLU between the layers, nothing after the last."""
+    for weights, bias in parameters[:-1]:
+        inputs = jax.nn.relu(inputs @ weights + bias)
+    weights, bias = parameters[-1]
+    return inputs @ weights + bias
+
+
+def optimizer_state(parameters: Parameters) -> tuple[Any, Any, Any]:
+    """Step count, first and second moments."""
+    zeros = jax.tree.map(jnp.zeros_like, parameters)
+    return jnp.zeros(()), zeros, zeros
+
+
+def optimizer_step(
+    parameters: Parameters, gradients: Any, state: tuple[Any, Any, Any], rate: Any, kind: Optimizer = "adam"
+) -> tuple[Parameters, tuple[Any, Any, Any]]:
+    """One step of Adam, or of RAdam, which holds the adaptive part back until its variance is known."""
+    first_decay, second_decay = 0.9, 0.999
+    count = state[0] + 1.0
+    first = jax.tree.map(lambda m, g: first_decay * m + (1 - first_decay) * g, state[1], gradients)
+    second = jax.tree.map(lambda v, g: second_decay * v + (1 - second_decay) * g * g, state[2], gradients)
+    first_scale = 1.0 / (1.0 - first_decay**count)
+    second_scale = 1.0 / (1.0 - second_decay**count)
+    if kind == "adam":
+        step = jax.tree.map(lambda m, v: m * first_scale / (jnp.sqrt(v * second_scale) + 1e-8), first, second)
+    else:
+        longest = 2.0 / (1.0 - second_decay) - 1.0
+        length = longest - 2.0 * count * second_decay**count * second_scale
+        safe = jnp.maximum(length, 5.0)
+        rectified = jnp.sqrt((safe - 4) * (safe - 2) * longest / ((longest - 4) * (longest - 2) * safe))
+        step = jax.tree.map(
+            lambda m, v: jnp.where(
+                length > 5.0, rectified * m * first_scale / (jnp.sqrt(v * second_scale) + 1e-8), m * first_scale
+            ),
+            first,
+            second,
+        )
+    return jax.tree.map(lambda p, s: p - rate * s, parameters, step), (count, first, second)
+
+
+def descend(
+    loss: Callable[..., Any], parameters: Parameters, state: Any, rate: Any, *arguments: Any, kind: Optimizer = "adam"
+) -> tuple[Parameters, Any]:
+    """One gradient step on ``loss(parameters, *arguments)``."""
+    gradients = jax.grad(loss)(parameters, *arguments)
+    return optimizer_step(parameters, gradients, state, rate, kind)

@@ -1,0 +1,94 @@
+"""What a search has found so far: the best candidates, the front of utility against risk, and when to say so."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable, Hashable
+from dataclasses import dataclass
+from typing import Generic, TypeVar
+
+from aegis.candidates.search.gate import Outcome
+
+K = TypeVar("K")
+
+SECONDS_BETWEEN_REPORTS = 0.1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Progress:
+    """Where a search stands. ``best`` and ``bound`` are in the measure's own unit; None while nothing was found."""
+
+    nodes: int
+    best: float | None
+    bound: float
+
+
+class OutOfTimeError(Exception):
+    """The time given to the search is over; caught by the search itself."""
+
+
+class Board(Generic[K]):
+    """The best candidates seen. Of candidates with the same shape only the best has a place on the list: near copies
+    of one another would fill it otherwise, and a second opinion on them would add nothing."""
+
+    def __init__(
+        self,
+        *,
+        places: int,
+        shape: Callable[[K], Hashable] = lambda key: key,
+        shown: Callable[[float], float],
+        report: Callable[[Progress], None] | None,
+        deadline: float | None,
+    ) -> None:
+        self.nodes = 0
+        self.bound = math.inf
+        self.best = -math.inf
+        self._places = places
+        self._shape = shape
+        self._shown = shown
+        self._report = report
+        self._deadline = deadline
+        self._reported = 0.0
+        self._found: dict[Hashable, tuple[K, Outcome]] = {}
+        self._front: dict[K, Outcome] = {}
+
+    def offer(self, key: K, outcome: Outcome) -> bool:
+        """Enter a candidate; whether it is the best so far."""
+        leads = outcome.score > self.best
+        self.best = max(self.best, outcome.score)
+        shape = self._shape(key)
+        if shape not in self._found or outcome.score > self._found[shape][1].score:
+            self._found[shape] = (key, outcome)
+            if len(self._found) > self._places:
+                del self._found[min(self._found, key=lambda s: self._found[s][1].score)]
+        self._enter_front(key, outcome)
+        return leads
+
+    def _enter_front(self, key: K, outcome: Outcome) -> None:
+        for other in self._front.values():
+            if other.score >= outcome.score and other.risk <= outcome.risk:
+                return
+        self._front = {
+            k: o for k, o in self._front.items() if not (outcome.score >= o.score and outcome.risk <= o.risk)
+        }
+        self._front[key] = outcome
+
+    def ranked(self) -> list[tuple[K, Outcome]]:
+        """The candidates, best first."""
+        return sorted(self._found.values(), key=lambda item: -item[1].score)
+
+    def front(self) -> list[tuple[K, Outcome]]:
+        """The candidates of which none beats another in both utility and risk, least risk first."""
+        return sorted(self._front.items(), key=lambda item: item[1].risk)
+
+    def count(self, nodes: int = 1) -> None:
+        """Count nodes that were weighed; report now and then, and stop when the time is over."""
+        self.nodes += nodes
+        now = time.monotonic()
+        if self._deadline is not None and now > self._deadline:
+            raise OutOfTimeError
+        if self._report is not None and now - self._reported > SECONDS_BETWEEN_REPORTS:
+            self._reported = now
+            best = self._shown(self.best) if self._found else None
+            self._report(Progress(nodes=self.nodes, best=best, bound=self._shown(self.bound)))

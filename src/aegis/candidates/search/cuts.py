@@ -1,0 +1,213 @@
+"""Label-aware partitions: columns cut where it tells most, from everything suppressed downwards.
+
+Greedy first: the feasible cut that adds most, until none adds anything. Then improved: one or two cuts are taken back
+(or a value without an order moves to another group) and the search goes on greedily from there; what is better stays.
+Every state on the way satisfies the policy, so that the search may be stopped at any time.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from aegis.candidates.search.board import Board, OutOfTimeError
+from aegis.candidates.search.classes import Steps
+from aegis.candidates.search.gate import Gate, Outcome
+from aegis.candidates.search.grouped import Cut, Cuttable, Grouping
+from aegis.candidates.search.objective import DEFAULT_MEASURE
+from aegis.data.domain import Domain
+from aegis.data.kind import Kind
+from aegis.masking.partition import Partition
+
+TRIED = 12
+"""How many of the most promising cuts are judged in full where their classes alone do not decide."""
+
+SPARING = 4
+"""One greedy run suppresses at most this part of the limit."""
+
+LEAST_GAIN = 1e-9
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CutOutcome:
+    """How a search by cuts ended. No partition of any kind can score above ``bound``."""
+
+    bound: float
+    proved: bool
+    interrupted: bool
+
+
+class CutSearch:
+    """A search through partitions of all columns."""
+
+    def __init__(self, *, gate: Gate, board: Board[Grouping]) -> None:
+        steps = Steps.of([[Partition.identity(domain)] for domain in gate.table.domains])
+        base = steps.base(gate.table, label=gate.label, marked=Gate.marked(gate.policy))
+        self.gate = gate
+        self.board = board
+        self.space = Cuttable(gate=gate, base=base, steps=steps)
+        self._outcomes: dict[Grouping, Outcome | None] = {}
+
+    def run(self) -> CutOutcome:
+        """Search until no change of the kinds above helps, time is over or somebody interrupts."""
+        bound = self.gate.weigh(self.space.base).bound
+        self.board.bound = bound
+        interrupted = False
+        together = self._judged(self.space.together)  # first of all something to answer with
+        try:
+            if together is not None:
+                for start in self._starts():
+                    self._improved(start)
+        except OutOfTimeError:
+            pass
+        except KeyboardInterrupt:
+            interrupted = True
+        proved = self.board.best >= bound
+        return CutOutcome(bound=max(bound, self.board.best), proved=proved, interrupted=interrupted)
+
+    def _starts(self) -> list[Grouping]:
+        """Where greedy cutting ends if it may suppress nothing, a part of the limit, all of it; the best first.
+
+        Suppressing early is easy and dear: what is cut within a smaller limit often ends better.
+        """
+        limits = sorted({0, self.gate.limit // SPARING, self.gate.limit}, reverse=True)
+        found = []
+        for limit in limits:
+            stricter = replace(self.gate.policy, max_suppression=limit / max(self.gate.objective.records, 1))
+            full, self.gate = self.gate, replace(self.gate, limit=limit, policy=stricter)
+            self.space.gate, self._outcomes = self.gate, {}
+            try:
+                if self._outcome(self.space.together) is not None:
+                    found.append(self._grown(self.space.together))
+            finally:
+                self.gate = self.space.gate = full
+        self._outcomes = {}
+        return sorted(found, key=lambda grouping: -self._score(grouping))
+
+    def partitions(self, grouping: Grouping) -> dict[str, Partition]:
+        """A state as partitions of the columns, with nameless targets: for judging, not for masking."""
+        return {
+            column: Partition(codes=np.array(groups, dtype=np.int64), target=_nameless(max(groups) + 1))
+            for column, groups in zip(self.gate.table.columns, grouping, strict=True)
+        }
+
+    def _outcome(self, grouping: Grouping) -> Outcome | None:
+        """What the policy says of a state; None if it does not hold."""
+        if grouping not in self._outcomes:
+            self.board.count()
+            self._outcomes[grouping] = self._judged(grouping)
+        return self._outcomes[grouping]
+
+    def _judged(self, grouping: Grouping) -> Outcome | None:
+        classes, _ = self.space.classes(grouping)
+        weighed = self.gate.weigh(classes)
+        outcome = self.gate.judge(self.partitions(grouping)) if weighed.open else weighed.outcome
+        if outcome is not None:
+            self.board.offer(grouping, outcome)
+        return outcome
+
+    def _score(self, grouping: Grouping) -> float:
+        outcome = self._outcome(grouping)
+        return -np.inf if outcome is None else outcome.score
+
+    def _grown(self, grouping: Grouping) -> Grouping:
+        """Cut greedily as long as it helps."""
+        while True:
+            following = self._step(grouping)
+            if following is None:
+                return grouping
+            grouping = following
+
+    def _step(self, grouping: Grouping) -> Grouping | None:
+        """The best cut of all columns, made; None if none helps."""
+        current = self._score(grouping)
+        cuts = sorted(self._cuts(grouping), key=lambda cut: -cut.score)
+        exact = self.gate.objective.measure.name == DEFAULT_MEASURE
+        best, reached, tried = None, current + LEAST_GAIN, 0
+        for cut in cuts:
+            if tried == TRIED or (exact and cut.score <= reached):
+                break
+            after = self.space.made(cut)
+            tried += not (exact and cut.sure)
+            score = self._score(after)
+            if score > reached:
+                best, reached = after, score
+        return best
+
+    def _cuts(self, grouping: Grouping) -> Iterator[Cut]:
+        classes, owner = self.space.classes(grouping)
+        for column, groups in enumerate(grouping):
+            domain = self.space.domains[column]
+            if domain.missing and not any(groups) and domain.size > 1:
+                # Masks leave missing values apart, so the first cut of such a column always sets them apart.
+                last = domain.size - 1
+                trial = self.space.changed(grouping, column, (np.arange(domain.size) == last).astype(np.int64))
+                score = self._score(trial)
+                if score > -np.inf:
+                    yield Cut(before=grouping, column=column, group=0, rank=last - 1, score=score, sure=True)
+                other_classes, other_owner = self.space.classes(trial)
+                found = self.space.cuts(trial, column, other_owner, len(other_classes))
+            else:
+                found = self.space.cuts(grouping, column, owner, len(classes))
+            self.board.count(len(found))
+            yield from found
+
+    def _improved(self, grouping: Grouping) -> Grouping:
+        """Take back, move and cut again as long as it helps."""
+        again = True
+        while again:
+            grouping = self._moved(grouping)
+            best = self._score(grouping)
+            again = False
+            for fewer in self._with_less(grouping):
+                found = self._grown(fewer) if self._outcome(fewer) is not None else grouping
+                if self._score(found) > best + LEAST_GAIN:
+                    grouping, again = found, True
+                    break
+        return grouping
+
+    def _with_less(self, grouping: Grouping) -> Iterator[Grouping]:
+        """The state with a cut less, a column less, two cuts less."""
+        joins = [(column, group) for column, groups in enumerate(grouping) for group in range(1, max(groups) + 1)]
+        for join in joins:
+            yield self._joined(grouping, join)
+        for column, groups in enumerate(grouping):
+            if max(groups) > 1:
+                yield (*grouping[:column], (0,) * len(groups), *grouping[column + 1 :])
+        for one, other in itertools.combinations(joins, 2):
+            yield self._joined(self._joined(grouping, other), one)  # the later first: it does not renumber the earlier
+
+    def _joined(self, grouping: Grouping, join: tuple[int, int]) -> Grouping:
+        """A group joins the one before it; missing values do so only by suppressing their column."""
+        column, group = join
+        groups = np.array(grouping[column], dtype=np.int64)
+        if self.space.domains[column].missing and groups[-1] in (group, 0):
+            groups[:] = 0
+        else:
+            groups[groups == group] = group - 1
+        return self.space.changed(grouping, column, groups)
+
+    def _moved(self, grouping: Grouping) -> Grouping:
+        """Values without an order join another group, one after the other, as long as it helps."""
+        best = self._score(grouping)
+        for column, domain in enumerate(self.space.domains):
+            if domain.kind.is_ordered or not any(grouping[column]):
+                continue
+            for code in range(len(domain.values)):
+                groups = np.array(grouping[column], dtype=np.int64)
+                missing = groups[-1] if domain.missing else -1
+                for group in set(groups.tolist()) - {groups[code], missing}:
+                    moved = self.space.changed(
+                        grouping, column, np.where(np.arange(len(groups)) == code, group, groups)
+                    )
+                    if self._score(moved) > best + LEAST_GAIN:
+                        grouping, best = moved, self._score(moved)
+                        break
+        return grouping
+
+
+def _nameless(size: int) -> Domain:
+    return Domain.of(Kind.INTEGER, np.arange(size))

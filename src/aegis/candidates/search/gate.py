@@ -1,0 +1,172 @@
+"""The policy as a search asks it: quickly where class sizes and sets of values decide, else by its own judgement.
+
+k-anonymity and distinct l-diversity are read off sizes and bits. A policy of these alone is *plain*: nearly every node
+is decided at once. Other models are judged in full, on a table merged for the purpose, but only where the plain part
+of the policy and the bound on utility leave a chance.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from aegis.candidates.search.classes import Classes, label_counts, mark_ends
+from aegis.candidates.search.objective import Objective
+from aegis.candidates.search.rollup import Ints, mark_failing
+from aegis.counts.class_table import ClassTable
+from aegis.errors import PolicyNotSatisfiedError
+from aegis.masking.partition import Partition
+from aegis.privacy.judgement import hopeless, judge_all
+from aegis.privacy.policy import Policy, Suppressed
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Outcome:
+    """A node that satisfies the policy. ``score`` is the utility, turned so that larger is better."""
+
+    score: float
+    suppressed: int
+    classes: int
+    smallest_class: int
+    risk: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Weighed:
+    """What the sizes of a node's classes say.
+
+    ``bound`` holds for the node and everything coarser. ``failing`` records are in classes that fail the plain models,
+    at least as many in every finer node. ``outcome`` is there if the node is known to satisfy the policy; ``open`` says
+    that only a full judgement can tell.
+    """
+
+    bound: float
+    failing: int
+    outcome: Outcome | None
+    open: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Gate:
+    """One policy, ready to be asked about many nodes of one table."""
+
+    table: ClassTable
+    policy: Policy
+    label: str
+    objective: Objective
+    limit: int
+    least: int
+    ends: Ints
+    wanted: Ints
+    plain: bool
+
+    @classmethod
+    def of(cls, table: ClassTable, policy: Policy, *, label: str, objective: Objective) -> Gate:
+        diversity = [model for model in policy.models if model.name == "distinct-l-diversity"]
+        sizes = [model for model in policy.models if model.name == "k-anonymity"]
+        return cls(
+            table=table,
+            policy=policy,
+            label=label,
+            objective=objective,
+            limit=int(np.floor(policy.max_suppression * table.records + 1e-9)),
+            least=max((int(model.threshold) for model in sizes), default=1),
+            ends=mark_ends(table, [str(model.subject) for model in diversity]),
+            wanted=np.array([int(model.threshold) for model in diversity], dtype=np.int64),
+            plain=len(sizes) + len(diversity) == len(policy.models),
+        )
+
+    @staticmethod
+    def marked(policy: Policy) -> tuple[str, ...]:
+        """The attributes whose values must be kept as bits."""
+        return tuple(str(model.subject) for model in policy.models if model.name == "distinct-l-diversity")
+
+    def settles(self, failing: int, pool_passes: bool) -> bool:
+        """Whether so many failing records, pooled, satisfy the policy without a further look."""
+        judged = self.policy.suppressed is Suppressed.JUDGED
+        return self.plain and failing <= self.limit and (failing == 0 or not judged or pool_passes)
+
+    def weigh(self, classes: Classes) -> Weighed:
+        """Weigh a node by its classes."""
+        failing, sizes = mark_failing(classes.labels, classes.marks, self.least, self.ends, self.wanted)
+        records = int(sizes[failing].sum())
+        bound, score = self.objective.weigh(classes.labels, failing)
+        if records > self.limit:
+            return Weighed(bound=bound, failing=records, outcome=None, open=False)
+        judged = self.policy.suppressed is Suppressed.JUDGED
+        if not self.settles(records, not records or self._pool_holds(classes, failing, records)):
+            return Weighed(bound=bound, failing=records, outcome=None, open=True)
+        kept = sizes[~failing] if records else sizes
+        smallest = int(kept.min()) if len(kept) else 0
+        star = int(records > 0 and self.policy.suppressed is not Suppressed.DROPPED)
+        outcome = Outcome(
+            score=score,
+            suppressed=records,
+            classes=len(kept) + star,
+            smallest_class=min(smallest or records, records) if records and judged else smallest,
+            risk=1.0 / smallest if smallest else 0.0,
+        )
+        return Weighed(bound=bound, failing=records, outcome=outcome, open=False)
+
+    def _pool_holds(self, classes: Classes, failing: np.ndarray[tuple[int], np.dtype[np.bool_]], records: int) -> bool:
+        """Whether the class of suppressed records satisfies the plain models."""
+        if records < self.least:
+            return False
+        union = np.bitwise_or.reduce(classes.marks[failing], axis=0)
+        different = np.bitwise_count(union)
+        ends = self.ends
+        return all(different[ends[a] : ends[a + 1]].sum() >= wanted for a, wanted in enumerate(self.wanted))
+
+    def judge(self, partitions: Mapping[str, Partition]) -> Outcome | None:
+        """The full judgement of a node; None if it does not satisfy the policy."""
+        judgement = judge_all(self.table.merged(partitions), self.policy)
+        if not judgement.satisfied:
+            return None
+        released = judgement.released
+        labels = label_counts(released, self.label)
+        kept = released.sizes[:-1] if released.star else released.sizes
+        if judgement.suppressed and not released.star:  # dropped, but counted as one class in the utility
+            totals = self.table.contents[self.label].totals
+            labels = np.concatenate([labels, (totals - labels.sum(axis=0))[None, :]])
+        return Outcome(
+            score=self.objective.value(labels),
+            suppressed=judgement.suppressed,
+            classes=judgement.classes,
+            smallest_class=judgement.smallest_class,
+            risk=1.0 / int(kept.min()) if len(kept) else 0.0,
+        )
+
+    def must_go(self, classes: Classes, partitions: Mapping[str, Partition]) -> int:
+        """How many records at least must be suppressed in this node and in every finer one.
+
+        More than the limit: neither the node nor anything finer can satisfy the policy.
+        """
+        failing, sizes = mark_failing(classes.labels, classes.marks, self.least, self.ends, self.wanted)
+        records = int(sizes[failing].sum())
+        monotone = self.policy.absorbing or (self.policy.monotone and self.limit == 0)
+        if self.plain or records > self.limit or not monotone:
+            return records
+        judgement = judge_all(self.table.merged(partitions), self.policy, suppress=False)
+        stands = np.zeros(judgement.released.classes, dtype=bool)
+        for verdict in judgement.verdicts:
+            stands |= verdict.failing
+        return int(judgement.released.sizes[stands].sum())
+
+    def refuse(self) -> PolicyNotSatisfiedError:
+        """The error for a policy that no configuration satisfies: which models fail with everything in one class."""
+        verdicts = hopeless(self.table, self.policy)
+        if not verdicts:
+            together = self.table.together()
+            found = (model.judge(together) for model in self.policy.models)
+            verdicts = tuple(verdict for verdict in found if not verdict.satisfied)
+        names = ", ".join(f"{v.name} of {v.attribute}" if v.attribute else v.name for v in verdicts)
+        if not names:
+            return PolicyNotSatisfiedError(
+                "no configuration that was looked at satisfies the policy; allow more suppression or relax a threshold"
+            )
+        return PolicyNotSatisfiedError(
+            f"no configuration can satisfy the policy: {names} fails even with every column suppressed; "
+            "relax that threshold or take the model out of the policy"
+        )

@@ -1,0 +1,308 @@
+"""``aegis.Client``: a catalog from Python, with the errors that the library itself raises."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Self
+
+from aegis.catalog.client.archive import packed
+from aegis.catalog.client.records import (
+    AccessRequest,
+    Configuration,
+    Downloaded,
+    Job,
+    Product,
+    Release,
+    Summary,
+    record,
+)
+from aegis.catalog.client.transport import Transport
+from aegis.data.output import drafts_of
+from aegis.errors import DataError, EngineError, VerificationError
+
+if TYPE_CHECKING:
+    import httpx
+
+
+class Client:
+    """A catalog, reached with a token.
+
+    Reads and writes that get no answer are sent again; a write carries a key, so that it happens once. Errors of the
+    catalog are raised as the classes of `aegis.errors`.
+    """
+
+    def __init__(
+        self,
+        url: str,
+        token: str,
+        *,
+        timeout_s: float = 30.0,
+        attempts: int = 4,
+        allow_plain_http: bool = False,
+        connection: httpx.BaseTransport | None = None,
+    ) -> None:
+        self.url = url.rstrip("/")
+        self._send = Transport(
+            url,
+            token,
+            timeout_s=timeout_s,
+            attempts=attempts,
+            allow_plain_http=allow_plain_http,
+            connection=connection,
+        )
+
+    def __repr__(self) -> str:
+        return f"Client({self.url!r})"  # the token stays out of it
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        self._send.close()
+
+    def me(self) -> dict[str, Any]:
+        """Whose token this is, their roles, and what it may be used for."""
+        return dict(self._send.get("/me"))
+
+    # Products
+
+    def products(self, query: str = "", *, mine: bool = False) -> Iterator[Product]:
+        """The published products and those one works on, by name."""
+        return (record(Product, told) for told in self._send.pages("/products", query=query, mine=mine))
+
+    def product(self, product: str) -> Product:
+        """One product by its name or id."""
+        return record(Product, self._send.get(f"/products/{product}"))
+
+    def register(
+        self,
+        name: str,
+        *,
+        title: str,
+        columns: Sequence[Mapping[str, Any]],
+        description: str = "",
+        label: str | None = None,
+        policy: Mapping[str, Any] | None = None,
+    ) -> Product:
+        """A new product, as a draft; ``columns`` are ``{name, kind, role, description?}``."""
+        content = {
+            "name": name,
+            "title": title,
+            "description": description,
+            "columns": [dict(column) for column in columns],
+            "label": label,
+            "policy": None if policy is None else dict(policy),
+        }
+        return record(Product, self._send.post("/products", content))
+
+    def change_product(self, product: str, *, version: int, **changes: Any) -> Product:
+        """Change title, description, columns, label or policy; `ConflictError` if somebody changed it since."""
+        return record(Product, self._send.patch(f"/products/{product}", {"version": version, **changes}))
+
+    def publish(self, product: str) -> Product:
+        """Show a draft to everybody who is signed in."""
+        return record(Product, self._send.post(f"/products/{product}/publish"))
+
+    def retire(self, product: str) -> Product:
+        """Take no further requests."""
+        return record(Product, self._send.post(f"/products/{product}/retire"))
+
+    def croissant(self, product: str) -> dict[str, Any]:
+        """The product's metadata for other catalogs."""
+        return dict(self._send.get(f"/products/{product}/croissant"))
+
+    # Configurations and summaries
+
+    def configurations(self, product: str) -> list[Configuration]:
+        """The configurations of a product, by name."""
+        return _configurations(self._send.get(f"/products/{product}/configurations"))
+
+    def propose(
+        self, product: str, content: Mapping[str, Any] | str, *, name: str = "configuration"
+    ) -> list[Configuration]:
+        """Enter configurations: the mapping or the text of a configuration file."""
+        sent = {"content": content if isinstance(content, str) else dict(content), "name": name}
+        return _configurations(self._send.post(f"/products/{product}/configurations", sent))
+
+    def generate(self, product: str, *, count: int = 20, strength: str = "mixed", seed: int = 0) -> list[Configuration]:
+        """Make configurations from the published domains of the current summary."""
+        sent = {"count": count, "strength": strength, "seed": seed}
+        return _configurations(self._send.post(f"/products/{product}/configurations/generate", sent))
+
+    def push_summary(self, product: str, folder: str | Path) -> Summary:
+        """Push the folder that ``aegis summarize`` wrote; it becomes the product's current summary."""
+        with packed(Path(folder)) as archive:
+
+            def body() -> dict[str, Any]:
+                archive.seek(0)
+                return {"content": _chunks(archive), "headers": {"Content-Type": "application/gzip"}}
+
+            return record(Summary, self._send.post(f"/products/{product}/summaries", body=body))
+
+    def histograms(self, product: str) -> list[dict[str, Any]]:
+        """The distributions that the current summary publishes."""
+        return list(self._send.get(f"/products/{product}/histograms")["items"])
+
+    # Requests
+
+    def ask(
+        self,
+        product: str,
+        *,
+        purpose: str,
+        columns: Sequence[str] = (),
+        days: int = 90,
+        measure: str | None = None,
+    ) -> AccessRequest:
+        """Ask for access; no column named means all that are not identifying."""
+        content = {"purpose": purpose, "columns": list(columns), "days": days, "measure": measure}
+        return record(AccessRequest, self._send.post(f"/products/{product}/requests", content))
+
+    def requests(
+        self, *, product: str | None = None, state: str | None = None, mine: bool = False
+    ) -> Iterator[AccessRequest]:
+        """One's own requests and those for products one works on, the newest first."""
+        told = self._send.pages("/requests", product=product, state=state, mine=mine)
+        return (record(AccessRequest, each) for each in told)
+
+    def request(self, request_id: str) -> AccessRequest:
+        """One request."""
+        return record(AccessRequest, self._send.get(f"/requests/{request_id}"))
+
+    def approve(
+        self, request_id: str, configuration_id: str, *, version: int | None = None, reason: str | None = None
+    ) -> AccessRequest:
+        """Approve a request with the configuration that its release must be masked by."""
+        content = {"approve": True, "configuration_id": configuration_id, "version": version, "reason": reason}
+        return record(AccessRequest, self._send.post(f"/requests/{request_id}/decision", content))
+
+    def reject(self, request_id: str, reason: str, *, version: int | None = None) -> AccessRequest:
+        """Reject a request, with a reason."""
+        content = {"approve": False, "reason": reason, "version": version}
+        return record(AccessRequest, self._send.post(f"/requests/{request_id}/decision", content))
+
+    def revoke(self, request_id: str, reason: str) -> AccessRequest:
+        """End access."""
+        return record(AccessRequest, self._send.post(f"/requests/{request_id}/revoke", {"reason": reason}))
+
+    def withdraw(self, request_id: str) -> AccessRequest:
+        """Take one's own request back."""
+        return record(AccessRequest, self._send.post(f"/requests/{request_id}/withdraw"))
+
+    # Releases
+
+    def push_release(
+        self, product: str, file: str | Path, certificate: str | Path, *, request_id: str | None = None
+    ) -> Release:
+        """Push a released file with its certificate, for an approved request or for the product as such."""
+        file, certificate = Path(file), Path(certificate)
+        for path in (file, certificate):
+            if not path.is_file():
+                raise DataError(f"there is no file {path}; check the path")
+        place = f"/products/{product}/releases" + ("" if request_id is None else f"?request_id={request_id}")
+        with file.open("rb") as table:
+
+            def body() -> dict[str, Any]:
+                table.seek(0)
+                return {
+                    "files": [
+                        ("certificate", (certificate.name, certificate.read_bytes(), "application/json")),
+                        ("file", (file.name, table, "application/octet-stream")),
+                    ]
+                }
+
+            return record(Release, self._send.post(place, body=body))
+
+    def fulfil(self, request_id: str, release_id: str) -> Release:
+        """Give an approved request a verified release of the same configuration that is there already."""
+        return record(Release, self._send.post(f"/requests/{request_id}/fulfilment", {"release_id": release_id}))
+
+    def releases(self, product: str) -> Iterator[Release]:
+        """The releases of a product that one may see, the newest first."""
+        return (record(Release, told) for told in self._send.pages(f"/products/{product}/releases"))
+
+    def release(self, release_id: str) -> Release:
+        """One release with its certificate."""
+        return record(Release, self._send.get(f"/releases/{release_id}"))
+
+    def download(self, release_id: str, out: str | Path, *, overwrite: bool = False) -> Downloaded:
+        """Write a release to ``out`` and its certificate beside it; nothing is written if a byte is missing."""
+        known = self.release(release_id)
+        file = Path(out)
+        beside = file.with_name(f"{file.name}.certificate.json")
+        hashed, size = hashlib.sha256(), 0
+        with drafts_of([file, beside], overwrite=overwrite) as (draft, certificate):
+            with self._send.download(f"/releases/{release_id}/file") as response, draft.open("wb") as target:
+                for chunk in response.iter_bytes(1 << 18):
+                    hashed.update(chunk)
+                    size += len(chunk)
+                    target.write(chunk)
+            if hashed.hexdigest() != known.digest:
+                raise VerificationError("what arrived is not the release: its hash differs; download it again")
+            content = self._send.get(f"/releases/{release_id}/certificate")
+            certificate.write_text(json.dumps(content, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+        return Downloaded(file=str(file), certificate=str(beside), bytes=size, sha256=hashed.hexdigest())
+
+    def withdraw_release(self, release_id: str, reason: str) -> Release:
+        """Take a release back."""
+        return record(Release, self._send.post(f"/releases/{release_id}/withdraw", {"reason": reason}))
+
+    # Jobs and the record
+
+    def advise(self, product: str, *, measure: str | None = None, request_id: str | None = None) -> Job:
+        """Start the advisor on the current summary; see `wait`."""
+        content = {"measure": measure, "request_id": request_id}
+        return record(Job, self._send.post(f"/products/{product}/advice", content))
+
+    def job(self, job_id: str) -> Job:
+        """One job, with its result when it is done."""
+        return record(Job, self._send.get(f"/jobs/{job_id}"))
+
+    def jobs(self, *, product: str | None = None) -> Iterator[dict[str, Any]]:
+        """The jobs of the products one works on, the newest first, without their results."""
+        return self._send.pages("/jobs", product=product)
+
+    def cancel(self, job_id: str) -> Job:
+        """Stop a job."""
+        return record(Job, self._send.post(f"/jobs/{job_id}/cancel"))
+
+    def wait(self, job_id: str, *, timeout_s: float = 600.0, progress: Callable[[Job], None] | None = None) -> Job:
+        """Look at a job until it has ended."""
+        deadline = time.monotonic() + timeout_s
+        while True:
+            job = self.job(job_id)
+            if progress is not None:
+                progress(job)
+            if job.ended:
+                return job
+            if time.monotonic() > deadline:
+                raise EngineError(f"the job has not ended within {timeout_s:g} seconds; look at it again later")
+            time.sleep(0.5)
+
+    def audit(
+        self,
+        *,
+        product: str | None = None,
+        actor: str | None = None,
+        action: str | None = None,
+        since: str | None = None,
+        until: str | None = None,
+    ) -> Iterator[dict[str, Any]]:
+        """What happened, the newest first; the moments are written like 2026-03-01T12:00:00Z."""
+        return self._send.pages("/audit", product=product, actor=actor, action=action, since=since, until=until)
+
+
+def _configurations(told: Mapping[str, Any]) -> list[Configuration]:
+    return [record(Configuration, each) for each in told["items"]]
+
+
+def _chunks(file: Any) -> Iterator[bytes]:
+    while chunk := file.read(1 << 18):
+        yield chunk

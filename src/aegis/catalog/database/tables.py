@@ -1,0 +1,298 @@
+"""Everything the catalog remembers, as tables.
+
+Ids are random hexadecimal texts, times are UTC to the microsecond, documents are JSON. No table holds a row of a data
+product: summaries and releases lie in the store under the hash of their bytes.
+"""
+
+from __future__ import annotations
+
+import datetime
+from typing import Any
+
+from sqlalchemy import BigInteger, Float, ForeignKey, Index, Integer, String, UniqueConstraint, text
+from sqlalchemy.orm import Mapped, mapped_column
+
+from aegis.catalog.database.columns import ID_LENGTH, Table, id_column, of_table
+
+
+class User(Table):
+    """A person. Without a password nobody can sign in as them yet."""
+
+    __tablename__ = "users"
+    id: Mapped[str] = id_column()
+    name: Mapped[str] = mapped_column(String(64), unique=True)
+    display_name: Mapped[str]
+    password_hash: Mapped[str | None]
+    active: Mapped[bool]
+    created_at: Mapped[datetime.datetime]
+
+
+class Assignment(Table):
+    """A role of a person, for one product or, without one, for all."""
+
+    __tablename__ = "assignments"
+    __table_args__ = (Index("one_role_per_product", "user_id", "role", text("coalesce(product_id, '')"), unique=True),)
+    id: Mapped[str] = id_column()
+    user_id: Mapped[str] = of_table("users.id")
+    role: Mapped[str] = mapped_column(String(16))
+    product_id: Mapped[str | None] = of_table("products.id", nullable=True, index=True)
+
+
+class SignIn(Table):
+    """A browser's session, known by the hash of its secret."""
+
+    __tablename__ = "sign_ins"
+    hash: Mapped[str] = mapped_column(String(64), primary_key=True)
+    user_id: Mapped[str] = of_table("users.id", index=True)
+    csrf: Mapped[str] = mapped_column(String(64))
+    created_at: Mapped[datetime.datetime]
+    expires_at: Mapped[datetime.datetime] = mapped_column(index=True)
+    last_seen_at: Mapped[datetime.datetime]
+
+
+class Token(Table):
+    """An API token, known by its hash; ``prefix`` is what its owner recognises it by."""
+
+    __tablename__ = "tokens"
+    id: Mapped[str] = id_column()
+    user_id: Mapped[str] = of_table("users.id", index=True)
+    name: Mapped[str]
+    hash: Mapped[str] = mapped_column(String(64), unique=True)
+    prefix: Mapped[str] = mapped_column(String(16))
+    scopes: Mapped[list[Any]]
+    product_id: Mapped[str | None] = of_table("products.id", nullable=True)
+    created_at: Mapped[datetime.datetime]
+    expires_at: Mapped[datetime.datetime]
+    revoked_at: Mapped[datetime.datetime | None]
+    last_used_at: Mapped[datetime.datetime | None]
+
+
+class Link(Table):
+    """A link that works once: the first administrator, an invitation, a new password."""
+
+    __tablename__ = "links"
+    hash: Mapped[str] = mapped_column(String(64), primary_key=True)
+    purpose: Mapped[str] = mapped_column(String(16))
+    user_id: Mapped[str | None] = of_table("users.id", nullable=True)
+    expires_at: Mapped[datetime.datetime]
+    used_at: Mapped[datetime.datetime | None]
+
+
+class Attempt(Table):
+    """A sign-in that failed; enough of them and the next is not even tried."""
+
+    __tablename__ = "attempts"
+    __table_args__ = (Index("attempts_by_name", "name", "at"), Index("attempts_by_address", "address", "at"))
+    id: Mapped[str] = id_column()
+    name: Mapped[str]
+    address: Mapped[str]
+    at: Mapped[datetime.datetime]
+
+
+class Product(Table):
+    """A data product: what the table behind it looks like and what a release of it must keep."""
+
+    __tablename__ = "products"
+    id: Mapped[str] = id_column()
+    name: Mapped[str] = mapped_column(String(64), unique=True)
+    title: Mapped[str]
+    description: Mapped[str]
+    columns: Mapped[list[Any]]
+    label: Mapped[str | None]
+    policy: Mapped[dict[str, Any] | None]
+    owner_id: Mapped[str] = of_table("users.id")
+    state: Mapped[str] = mapped_column(String(16), index=True)
+    created_at: Mapped[datetime.datetime]
+    changed_at: Mapped[datetime.datetime]
+    version: Mapped[int] = mapped_column(Integer)
+    __mapper_args__ = {"version_id_col": version}  # noqa: RUF012 - SQLAlchemy declares it so
+
+
+class Configuration(Table):
+    """A masking configuration that was proposed for a product; the id of its content names what it does."""
+
+    __tablename__ = "configurations"
+    __table_args__ = (UniqueConstraint("product_id", "content_id"),)
+    id: Mapped[str] = id_column()
+    product_id: Mapped[str] = of_table("products.id")
+    name: Mapped[str]
+    content: Mapped[dict[str, Any]]
+    content_id: Mapped[str] = mapped_column(String(12))
+    proposed_by: Mapped[str] = of_table("users.id")
+    created_at: Mapped[datetime.datetime]
+    withdrawn_at: Mapped[datetime.datetime | None]
+
+
+class Summary(Table):
+    """A summary that was pushed; one of a product's is the current one. ``histograms`` is what may be shown of it."""
+
+    __tablename__ = "summaries"
+    __table_args__ = (
+        Index(
+            "one_current_summary",
+            "product_id",
+            unique=True,
+            sqlite_where=text("current"),
+            postgresql_where=text("current"),
+        ),
+        Index("summaries_of_product", "product_id", "created_at"),
+    )
+    id: Mapped[str] = id_column()
+    product_id: Mapped[str] = of_table("products.id")
+    digest: Mapped[str] = mapped_column(String(64), index=True)
+    bytes: Mapped[int] = mapped_column(BigInteger)
+    level: Mapped[str] = mapped_column(String(8))
+    rows: Mapped[int] = mapped_column(BigInteger)
+    label: Mapped[str]
+    configurations: Mapped[list[Any]]
+    exposure: Mapped[dict[str, Any] | None]
+    histograms: Mapped[list[Any]]
+    pushed_by: Mapped[str] = of_table("users.id")
+    created_at: Mapped[datetime.datetime]
+    current: Mapped[bool]
+
+
+class Request(Table):
+    """A consumer's request for access, and what became of it."""
+
+    __tablename__ = "requests"
+    __table_args__ = (
+        Index("requests_of_product", "product_id", "created_at"),
+        Index("requests_of_consumer", "consumer_id", "created_at"),
+        Index("requests_by_time", "created_at"),
+        Index("requests_to_expire", "state", "expires_at"),
+    )
+    id: Mapped[str] = id_column()
+    product_id: Mapped[str] = of_table("products.id")
+    consumer_id: Mapped[str] = of_table("users.id")
+    purpose: Mapped[str]
+    columns: Mapped[list[Any]]
+    days: Mapped[int] = mapped_column(Integer)
+    measure: Mapped[str | None]
+    state: Mapped[str] = mapped_column(String(16))
+    configuration_id: Mapped[str | None] = of_table("configurations.id", nullable=True)
+    reason: Mapped[str | None]
+    decided_by: Mapped[str | None] = of_table("users.id", nullable=True)
+    decided_at: Mapped[datetime.datetime | None]
+    job_id: Mapped[str | None] = mapped_column(String(ID_LENGTH))
+    release_id: Mapped[str | None] = mapped_column(String(ID_LENGTH))
+    expires_at: Mapped[datetime.datetime | None]
+    created_at: Mapped[datetime.datetime]
+    changed_at: Mapped[datetime.datetime]
+    version: Mapped[int] = mapped_column(Integer)
+    __mapper_args__ = {"version_id_col": version}  # noqa: RUF012 - SQLAlchemy declares it so
+
+
+class Release(Table):
+    """A masked table that a provider pushed with its certificate."""
+
+    __tablename__ = "releases"
+    __table_args__ = (Index("releases_of_product", "product_id", "created_at"),)
+    id: Mapped[str] = id_column()
+    product_id: Mapped[str] = of_table("products.id")
+    configuration_id: Mapped[str | None] = of_table("configurations.id", nullable=True)
+    request_id: Mapped[str | None] = of_table("requests.id", nullable=True, index=True)
+    digest: Mapped[str] = mapped_column(String(64), index=True)
+    bytes: Mapped[int] = mapped_column(BigInteger)
+    file_name: Mapped[str]
+    certificate: Mapped[dict[str, Any]]
+    certificate_digest: Mapped[str] = mapped_column(String(64))
+    state: Mapped[str] = mapped_column(String(16))
+    reason: Mapped[str | None]
+    job_id: Mapped[str | None] = mapped_column(String(ID_LENGTH))
+    pushed_by: Mapped[str] = of_table("users.id")
+    created_at: Mapped[datetime.datetime]
+    version: Mapped[int] = mapped_column(Integer)
+    __mapper_args__ = {"version_id_col": version}  # noqa: RUF012 - SQLAlchemy declares it so
+
+
+class Download(Table):
+    """Somebody took a release home."""
+
+    __tablename__ = "downloads"
+    id: Mapped[str] = id_column()
+    release_id: Mapped[str] = of_table("releases.id", index=True)
+    request_id: Mapped[str | None] = of_table("requests.id", nullable=True)
+    user_id: Mapped[str] = of_table("users.id")
+    at: Mapped[datetime.datetime]
+
+
+class Job(Table):
+    """Work that takes longer than an answer may: done by a worker, and again by another if that one dies."""
+
+    __tablename__ = "jobs"
+    __table_args__ = (
+        Index("jobs_to_claim", "state", "created_at"),
+        Index("jobs_of_product", "product_id", "created_at"),
+    )
+    id: Mapped[str] = id_column()
+    kind: Mapped[str] = mapped_column(String(32))
+    product_id: Mapped[str] = of_table("products.id")
+    subject_id: Mapped[str | None] = mapped_column(String(ID_LENGTH))
+    state: Mapped[str] = mapped_column(String(16))
+    parameters: Mapped[dict[str, Any]]
+    progress: Mapped[float] = mapped_column(Float)
+    stage: Mapped[str]
+    result: Mapped[dict[str, Any] | None]
+    error: Mapped[str | None]
+    attempts: Mapped[int]
+    worker: Mapped[str | None] = mapped_column(String(64))
+    heartbeat_at: Mapped[datetime.datetime | None]
+    created_by: Mapped[str] = of_table("users.id")
+    created_at: Mapped[datetime.datetime]
+    started_at: Mapped[datetime.datetime | None]
+    ended_at: Mapped[datetime.datetime | None]
+
+
+class Idempotency(Table):
+    """The answer to a write that a client may send twice."""
+
+    __tablename__ = "idempotency"
+    user_id: Mapped[str] = mapped_column(String(ID_LENGTH), ForeignKey("users.id"), primary_key=True)
+    key: Mapped[str] = mapped_column(String(128), primary_key=True)
+    fingerprint: Mapped[str] = mapped_column(String(64))
+    status: Mapped[int]
+    body: Mapped[dict[str, Any] | None]
+    created_at: Mapped[datetime.datetime] = mapped_column(index=True)
+
+
+class Audit(Table):
+    """One act. Rows are only ever added; each holds the hash of the one before."""
+
+    __tablename__ = "audit"
+    __table_args__ = (
+        Index("audit_of_product", "product_id", "sequence"),
+        Index("audit_of_subject", "subject_id"),
+        Index("audit_of_actor", "actor", "sequence"),
+        Index("audit_of_action", "action", "sequence"),
+        Index("audit_by_time", "at"),
+        Index("audit_by_hash", "hash"),
+    )
+    sequence: Mapped[int] = mapped_column(BigInteger, primary_key=True, autoincrement=False)
+    at: Mapped[datetime.datetime]
+    actor: Mapped[str]
+    actor_id: Mapped[str | None] = mapped_column(String(ID_LENGTH))
+    action: Mapped[str] = mapped_column(String(64))
+    subject: Mapped[str] = mapped_column(String(32))
+    subject_id: Mapped[str] = mapped_column(String(ID_LENGTH))
+    product_id: Mapped[str | None] = mapped_column(String(ID_LENGTH))
+    details: Mapped[dict[str, Any]]
+    previous: Mapped[str] = mapped_column(String(64))
+    hash: Mapped[str] = mapped_column(String(64))
+
+
+class ChainHead(Table):
+    """Where the audit ends: one row, locked by whoever appends, so that a cut end is noticed as well."""
+
+    __tablename__ = "chain_head"
+    id: Mapped[int] = mapped_column(primary_key=True, autoincrement=False)
+    sequence: Mapped[int] = mapped_column(BigInteger)
+    hash: Mapped[str] = mapped_column(String(64))
+
+
+class Setting(Table):
+    """A fact about this catalog."""
+
+    __tablename__ = "settings"
+    key: Mapped[str] = mapped_column(String(64), primary_key=True)
+    value: Mapped[dict[str, Any]]

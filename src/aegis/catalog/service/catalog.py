@@ -1,0 +1,174 @@
+"""The composition root: a database, a store and settings; and one unit of work, which is one transaction."""
+
+from __future__ import annotations
+
+import datetime
+import logging
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from typing import Any, Self
+
+from sqlalchemy.exc import DBAPIError, IntegrityError
+from sqlalchemy.exc import TimeoutError as NoConnectionError
+from sqlalchemy.orm import Session
+from sqlalchemy.orm.exc import StaleDataError
+
+from aegis.catalog.database import audit
+from aegis.catalog.database.database import DEFAULT_POOL, Database
+from aegis.catalog.database.storage import Draft, FolderStore, Store, Stored
+from aegis.catalog.service.actor import Actor
+from aegis.catalog.service.acts import ACTS
+from aegis.catalog.service.settings import Settings
+from aegis.errors import ConflictError, EngineError
+
+_log = logging.getLogger("aegis.catalog")
+Clock = Callable[[], datetime.datetime]
+
+
+def utc_now() -> datetime.datetime:
+    return datetime.datetime.now(datetime.UTC)
+
+
+class Work:
+    """One transaction on behalf of one actor; everything in it happens together or not at all."""
+
+    def __init__(
+        self, *, session: Session, store: Store, actor: Actor, now: datetime.datetime, settings: Settings
+    ) -> None:
+        self.session = session
+        self.store = store
+        self.actor = actor
+        self.now = now
+        self.settings = settings
+        self._entries: list[audit.Entry] = []
+        self._afterwards: list[Callable[[], None]] = []
+        self._held = ExitStack()
+
+    def record(
+        self, action: str, *, subject: str, subject_id: str, product_id: str | None = None, **details: Any
+    ) -> None:
+        """Put an act on the record; it is written when the transaction ends."""
+        assert action in ACTS, f"the record does not know the act {action!r}: name it in acts.py"
+        self._entries.append(
+            audit.Entry(
+                at=self.now,
+                actor=self.actor.name,
+                actor_id=self.actor.user_id,
+                action=action,
+                subject=subject,
+                subject_id=subject_id,
+                product_id=product_id,
+                details=details,
+            )
+        )
+
+    def keep(self, draft: Draft) -> Stored:
+        """Give a draft its place in the store; the row that names it belongs into the same transaction."""
+        self._held.enter_context(self.store.referring())
+        return self.store.keep(draft)
+
+    def afterwards(self, act: Callable[[], None]) -> None:
+        """Do something once the transaction is committed; it may fail without harm."""
+        self._afterwards.append(act)
+
+    def _commit(self) -> None:
+        self.session.flush()
+        audit.append(self.session, self._entries)
+        self.session.commit()
+
+    def _close(self, *, committed: bool) -> None:
+        self._held.close()
+        if not committed:
+            return
+        for act in self._afterwards:
+            try:
+                act()
+            except Exception as error:  # the act itself is done; what is left over is swept up later
+                _log.warning("something after a transaction failed (%s)", type(error).__name__)
+
+
+class Catalog:
+    """An open catalog. `read` and `write` give the work that every function of the service takes first."""
+
+    def __init__(
+        self, *, database: Database, store: Store, settings: Settings | None = None, clock: Clock = utc_now
+    ) -> None:
+        self.database = database
+        self.store = store
+        self.settings = settings or Settings()
+        self.clock = clock
+
+    @classmethod
+    def open(
+        cls,
+        database_url: str,
+        storage: str | Path,
+        *,
+        settings: Settings | None = None,
+        clock: Clock = utc_now,
+        pool_size: int = DEFAULT_POOL,
+    ) -> Self:
+        """Open the catalog, and make it first where there is none."""
+        database = Database.open(database_url, pool_size=pool_size)
+        return cls(database=database, store=FolderStore(Path(storage)), settings=settings, clock=clock)
+
+    def close(self) -> None:
+        self.database.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    @contextmanager
+    def read(self, actor: Actor) -> Iterator[Work]:
+        """Work that only looks."""
+        try:
+            with self.database.read() as session:
+                yield self._work(session, actor)
+        except NoConnectionError:
+            raise EngineError(_BUSY) from None
+        except DBAPIError as error:
+            raise _refused(error) from None
+
+    @contextmanager
+    def write(self, actor: Actor) -> Iterator[Work]:
+        """Work that is committed, with its audit, when the block ends well, and undone otherwise."""
+        committed = False
+        work: Work | None = None
+        try:
+            with self.database.write() as session:
+                work = self._work(session, actor)
+                yield work
+                work._commit()
+                committed = True
+        except NoConnectionError:
+            raise EngineError(_BUSY) from None
+        except StaleDataError:
+            raise ConflictError("somebody else changed it at the same moment; look at it again") from None
+        except IntegrityError as error:
+            _log.info("a write was refused by the database (%s)", type(error.orig).__name__)
+            raise ConflictError("something of the same name or content is there already; look again") from None
+        except DBAPIError as error:
+            raise _refused(error) from None
+        finally:
+            if work is not None:
+                work._close(committed=committed)
+
+    def _work(self, session: Session, actor: Actor) -> Work:
+        return Work(session=session, store=self.store, actor=actor, now=self.clock(), settings=self.settings)
+
+
+_BUSY = "too many people ask the catalog at once; try again in a moment"
+_RETRY = {"40001", "40P01", "55P03"}  # serialization failure, deadlock, lock not available
+
+
+def _refused(error: DBAPIError) -> ConflictError | EngineError:
+    """What to tell of an error of the database, which would quote values."""
+    code = getattr(error.orig, "sqlstate", None)
+    if code in _RETRY:
+        return ConflictError("two people changed the same thing at the same moment; try again")
+    _log.error("the database refused a statement (%s %s)", type(error.orig).__name__, code or "")
+    return EngineError("the database of the catalog refused or broke off; try again in a moment")

@@ -1,0 +1,97 @@
+"""A certificate on arrival: is it one, is it unchanged, and does it promise what the product's policy asks?"""
+
+from __future__ import annotations
+
+import json
+import tempfile
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from aegis.catalog.database.storage import Stream, limited
+from aegis.catalog.database.tables import Product
+from aegis.catalog.service.schema import policy_of, roles_of, schema_of
+from aegis.catalog.service.words import checked_document
+from aegis.errors import AegisError, ConflictError, DataError, VerificationError
+from aegis.masking.configuration import Configuration
+from aegis.masking.configuration_file import configurations_from_mapping
+from aegis.privacy.policy import Policy
+from aegis.releases.certificate import Certificate, digest, read_certificate
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CertificateFacts:
+    """What the catalog relies on: worked out from the content, never taken from an id that it states."""
+
+    content: dict[str, Any]
+    digest: str
+    sha256: str
+    policy_id: str
+    configuration_id: str
+    columns: tuple[str, ...]
+    quasi_identifying: frozenset[str]
+
+
+def read_facts(stream: Stream, *, limit_bytes: int) -> CertificateFacts:
+    """Read an uploaded certificate; every defect is one sentence."""
+    text = b"".join(limited(stream, limit_bytes=limit_bytes))
+    with tempfile.TemporaryDirectory(prefix="aegis-certificate-") as place:
+        path = Path(place) / "certificate.json"
+        path.write_bytes(text)
+        try:
+            return _facts(read_certificate(path).content)
+        except AegisError:
+            raise
+        except (KeyError, TypeError, ValueError, AttributeError, RecursionError, ArithmeticError):
+            raise DataError(
+                "the certificate lacks what a certificate of Aegis says; give the .certificate.json"
+            ) from None
+
+
+def _facts(content: dict[str, Any]) -> CertificateFacts:
+    checked_document(content, what="the certificate")
+    masks = {key: value for key, value in content["configuration"].items() if key != "id"}
+    columns = content["release"]["columns"]
+    if not isinstance(columns, list) or not all(isinstance(name, str) for name in columns):
+        raise DataError("the certificate does not name the columns of its file; release it again")
+    if set(columns) & set(content["release"].get("left_out", ())):
+        raise VerificationError("the certificate says of a column that it was left out and released; release it again")
+    verdicts = content["verdicts"]
+    if not verdicts or not all(verdict["satisfied"] is True for verdict in verdicts):
+        raise VerificationError("the certificate itself says that the policy is not satisfied; release it again")
+    return CertificateFacts(
+        content=json.loads(json.dumps(content)),
+        digest=digest(content),
+        sha256=str(content["release"]["sha256"]),
+        policy_id=Policy.from_mapping(content["policy"], where="the certificate's policy").id,
+        configuration_id=configurations_from_mapping(masks, name="certified")[0].id if masks.get("masks") else NOTHING,
+        columns=tuple(columns),
+        quasi_identifying=frozenset(content["roles"].get("quasi_identifying", ())),
+    )
+
+
+NOTHING = Configuration(name="as-it-is", masks={}).id
+"""The id of the configuration that masks nothing: the table was anonymized before."""
+
+
+def check_promise(facts: CertificateFacts, product: Product) -> None:
+    """Raise unless the certificate is about this product's policy, quasi-identifiers and columns."""
+    policy = policy_of(product)
+    if policy is None:
+        raise ConflictError("the product has no policy yet that a release could satisfy; give it one first")
+    if facts.policy_id != policy.id:
+        raise VerificationError("the certificate is for another policy than the product's; release under that policy")
+    known = {column["name"] for column in product.columns}
+    if not set(facts.columns) <= known:
+        raise VerificationError("the release has a column that the product does not have; leave it out")
+    roles = policy.roles_in(schema_of(product.columns), roles_of(product.columns, product.label))
+    if not set(roles.quasi_identifying) <= facts.quasi_identifying:
+        raise VerificationError(
+            "the certificate leaves out a quasi-identifying column of the product; release it with the product's roles"
+        )
+
+
+def certificate_text(content: Mapping[str, Any]) -> str:
+    """The document as it was pushed, with its own hash."""
+    return Certificate(content=dict(content)).to_json()

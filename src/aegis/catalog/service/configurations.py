@@ -1,0 +1,261 @@
+"""Masking configurations of a product: proposed, generated, withdrawn."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+from sqlalchemy import select
+
+from aegis.catalog.database.columns import new_id
+from aegis.catalog.database.states import RequestState
+from aegis.catalog.database.tables import Configuration, Product, Request, Summary, User
+from aegis.catalog.service import previews
+from aegis.catalog.service.catalog import Work
+from aegis.catalog.service.documents import parsed_document
+from aegis.catalog.service.hierarchies import known_hierarchies
+from aegis.catalog.service.permissions import Permission, require
+from aegis.catalog.service.published import published_histogram
+from aegis.catalog.service.schema import schema_of
+from aegis.catalog.service.views import ConfigurationView, Preview
+from aegis.catalog.service.visible import by_id, sees_product, visible_product
+from aegis.catalog.service.words import checked_document, checked_text, checked_whole
+from aegis.data.hierarchy import Hierarchy
+from aegis.data.schema import Role
+from aegis.data.yaml_text import dump
+from aegis.errors import AegisError, ConfigurationError, ConflictError, InputError, NotFoundError
+from aegis.masking import configuration_file
+from aegis.masking.configuration import Configuration as Masks
+from aegis.masking.generator import generate as draw
+
+MOST_AT_ONCE = 500
+MOST_OF_A_PRODUCT = 5_000
+
+
+def propose(
+    work: Work, *, product: str, content: Mapping[str, Any] | str, name: str = "configuration"
+) -> list[ConfigurationView]:
+    """Enter one configuration or many, given as the mapping or as the YAML or JSON text of a configuration file.
+
+    One that does the same as a known one is that one (a withdrawn one comes back).
+    """
+    found = visible_product(work, product)
+    require(work.actor, Permission.PROPOSE_CONFIGURATION, found.id)
+    checked_text(name, what="the configuration's name", least=1, most=120)
+    if isinstance(content, str):
+        content = parsed_document(content, most_bytes=work.settings.document_bytes)
+    checked_document(content, what="the configuration")
+    given = _read(content, name=name, hierarchies=known_hierarchies(work, found.id))
+    return _enter(work, found, given, how="proposed")
+
+
+def generate(
+    work: Work, *, product: str, count: int = 20, strength: str = "mixed", seed: int = 0
+) -> list[ConfigurationView]:
+    """Make configurations from the published domains of the product's current summary, and enter them."""
+    found = visible_product(work, product)
+    require(work.actor, Permission.PROPOSE_CONFIGURATION, found.id)
+    checked_whole(count, what="the number of configurations", least=1, most=MOST_AT_ONCE)
+    checked_whole(seed, what="the seed", least=0, most=2**32)
+    current = work.session.scalar(select(Summary).where(Summary.product_id == found.id, Summary.current))
+    if current is None:
+        raise ConflictError("the product has no summary yet to make configurations from; push one first")
+    roles = {column["name"]: column["role"] for column in found.columns}
+    histograms = {
+        entry["column"]: told
+        for entry in current.histograms
+        if roles.get(entry["column"]) in (Role.QUASI_IDENTIFYING, Role.SENSITIVE)
+        and (told := published_histogram(entry)) is not None
+        and told.domain.size > 1
+    }
+    if not histograms:
+        raise ConflictError("the summary tells no values to make configurations from; propose your own")
+    prefix = f"{strength}-{seed}"
+    made = [
+        Masks(name=f"{prefix}-{number}", masks=each.masks, label=found.label)
+        for number, each in enumerate(
+            draw(
+                histograms,
+                count=count,
+                strength=strength,
+                rng=np.random.default_rng(seed),
+                label=found.label,
+                fewer_if_need_be=True,
+            ),
+            start=1,
+        )
+    ]
+    return _enter(work, found, made, how="generated")
+
+
+def withdraw(work: Work, *, configuration_id: str) -> ConfigurationView:
+    """Offer it no longer; `ConflictError` while an approved request relies on it."""
+    row, product = _found(work, configuration_id, lock=True)
+    require(work.actor, Permission.WITHDRAW_CONFIGURATION, row.product_id)
+    if row.withdrawn_at is None:
+        waiting = work.session.scalar(
+            select(Request.id).where(Request.configuration_id == row.id, Request.state == RequestState.APPROVED.value)
+        )
+        if waiting is not None:
+            raise ConflictError("an approved request waits for a release with this configuration; revoke it first")
+        row.withdrawn_at = work.now
+        work.record(
+            "configuration withdrawn", subject="configuration", subject_id=row.id, product_id=product.id, name=row.name
+        )
+        work.session.flush()
+    return _views(work, product.id, [row])[0]
+
+
+def list_configurations(work: Work, *, product: str, withdrawn: bool = False) -> list[ConfigurationView]:
+    """The configurations of a product, by name."""
+    found = visible_product(work, product)
+    query = select(Configuration).where(Configuration.product_id == found.id)
+    if not withdrawn:
+        query = query.where(Configuration.withdrawn_at.is_(None))
+    rows = work.session.scalars(query.order_by(Configuration.name, Configuration.id)).all()
+    return _views(work, found.id, rows)
+
+
+def configuration(work: Work, *, configuration_id: str) -> ConfigurationView:
+    """One configuration."""
+    row, product = _found(work, configuration_id)
+    return _views(work, product.id, [row])[0]
+
+
+def as_yaml(view: ConfigurationView) -> str:
+    """The configuration as a file that ``aegis release`` takes."""
+    return dump(dict(view.content))
+
+
+def preview(work: Work, *, product: str, column: str, mask: Any) -> Preview:
+    """What a mask (``suppress``, ``{bucketize: {width: 10}}`` or a list) does to the column's published values."""
+    return previews.preview(work, product=product, column=column, mask=mask)
+
+
+def masks_of(content: Mapping[str, Any]) -> Masks:
+    """A stored configuration as the library's own value."""
+    return configuration_file.configurations_from_mapping(content, name=str(content["name"]))[0]
+
+
+def _read(content: Any, *, name: str, hierarchies: Mapping[str, Hierarchy]) -> list[Masks]:
+    try:
+        given = configuration_file.configurations_from_mapping(content, name=name, hierarchies=hierarchies)
+        for each in given:
+            masks_of(json.loads(json.dumps(configuration_file.to_mapping(each))))  # what is stored can be read again
+    except AegisError:
+        raise
+    except (TypeError, ValueError, KeyError, AttributeError, ArithmeticError, RecursionError):
+        raise ConfigurationError("the configuration cannot be read; write it as {column: mask}") from None
+    if len(given) > MOST_AT_ONCE:
+        raise InputError(f"send at most {MOST_AT_ONCE} configurations at once")
+    return given
+
+
+def enter_unknown(work: Work, product: Product, given: Sequence[Masks]) -> None:
+    """Enter what came with a summary; what is known, or was withdrawn, stays as it is."""
+    known = set(work.session.scalars(select(Configuration.content_id).where(Configuration.product_id == product.id)))
+    fresh = [each for each in given if each.id not in known]
+    if fresh and len(known) + len(fresh) <= MOST_OF_A_PRODUCT:
+        _enter(work, product, fresh, how="pushed with a summary")
+
+
+def _enter(work: Work, product: Product, given: Sequence[Masks], *, how: str) -> list[ConfigurationView]:
+    schema = schema_of(product.columns)
+    known = {
+        row.content_id: row
+        for row in work.session.scalars(select(Configuration).where(Configuration.product_id == product.id))
+    }
+    if len(known) + len(given) > MOST_OF_A_PRODUCT:
+        raise ConflictError(f"a product has at most {MOST_OF_A_PRODUCT} configurations; withdraw none, use fewer")
+    names = {row.name for row in known.values()}
+    entered: dict[str, Configuration] = {}
+    assert work.actor.user_id is not None
+    for each in given:
+        each.check(schema)
+        if product.label is not None and each.label not in (None, product.label):
+            raise ConfigurationError(f"configuration {each.name!r} is for another label than the product's")
+        row = known.get(each.id)
+        if row is None:
+            unique = _free_name(checked_text(each.name, what="a configuration's name", least=1, most=120), names)
+            content = {**configuration_file.to_mapping(each), "name": unique}
+            row = known[each.id] = Configuration(
+                id=new_id(),
+                product_id=product.id,
+                name=unique,
+                content=json.loads(json.dumps(content)),
+                content_id=each.id,
+                proposed_by=work.actor.user_id,
+                created_at=work.now,
+                withdrawn_at=None,
+            )
+            names.add(unique)
+            work.session.add(row)
+            _note(work, row, f"configuration {how}")
+        elif row.withdrawn_at is not None:
+            row.withdrawn_at = None
+            _note(work, row, "configuration brought back")
+        entered[row.id] = row
+    work.session.flush()
+    return _views(work, product.id, list(entered.values()))
+
+
+def _free_name(name: str, taken: set[str]) -> str:
+    unique, number = name, 2
+    while unique in taken:
+        unique, number = f"{name}-{number}", number + 1
+    return unique
+
+
+def _note(work: Work, row: Configuration, action: str) -> None:
+    work.record(
+        action,
+        subject="configuration",
+        subject_id=row.id,
+        product_id=row.product_id,
+        name=row.name,
+        content_id=row.content_id,
+    )
+
+
+def _found(work: Work, key: str, *, lock: bool = False) -> tuple[Configuration, Product]:
+    require(work.actor, Permission.SEE_CATALOG)
+    row = by_id(work, Configuration, key, lock=lock)
+    product = None if row is None else work.session.get(Product, row.product_id)
+    if row is None or product is None or not sees_product(work, product):
+        raise NotFoundError("there is no such configuration; look at the product's list")
+    return row, product
+
+
+def _views(work: Work, product_id: str, rows: Sequence[Configuration]) -> list[ConfigurationView]:
+    counted = work.session.scalar(
+        select(Summary.configurations).where(Summary.product_id == product_id, Summary.current)
+    )
+    in_summary = {each["id"] for each in counted or []}
+    names: dict[str, str] = {}
+    people = {row.proposed_by for row in rows}
+    for user_id, name in work.session.execute(select(User.id, User.name).where(User.id.in_(people))):
+        names[user_id] = name
+    return [
+        ConfigurationView(
+            id=row.id,
+            product_id=row.product_id,
+            name=row.name,
+            content=row.content,
+            content_id=row.content_id,
+            described=_described(json.dumps(row.content)),
+            proposed_by=names[row.proposed_by],
+            created_at=row.created_at,
+            withdrawn_at=row.withdrawn_at,
+            in_summary=row.content_id in in_summary,
+        )
+        for row in rows
+    ]
+
+
+@lru_cache(maxsize=4_096)
+def _described(text: str) -> Mapping[str, str]:
+    masks = masks_of(json.loads(text))
+    return {column: masks[column].describe() for column in masks.columns}

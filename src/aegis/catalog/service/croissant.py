@@ -1,0 +1,130 @@
+"""Metadata of a product for other catalogs and search engines: Croissant 1.0."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import Any
+
+from aegis.catalog.database.states import ReleaseState
+from aegis.catalog.service import products, release_list
+from aegis.catalog.service.catalog import Work
+from aegis.catalog.service.certificates import certificate_text
+from aegis.catalog.service.paging import MOST, PageRequest
+from aegis.catalog.service.views import ProductView, ReleaseView
+from aegis.data.kind import Kind
+from aegis.data.schema import Role
+
+_TERMS = (
+    "column", "extract", "field", "fileObject", "fileProperty", "fileSet", "format", "includes", "isLiveDataset",
+    "jsonPath", "key", "md5", "parentField", "path", "recordSet", "references", "regex", "repeated", "replace",
+    "separator", "source", "subField", "transform", "citeAs",
+)  # fmt: skip
+_CONTEXT: dict[str, Any] = {
+    "@language": "en",
+    "@vocab": "https://schema.org/",
+    "sc": "https://schema.org/",
+    "cr": "http://mlcommons.org/croissant/",
+    "dct": "http://purl.org/dc/terms/",
+    "aegis": "urn:aegis:",
+    "conformsTo": "dct:conformsTo",
+    "data": {"@id": "cr:data", "@type": "@json"},
+    "dataType": {"@id": "cr:dataType", "@type": "@vocab"},
+    "examples": {"@id": "cr:examples", "@type": "@json"},
+    "aegis:certificate": {"@type": "@json"},
+    "aegis:policy": {"@type": "@json"},
+    **{term: f"cr:{term}" for term in _TERMS},
+}
+_TYPES = {
+    Kind.INTEGER: "sc:Integer",
+    Kind.REAL: "sc:Float",
+    Kind.TEXT: "sc:Text",
+    Kind.BOOLEAN: "sc:Boolean",
+    Kind.DATE: "sc:Date",
+    Kind.TIMESTAMP: "sc:DateTime",
+}
+_FORMATS = {".csv": "text/csv", ".parquet": "application/x-parquet"}
+_AS_THEY_WERE = (Role.INSENSITIVE, Role.SENSITIVE, Role.LABEL)
+_PLAIN_NAME = re.compile(r"[A-Za-z0-9_.-]+")
+"""What stands in an id as it is; other columns are numbered, after a mark that no plain name has."""
+
+
+def croissant(work: Work, *, product: str, base_url: str) -> dict[str, Any]:
+    """The JSON-LD document; files are the verified releases that the actor may see, each with its certificate."""
+    found = products.product(work, product=product)
+    listed = release_list.list_releases(work, product=found.id, page=PageRequest(size=MOST)).items
+    verified = [each for each in listed if each.state is ReleaseState.VERIFIED]
+    base = base_url.rstrip("/")
+    url = f"{base}/products/{found.name}"
+    return {
+        "@context": _CONTEXT,
+        "@type": "sc:Dataset",
+        "conformsTo": "http://mlcommons.org/croissant/1.0",
+        "name": found.name,
+        "alternateName": found.title,
+        "description": found.description or found.title,
+        "url": url,
+        "license": url,  # the page that says under which conditions one may ask
+        "citeAs": f"{found.owner_name}: {found.title}, version {found.version}. {url}",
+        "creator": {"@type": "sc:Person", "name": found.owner_name},
+        "dateCreated": found.created_at.date().isoformat(),
+        "datePublished": found.created_at.date().isoformat(),
+        "dateModified": found.changed_at.isoformat(timespec="seconds"),
+        "version": f"{found.version}.0.0",
+        "conditionsOfAccess": "on request, for a stated purpose and time",
+        "aegis:policy": found.policy,
+        "distribution": [_file(each, base) for each in verified],
+        "recordSet": [_records(found, each) for each in verified],
+        "variableMeasured": _variables(found),
+    }
+
+
+def _file(release: ReleaseView, base: str) -> dict[str, Any]:
+    suffix = release.file_name[release.file_name.rfind(".") :].lower()
+    return {
+        "@type": "cr:FileObject",
+        "@id": f"file-{release.id}",
+        "name": release.file_name,
+        "contentUrl": f"{base}/api/v1/releases/{release.id}/file",
+        "contentSize": f"{release.bytes} B",
+        "encodingFormat": _FORMATS.get(suffix, "application/octet-stream"),
+        "sha256": release.digest,
+        "dateCreated": release.created_at.isoformat(timespec="seconds"),
+        "aegis:presentPolicy": release.present_policy.standing.value,
+        "aegis:certificate": json.loads(certificate_text(release.certificate)),
+    }
+
+
+def _records(found: ProductView, release: ReleaseView) -> dict[str, Any]:
+    """The columns of one released file; what a mask changed is text, whatever it was before."""
+    masked = set(release.certificate["configuration"].get("masks", {}))
+    known = {column.name: column for column in found.columns}
+    fields = []
+    for number, name in enumerate(release.certificate["release"]["columns"], 1):
+        column = known.get(name)
+        plain = column is not None and name not in masked and column.role in _AS_THEY_WERE
+        fields.append(
+            {
+                "@type": "cr:Field",
+                "@id": f"records-{release.id}/{name if _PLAIN_NAME.fullmatch(name) else f'~{number}'}",
+                "name": name,
+                "description": "" if column is None else column.description,
+                "dataType": _TYPES[Kind(column.kind)] if plain and column is not None else "sc:Text",
+                "source": {"fileObject": {"@id": f"file-{release.id}"}, "extract": {"column": name}},
+            }
+        )
+    return {"@type": "cr:RecordSet", "@id": f"records-{release.id}", "name": release.file_name, "field": fields}
+
+
+def _variables(found: ProductView) -> list[dict[str, Any]]:
+    """The columns as they are before masking: what one may ask for, whether or not a file is there."""
+    return [
+        {
+            "@type": "sc:PropertyValue",
+            "name": column.name,
+            "description": column.description or column.name,
+            "valueReference": Kind(column.kind).value,
+        }
+        for column in found.columns
+        if column.role != Role.IDENTIFYING
+    ]

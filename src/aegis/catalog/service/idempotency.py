@@ -1,0 +1,59 @@
+"""Writes that a client may send twice: the first answer is remembered and given again."""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from sqlalchemy import delete
+
+from aegis.catalog.database.tables import Idempotency
+from aegis.catalog.service.catalog import Work
+from aegis.catalog.service.permissions import Permission, require
+from aegis.catalog.service.words import checked_text
+from aegis.errors import InputError
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Remembered:
+    """The answer that was given."""
+
+    status: int
+    body: Mapping[str, Any] | None
+
+
+def recall(work: Work, *, key: str, fingerprint: str) -> Remembered | None:
+    """The answer to the same key; `InputError` if the key came with another content (fingerprint)."""
+    require(work.actor, Permission.SEE_CATALOG)
+    key = checked_text(key, what="the idempotency key", least=1, most=128)
+    known = work.session.get(Idempotency, (work.actor.user_id, key))
+    if known is None or known.created_at < work.now - _kept(work):
+        return None
+    if known.fingerprint != fingerprint:
+        raise InputError("this idempotency key was used for something else; take a fresh one")
+    return Remembered(status=known.status, body=known.body)
+
+
+def remember(work: Work, *, key: str, fingerprint: str, status: int, body: Mapping[str, Any] | None) -> None:
+    """Remember the answer, in the same transaction as the write itself."""
+    require(work.actor, Permission.SEE_CATALOG)
+    key = checked_text(key, what="the idempotency key", least=1, most=128)
+    work.session.execute(delete(Idempotency).where(Idempotency.created_at < work.now - _kept(work)))
+    assert work.actor.user_id is not None
+    work.session.add(
+        Idempotency(
+            user_id=work.actor.user_id,
+            key=key,
+            fingerprint=fingerprint,
+            status=status,
+            body=None if body is None else dict(body),
+            created_at=work.now,
+        )
+    )
+    work.session.flush()
+
+
+def _kept(work: Work) -> datetime.timedelta:
+    return datetime.timedelta(hours=work.settings.idempotency_hours)

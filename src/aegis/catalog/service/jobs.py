@@ -1,0 +1,201 @@
+"""Background jobs as people see them: started, watched, cancelled."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from sqlalchemy import Select, select
+from sqlalchemy.orm import defer
+
+from aegis.catalog.database.states import JobState, RequestState, check_step
+from aegis.catalog.database.tables import Job, Product, Request, Summary, User
+from aegis.catalog.service import queue
+from aegis.catalog.service.catalog import Work
+from aegis.catalog.service.paging import FIRST, Page, PageRequest, page_of
+from aegis.catalog.service.permissions import Permission, may, products_where, require
+from aegis.catalog.service.requests import check_measure, seen_request
+from aegis.catalog.service.views import JobView
+from aegis.catalog.service.visible import by_id, visible_product
+from aegis.errors import ConflictError, NotFoundError
+from aegis.ranking.ranking import AttributeLoss, RankedConfiguration, Ranking
+
+
+def start_advice(work: Work, *, product: str, measure: str | None = None, request_id: str | None = None) -> JobView:
+    """Rank the configurations of the current summary in the background, perhaps for a request and its measure.
+
+    Where the same summary is being ranked by the same measure already, or was, that job is the answer.
+    """
+    found = visible_product(work, product)
+    require(work.actor, Permission.START_ADVICE, found.id)
+    row: Request | None = None
+    if request_id is not None:
+        row = seen_request(work, request_id, lock=True)
+        if row.product_id != found.id:
+            raise NotFoundError("there is no such request for this product; look at its list of requests")
+        if row.state != RequestState.PENDING:
+            raise ConflictError("the request is decided already; start the advisor without it")
+        measure = row.measure if measure is None else measure
+    check_measure(measure)
+    summary_id = work.session.scalar(select(Summary.id).where(Summary.product_id == found.id, Summary.current))
+    if summary_id is None:
+        raise ConflictError("the product has no summary yet; its provider has to push one first")
+    job_id = _same_advice(work, found.id, summary_id, measure)
+    if job_id is None:
+        job_id = queue.enqueue(
+            work,
+            kind=queue.ADVISE,
+            product_id=found.id,
+            subject_id=summary_id,
+            parameters={"measure": measure, "seed": 0},
+        )
+        work.record(
+            "advice started",
+            subject="job",
+            subject_id=job_id,
+            product_id=found.id,
+            measure=measure,
+            request_id=request_id,
+        )
+    if row is not None and row.job_id != job_id:
+        row.job_id = job_id
+    work.session.flush()
+    return _view(work, job_id)
+
+
+def job(work: Work, *, job_id: str) -> JobView:
+    """One job, with its result when it is done."""
+    return _view(work, _seen(work, job_id).id)
+
+
+def list_jobs(work: Work, *, product: str | None = None, page: PageRequest = FIRST) -> Page[JobView]:
+    """The jobs of the products one works on, the newest first, without their results."""
+    require(work.actor, Permission.SEE_CATALOG)
+    query = _selected().options(defer(Job.result, raiseload=True))
+    if product is not None:
+        found = visible_product(work, product)
+        require(work.actor, Permission.SEE_JOBS, found.id)
+        query = query.where(Job.product_id == found.id)
+    else:
+        at_work = products_where(work.actor, Permission.SEE_JOBS)
+        if at_work is not None:
+            query = query.where(Job.product_id.in_(at_work))
+    rows, cursor = page_of(work.session, query, keys=(Job.created_at, Job.id), page=page, descending=True)
+    return Page(items=tuple(_as_view(*row, with_result=False) for row in rows), next=cursor)
+
+
+def cancel(work: Work, *, job_id: str) -> JobView:
+    """Stop a job that waits or runs; what it had done is thrown away. Releases are always verified to the end."""
+    row = _seen(work, job_id, lock=True)
+    require(work.actor, Permission.START_ADVICE, row.product_id)
+    if row.kind != queue.ADVISE:
+        raise ConflictError("this job cannot be cancelled; withdraw the release instead")
+    check_step(JobState(row.state), JobState.CANCELLED, what="the job")
+    row.state, row.stage, row.ended_at = JobState.CANCELLED.value, "cancelled", work.now
+    work.record("job cancelled", subject="job", subject_id=row.id, product_id=row.product_id, kind=row.kind)
+    work.session.flush()
+    return _view(work, row.id)
+
+
+def latest_ranking(work: Work, *, product: str) -> JobView | None:
+    """The newest finished advice on the product's current summary."""
+    found = visible_product(work, product)
+    require(work.actor, Permission.SEE_JOBS, found.id)
+    row = work.session.execute(
+        _selected()
+        .join(Summary, Summary.id == Job.subject_id)
+        .where(
+            Job.product_id == found.id,
+            Job.kind == queue.ADVISE,
+            Job.state == JobState.DONE.value,
+            Summary.current,
+        )
+        .order_by(Job.ended_at.desc())
+        .limit(1)
+    ).one_or_none()
+    return None if row is None else _as_view(*row)
+
+
+def ranking_of(view: JobView) -> Ranking:
+    """The advisor's answer of a finished advice, as the library's own type."""
+    if view.result is None or "ranking" not in view.result:
+        raise ConflictError("the job has no ranking (yet); wait until it is done")
+    told = view.result["ranking"]
+    ranked = tuple(
+        RankedConfiguration(
+            **{
+                **entry,
+                "attributes": tuple(AttributeLoss(**loss) for loss in entry["attributes"]),
+                "interval": tuple(entry["interval"]),
+                "reasons": tuple(entry["reasons"]),
+            }
+        )
+        for entry in told["ranking"]
+    )
+    plain = {
+        key: told[key] for key in ("label", "measure", "unit", "reference", "rows", "skipped", "rejected", "timing")
+    }
+    return Ranking(
+        **plain,
+        higher_is_better=view.result["higher_is_better"],
+        ranking=ranked,
+        notes=tuple(told["notes"]),
+    )
+
+
+def _same_advice(work: Work, product_id: str, summary_id: str, measure: str | None) -> str | None:
+    states = [JobState.QUEUED.value, JobState.RUNNING.value, JobState.DONE.value]
+    known = work.session.execute(
+        select(Job.id, Job.parameters)
+        .where(
+            Job.product_id == product_id,
+            Job.kind == queue.ADVISE,
+            Job.subject_id == summary_id,
+            Job.state.in_(states),
+        )
+        .order_by(Job.created_at.desc())
+        .limit(100)
+    )
+    return next((job_id for job_id, parameters in known if parameters.get("measure") == measure), None)
+
+
+def _seen(work: Work, job_id: str, *, lock: bool = False) -> Job:
+    require(work.actor, Permission.SEE_CATALOG)
+    row = by_id(work, Job, job_id, lock=lock)
+    if row is None or not (
+        may(work.actor, Permission.SEE_JOBS, row.product_id) and work.actor.token_product in (None, row.product_id)
+    ):
+        raise NotFoundError("there is no such job; look at the list of jobs")
+    return row
+
+
+def _selected() -> Select[*tuple[Any, ...]]:
+    return (
+        select(Job, Product.name, User.name)
+        .join(Product, Product.id == Job.product_id)
+        .join(User, User.id == Job.created_by)
+    )
+
+
+def _view(work: Work, job_id: str) -> JobView:
+    return _as_view(*work.session.execute(_selected().where(Job.id == job_id)).one())
+
+
+def _as_view(row: Job, product_name: str, created_by: str, *, with_result: bool = True) -> JobView:
+    return JobView(
+        id=row.id,
+        kind=row.kind,
+        product_id=row.product_id,
+        product_name=product_name,
+        subject_id=row.subject_id,
+        state=JobState(row.state),
+        parameters=row.parameters,
+        progress=row.progress,
+        stage=row.stage,
+        result=row.result if with_result else None,
+        error=row.error,
+        attempts=row.attempts,
+        created_by=created_by,
+        created_at=row.created_at,
+        started_at=row.started_at,
+        ended_at=row.ended_at,
+    )

@@ -1,0 +1,67 @@
+"""What the start page counts."""
+
+from __future__ import annotations
+
+from sqlalchemy import ColumnElement, ScalarSelect, func, or_, select, true
+from sqlalchemy.orm import InstrumentedAttribute
+
+from aegis.catalog.database.columns import Table
+from aegis.catalog.database.states import JobState, ProductState, RequestState
+from aegis.catalog.database.tables import Job, Product, Request
+from aegis.catalog.service.actor import UserRole
+from aegis.catalog.service.catalog import Work
+from aegis.catalog.service.paging import PageRequest
+from aegis.catalog.service.permissions import Permission, require
+from aegis.catalog.service.request_states import in_state
+from aegis.catalog.service.requests import list_requests
+from aegis.catalog.service.views import OverviewView
+
+RECENT = 8
+
+
+def overview(work: Work) -> OverviewView:
+    """How much there is, and what waits for this person."""
+    actor = work.actor
+    require(actor, Permission.SEE_CATALOG)
+    own = Request.consumer_id == actor.user_id
+    at_work = actor.products_as(UserRole.PROVIDER, UserRole.EXPERT)
+    shown = Product.state == ProductState.PUBLISHED.value
+    running = Job.state.in_([JobState.QUEUED.value, JobState.RUNNING.value])
+    seen = true() if at_work is None else or_(shown, Product.id.in_(at_work))
+    found = work.session.execute(
+        select(
+            _count(Product, seen),
+            _count(Request, own),
+            _count(
+                Request,
+                in_state(RequestState.PENDING, work.now),
+                Request.consumer_id != actor.user_id,
+                _among(Request.product_id, actor.products_as(UserRole.EXPERT)),
+            ),
+            _count(
+                Request,
+                in_state(RequestState.APPROVED, work.now),
+                _among(Request.product_id, actor.products_as(UserRole.PROVIDER)),
+            ),
+            _count(Request, own, in_state(RequestState.PROVISIONED, work.now)),
+            _count(Job, running, _among(Job.product_id, at_work)),
+        )
+    ).one()
+    products, mine, to_decide, to_fulfil, ready, jobs = found
+    return OverviewView(
+        products=products,
+        requests_of_mine=mine,
+        requests_to_decide=to_decide,
+        requests_to_fulfil=to_fulfil,
+        downloads_ready=ready,
+        jobs_running=jobs,
+        recent=list_requests(work, page=PageRequest(size=RECENT)).items,
+    )
+
+
+def _count(table: type[Table], *conditions: ColumnElement[bool]) -> ScalarSelect[int]:
+    return select(func.count()).select_from(table).where(*conditions).scalar_subquery()
+
+
+def _among(column: InstrumentedAttribute[str], ids: frozenset[str] | None) -> ColumnElement[bool]:
+    return true() if ids is None else column.in_(ids)

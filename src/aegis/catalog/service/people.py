@@ -1,0 +1,278 @@
+"""People: signing in and out, invitations, roles.
+
+Functions that compute or check a password take the catalog and open their own short transactions, because argon2 is
+slow on purpose and no lock of the database is held meanwhile.
+"""
+
+from __future__ import annotations
+
+import datetime
+from typing import Any
+
+from sqlalchemy import delete, func, select
+
+from aegis.catalog.database.columns import new_id
+from aegis.catalog.database.tables import Assignment, Link, SignIn, User
+from aegis.catalog.service import identity
+from aegis.catalog.service.actor import ANONYMOUS, SYSTEM, Actor, UserRole
+from aegis.catalog.service.attempts import attempt_failed, attempt_succeeded, begin_attempt
+from aegis.catalog.service.catalog import Catalog, Work
+from aegis.catalog.service.paging import FIRST, Page, PageRequest, page_of
+from aegis.catalog.service.passwords import hash_of, hash_password, is_password, new_secret
+from aegis.catalog.service.permissions import Permission, require
+from aegis.catalog.service.person_rows import found_user, keep_an_administrator, user_views
+from aegis.catalog.service.person_views import LinkView, NewLink, SessionActor, SignedIn, UserView
+from aegis.catalog.service.visible import visible_product
+from aegis.catalog.service.words import checked_slug, checked_text, printable
+from aegis.errors import ConflictError, InputError, NotFoundError, NotSignedInError
+
+_WRONG = "the name or the password is wrong"
+SETUP, INVITE, RESET = "setup", "invite", "reset"
+
+
+def sign_in(catalog: Catalog, *, name: str, password: str, address: str) -> SignedIn:
+    """Check a password and open a session; `NotSignedInError` when it is wrong, and equally slow for unknown names.
+
+    After 5 failures of a name in 15 minutes (20 from an address) `TooManyAttemptsError` says when to try again.
+    """
+    if not isinstance(name, str) or len(name) > 64 or not printable(name):
+        raise NotSignedInError(_WRONG)
+    with catalog.write(ANONYMOUS) as work:
+        attempt = begin_attempt(work, name=name, address=address)
+        person = work.session.scalar(select(User).where(User.name == name))
+    known = person.password_hash if person is not None and person.active else None
+    if not is_password(catalog.settings, known, password):
+        with catalog.write(ANONYMOUS) as work:
+            attempt_failed(work, attempt, address=address)
+            if person is not None:
+                work.record("sign-in failed", subject="user", subject_id=person.id)
+        raise NotSignedInError(_WRONG)
+    assert person is not None
+    secret, csrf = new_secret(), new_secret()
+    with catalog.write(ANONYMOUS) as work:
+        attempt_succeeded(work, name=name)
+        rows = identity.person_rows(work, person.id)
+        if not rows[0].active:
+            raise NotSignedInError(_WRONG)
+        work.actor = actor = identity.actor_of_rows(rows)
+        expires = work.now + datetime.timedelta(hours=work.settings.session_hours)
+        work.session.execute(delete(SignIn).where(SignIn.expires_at < work.now))
+        work.session.add(
+            SignIn(
+                hash=hash_of(secret),
+                user_id=person.id,
+                csrf=csrf,
+                created_at=work.now,
+                expires_at=expires,
+                last_seen_at=work.now,
+            )
+        )
+        work.record("signed in", subject="user", subject_id=person.id)
+    return SignedIn(secret=secret, csrf=csrf, actor=actor, expires_at=expires)
+
+
+def sign_out(work: Work, *, secret: str) -> None:
+    """End the session; nothing happens where there is none."""
+    session = work.session.get(SignIn, hash_of(secret))
+    if session is not None:
+        work.session.delete(session)
+        work.record("signed out", subject="user", subject_id=session.user_id)
+
+
+def actor_of_session(catalog: Catalog, *, secret: str) -> SessionActor:
+    """Whose session it is; `NotSignedInError` where it is unknown, over, or its owner was switched off."""
+    return identity.actor_of_session(catalog, secret=secret)
+
+
+def actor_of_token(catalog: Catalog, *, text: str) -> Actor:
+    """Whose token it is; `NotSignedInError` where it is unknown, expired, revoked, or its owner was switched off."""
+    return identity.actor_of_token(catalog, text=text)
+
+
+def setup_link(catalog: Catalog) -> NewLink | None:
+    """On a catalog without any person: the link with which the first administrator chooses a name and password."""
+    with catalog.write(SYSTEM) as work:
+        if work.session.scalar(select(func.count()).select_from(User)):
+            return None
+        work.session.execute(delete(Link).where(Link.purpose == SETUP))
+        return _new_link(work, purpose=SETUP, person=None)
+
+
+def link(catalog: Catalog, *, secret: str) -> LinkView:
+    """What a link is for; `NotFoundError` where it is unknown, used or too old."""
+    with catalog.read(ANONYMOUS) as work:
+        known = _usable(work, secret)
+        person = None if known.user_id is None else work.session.get(User, known.user_id)
+        return LinkView(
+            purpose=known.purpose, user_name=None if person is None else person.name, expires_at=known.expires_at
+        )
+
+
+def accept_link(
+    catalog: Catalog, *, secret: str, password: str, name: str | None = None, display_name: str | None = None
+) -> UserView:
+    """Use a link once: choose the password. The setup link also needs the first administrator's name."""
+    link(catalog, secret=secret)  # a wrong link should not cost a slow hash
+    hashed = hash_password(catalog.settings, password)
+    with catalog.write(ANONYMOUS) as work:
+        known = _usable(work, secret, lock=True)
+        known.used_at = work.now
+        if known.user_id is None:
+            if work.session.scalar(select(func.count()).select_from(User)):
+                raise ConflictError("there is an administrator already; ask them for an invitation")
+            person = _new_user(work, name=name, display_name=display_name or name)
+            work.session.add(Assignment(id=new_id(), user_id=person.id, role=UserRole.ADMIN.value, product_id=None))
+        else:
+            person = found_user(work, known.user_id, lock=True)
+            work.session.execute(delete(SignIn).where(SignIn.user_id == person.id))
+        person.password_hash = hashed
+        work.session.flush()
+        work.actor = Actor(user_id=person.id, name=person.name, display_name=person.display_name)
+        work.record("password chosen", subject="user", subject_id=person.id, link=known.purpose)
+        return user_views(work, [person])[0]
+
+
+def change_password(catalog: Catalog, actor: Actor, *, old: str, new: str) -> None:
+    """Choose another password; every session of this person ends. Not with a token."""
+    require(actor, Permission.MANAGE_OWN_TOKENS)
+    with catalog.write(actor) as work:
+        attempt = begin_attempt(work, name=actor.name, address=f"user:{actor.user_id}")
+        known = found_user(work, actor.user_id).password_hash
+    if not is_password(catalog.settings, known, old):
+        with catalog.write(actor) as work:
+            attempt_failed(work, attempt, address=f"user:{actor.user_id}")
+        raise InputError("the old password is wrong; nothing was changed")
+    hashed = hash_password(catalog.settings, new)
+    with catalog.write(actor) as work:
+        attempt_succeeded(work, name=actor.name)
+        person = found_user(work, actor.user_id, lock=True)
+        if person.password_hash != known:
+            raise ConflictError("the password was changed at the same moment; try again")
+        person.password_hash = hashed
+        work.session.execute(delete(SignIn).where(SignIn.user_id == person.id))
+        work.record("password changed", subject="user", subject_id=person.id)
+
+
+def create_user(work: Work, *, name: str, display_name: str) -> NewLink:
+    """A new person, and the invitation link with which they choose a password."""
+    require(work.actor, Permission.MANAGE_PEOPLE)
+    person = _new_user(work, name=name, display_name=display_name)
+    return _new_link(work, purpose=INVITE, person=person)
+
+
+def reset_link(work: Work, *, user_id: str) -> NewLink:
+    """A link with which somebody who forgot their password chooses another one."""
+    require(work.actor, Permission.MANAGE_PEOPLE)
+    return _new_link(work, purpose=RESET, person=found_user(work, user_id))
+
+
+def me(work: Work) -> UserView:
+    """The person who acts."""
+    require(work.actor, Permission.SEE_CATALOG)
+    return user_views(work, [found_user(work, work.actor.user_id)])[0]
+
+
+def user(work: Work, *, user_id: str) -> UserView:
+    """One person."""
+    require(work.actor, Permission.MANAGE_PEOPLE)
+    return user_views(work, [found_user(work, user_id)])[0]
+
+
+def list_users(work: Work, *, page: PageRequest = FIRST) -> Page[UserView]:
+    """Everybody, by name."""
+    require(work.actor, Permission.MANAGE_PEOPLE)
+    rows, cursor = page_of(work.session, select(User), keys=(User.name,), page=page)
+    return Page(items=tuple(user_views(work, [row[0] for row in rows])), next=cursor)
+
+
+def set_active(work: Work, *, user_id: str, active: bool) -> UserView:
+    """Switch somebody off (their sessions and tokens stop working at once) or on again."""
+    require(work.actor, Permission.MANAGE_PEOPLE)
+    person = found_user(work, user_id, lock=True)
+    if not active:
+        keep_an_administrator(work, without=person.id)
+        work.session.execute(delete(SignIn).where(SignIn.user_id == person.id))
+    if person.active != active:
+        person.active = active
+        work.record("switched on" if active else "switched off", subject="user", subject_id=person.id)
+    return user_views(work, [person])[0]
+
+
+def assign(work: Work, *, user_id: str, role: str, product: str | None = None) -> UserView:
+    """Give a role, for one product (name or id) or for all."""
+    require(work.actor, Permission.MANAGE_PEOPLE)
+    person, chosen, product_id = _role_of(work, user_id, role, product)
+    if _assignment(work, person.id, chosen, product_id) is None:
+        work.session.add(Assignment(id=new_id(), user_id=person.id, role=chosen.value, product_id=product_id))
+        work.session.flush()
+        work.record("role given", subject="user", subject_id=person.id, product_id=product_id, role=chosen.value)
+    return user_views(work, [person])[0]
+
+
+def unassign(work: Work, *, user_id: str, role: str, product: str | None = None) -> UserView:
+    """Take a role away; the last administrator stays."""
+    require(work.actor, Permission.MANAGE_PEOPLE)
+    person, chosen, product_id = _role_of(work, user_id, role, product)
+    held = _assignment(work, person.id, chosen, product_id)
+    if held is None:
+        raise NotFoundError("this person does not hold the role; look at the list of their roles")
+    if chosen is UserRole.ADMIN:
+        keep_an_administrator(work, without=person.id)
+    work.session.delete(held)
+    work.session.flush()
+    work.record("role taken", subject="user", subject_id=person.id, product_id=product_id, role=chosen.value)
+    return user_views(work, [person])[0]
+
+
+def _role_of(work: Work, user_id: str, role: Any, product: str | None) -> tuple[User, UserRole, str | None]:
+    if not isinstance(role, str) or role not in {each.value for each in UserRole}:
+        raise InputError(f"a role is one of {', '.join(each.value for each in UserRole)}")
+    chosen = UserRole(role)
+    if chosen is UserRole.ADMIN and product is not None:
+        raise InputError("an administrator is one for the whole catalog; leave the product out")
+    person = found_user(work, user_id, lock=True)
+    return person, chosen, None if product is None else visible_product(work, product).id
+
+
+def _assignment(work: Work, user_id: str, role: UserRole, product_id: str | None) -> Assignment | None:
+    same_product = Assignment.product_id.is_(None) if product_id is None else Assignment.product_id == product_id
+    return work.session.scalar(
+        select(Assignment).where(Assignment.user_id == user_id, Assignment.role == role.value, same_product)
+    )
+
+
+def _new_user(work: Work, *, name: str | None, display_name: str | None) -> User:
+    slug = checked_slug(name, what="the user name")
+    if work.session.scalar(select(User.id).where(User.name == slug)) is not None:
+        raise ConflictError("this user name is taken; choose another one")
+    person = User(
+        id=new_id(),
+        name=slug,
+        display_name=checked_text(display_name, what="the display name", least=1, most=120),
+        password_hash=None,
+        active=True,
+        created_at=work.now,
+    )
+    work.session.add(person)
+    work.session.flush()
+    work.record("user created", subject="user", subject_id=person.id, name=person.name)
+    return person
+
+
+def _new_link(work: Work, *, purpose: str, person: User | None) -> NewLink:
+    secret = new_secret()
+    expires = work.now + datetime.timedelta(hours=work.settings.link_hours)
+    user_id = None if person is None else person.id
+    if user_id is not None:  # an older invitation must not stay open
+        work.session.execute(delete(Link).where(Link.user_id == user_id, Link.used_at.is_(None)))
+    work.session.add(Link(hash=hash_of(secret), purpose=purpose, user_id=user_id, expires_at=expires, used_at=None))
+    work.record("link made", subject="link", subject_id=user_id or "setup", purpose=purpose)
+    view = None if person is None else user_views(work, [person])[0]
+    return NewLink(secret=secret, purpose=purpose, user=view, expires_at=expires)
+
+
+def _usable(work: Work, secret: str, *, lock: bool = False) -> Link:
+    known = work.session.get(Link, hash_of(secret), with_for_update=lock or None)
+    if known is None or known.used_at is not None or known.expires_at <= work.now:
+        raise NotFoundError("the link is unknown, used or too old; ask an administrator for another one")
+    return known

@@ -1,0 +1,149 @@
+"""Who may do what: one table, asked by every function of the service and by nobody else.
+
+An administrator may do everything, except decide a request of their own: the consumer of a request never decides it.
+A token allows what its owner may do *and* its scopes name, on its product only if it has one. What a person must not
+even know of (drafts, other people's requests) is not found rather than forbidden.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+
+from aegis.catalog.service.actor import Actor, Scope, UserRole
+from aegis.errors import NotPermittedError, NotSignedInError
+
+_ADMIN, _PROVIDER, _EXPERT, _CONSUMER = UserRole.ADMIN, UserRole.PROVIDER, UserRole.EXPERT, UserRole.CONSUMER
+
+
+class Permission(StrEnum):
+    """An act that somebody may or may not do."""
+
+    SEE_CATALOG = "see the catalog"
+    SEE_DRAFT = "see a product that is not published"
+    REGISTER_PRODUCT = "register a product"
+    CHANGE_PRODUCT = "change, publish or retire a product"
+    PROPOSE_CONFIGURATION = "propose configurations"
+    WITHDRAW_CONFIGURATION = "withdraw a configuration"
+    PUSH_SUMMARY = "push a summary"
+    START_ADVICE = "start the advisor"
+    SEE_JOBS = "see the jobs of a product"
+    REQUEST_ACCESS = "request access"
+    WITHDRAW_REQUEST = "take one's own request back"
+    SEE_REQUESTS = "see the requests for a product"
+    DECIDE_REQUEST = "decide a request"
+    REVOKE_REQUEST = "revoke a request"
+    PUSH_RELEASE = "push a release"
+    WITHDRAW_RELEASE = "withdraw a release"
+    SEE_RELEASES = "see and download every release of a product"
+    DOWNLOAD = "download what one's request was given"
+    SEE_PRODUCT_AUDIT = "see the audit of a product"
+    SEE_AUDIT = "see and verify the whole audit"
+    MANAGE_OWN_TOKENS = "make and revoke one's own tokens"
+    MANAGE_PEOPLE = "manage people and their tokens"
+    BACK_UP = "back up the catalog"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rule:
+    """The roles that allow an act, and the token scopes of which one is needed.
+
+    ``roles`` None means everybody who is signed in. ``anywhere`` means that the role on any product is enough.
+    """
+
+    roles: frozenset[UserRole] | None
+    scopes: frozenset[Scope]
+    anywhere: bool = False
+
+
+def _rule(*roles: UserRole, scopes: tuple[Scope, ...], anywhere: bool = False) -> Rule:
+    return Rule(roles=frozenset(roles) if roles else None, scopes=frozenset(scopes), anywhere=anywhere)
+
+
+_READ, _ASK, _PUSH, _DECIDE = (Scope.READ,), (Scope.REQUEST,), (Scope.PUSH,), (Scope.DECIDE,)
+
+RULES: Mapping[Permission, Rule] = {
+    Permission.SEE_CATALOG: _rule(scopes=tuple(Scope)),
+    Permission.SEE_DRAFT: _rule(_PROVIDER, _EXPERT, scopes=tuple(Scope)),
+    Permission.REGISTER_PRODUCT: _rule(_PROVIDER, scopes=_PUSH, anywhere=True),
+    Permission.CHANGE_PRODUCT: _rule(_PROVIDER, scopes=_PUSH),
+    Permission.PROPOSE_CONFIGURATION: _rule(_EXPERT, _PROVIDER, scopes=_PUSH + _DECIDE),
+    Permission.WITHDRAW_CONFIGURATION: _rule(_EXPERT, _PROVIDER, scopes=_PUSH + _DECIDE),
+    Permission.PUSH_SUMMARY: _rule(_PROVIDER, scopes=_PUSH),
+    Permission.START_ADVICE: _rule(_EXPERT, _PROVIDER, scopes=_PUSH + _DECIDE),
+    Permission.SEE_JOBS: _rule(_EXPERT, _PROVIDER, scopes=_READ + _PUSH + _DECIDE),
+    Permission.REQUEST_ACCESS: _rule(_CONSUMER, scopes=_ASK),
+    Permission.WITHDRAW_REQUEST: _rule(scopes=_ASK),
+    Permission.SEE_REQUESTS: _rule(_PROVIDER, _EXPERT, scopes=_READ + _PUSH + _DECIDE),
+    Permission.DECIDE_REQUEST: _rule(_EXPERT, scopes=_DECIDE),
+    Permission.REVOKE_REQUEST: _rule(_PROVIDER, scopes=_DECIDE + _PUSH),
+    Permission.PUSH_RELEASE: _rule(_PROVIDER, scopes=_PUSH),
+    Permission.WITHDRAW_RELEASE: _rule(_PROVIDER, scopes=_PUSH),
+    Permission.SEE_RELEASES: _rule(_PROVIDER, _EXPERT, scopes=_READ + _PUSH + _DECIDE),
+    Permission.DOWNLOAD: _rule(scopes=_READ + _ASK),
+    Permission.SEE_PRODUCT_AUDIT: _rule(_PROVIDER, _EXPERT, scopes=_READ),
+    Permission.SEE_AUDIT: _rule(_ADMIN, scopes=(Scope.ADMIN,)),
+    Permission.MANAGE_OWN_TOKENS: _rule(scopes=()),
+    Permission.MANAGE_PEOPLE: _rule(_ADMIN, scopes=(Scope.ADMIN,)),
+    Permission.BACK_UP: _rule(_ADMIN, scopes=(Scope.ADMIN,)),
+}
+"""The one table. A token without a matching scope is refused; no token makes tokens."""
+
+
+def may(actor: Actor, permission: Permission, product_id: str | None = None) -> bool:
+    """Whether the actor may do it (to the product with this id)."""
+    return _why_not(actor, permission, product_id) is None
+
+
+def require(actor: Actor, permission: Permission, product_id: str | None = None) -> None:
+    """Raise unless the actor may do it: `NotSignedInError` for nobody, `NotPermittedError` for somebody else."""
+    if not actor.signed_in:
+        raise NotSignedInError("this needs somebody who is signed in; sign in or send a token")
+    reason = _why_not(actor, permission, product_id)
+    if reason is not None:
+        raise NotPermittedError(reason)
+
+
+def allowed(actor: Actor, product_id: str | None = None) -> frozenset[Permission]:
+    """Everything that the actor may do (to this product): what a page offers."""
+    return frozenset(permission for permission in Permission if may(actor, permission, product_id))
+
+
+def products_where(actor: Actor, permission: Permission) -> frozenset[str] | None:
+    """The ids of the products to which the actor may do it; None for every product."""
+    rule = RULES[permission]
+    if not actor.signed_in or (actor.scopes is not None and not actor.scopes & rule.scopes):
+        return frozenset()
+    ids = None if rule.roles is None else actor.products_as(*rule.roles)
+    if actor.token_product is None:
+        return ids
+    return frozenset({actor.token_product} if ids is None else ids & {actor.token_product})
+
+
+def _why_not(actor: Actor, permission: Permission, product_id: str | None) -> str | None:
+    if not actor.signed_in:
+        return "nobody is signed in"
+    if actor.system:
+        return None
+    rule = RULES[permission]
+    if actor.scopes is not None and not actor.scopes & rule.scopes:
+        needed = " or ".join(sorted(scope.value for scope in rule.scopes))
+        if not needed:
+            return f"a token may not {permission.value}; sign in with the password"
+        return f"the token may not {permission.value}: its scopes lack {needed}; make another token"
+    if (
+        actor.token_product is not None
+        and permission is not Permission.SEE_CATALOG
+        and actor.token_product != product_id
+    ):
+        return f"the token is for one product only and may not {permission.value} here; make another token"
+    if rule.roles is None or actor.is_admin or any(_held(actor, role, rule, product_id) for role in rule.roles):
+        return None
+    who = " or ".join(sorted(role.value for role in rule.roles))
+    where = " of this product" if product_id is not None and _ADMIN not in rule.roles else ""
+    return f"only the {who}{where} may {permission.value}; ask an administrator for the role"
+
+
+def _held(actor: Actor, role: UserRole, rule: Rule, product_id: str | None) -> bool:
+    return actor.holds(role, product_id) or (rule.anywhere and actor.holds_anywhere(role))

@@ -1,0 +1,150 @@
+"""Does a release satisfy the product's policy as it is today?
+
+A release was measured under the policy of its certificate. The product's policy and roles may change later. What the
+certificate measured often decides the question: a smallest class of 5 does not satisfy a k of 10. Where it does not,
+for instance because another column identifies now, nothing is claimed: the answer is *not known*, and a new release
+would tell.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any
+
+from aegis.catalog.database.tables import Product
+from aegis.catalog.service.schema import policy_of, roles_of, schema_of
+from aegis.data.schema import Role
+from aegis.errors import AegisError
+from aegis.privacy.model import ROUNDING, Model
+from aegis.privacy.narrowed import narrowed
+from aegis.privacy.policy import Policy
+from aegis.privacy.verdict import Bound, shown
+
+_K = "k-anonymity"
+
+
+class Standing(StrEnum):
+    """How a release stands to a policy."""
+
+    SATISFIED = "satisfied"
+    NOT_SATISFIED = "not satisfied"
+    NOT_KNOWN = "not known"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PresentPolicy:
+    """The standing, and a sentence that says why."""
+
+    standing: Standing
+    said: str
+
+
+_HOLDS = PresentPolicy(standing=Standing.SATISFIED, said="it satisfies the product's present policy")
+
+
+def present_policy(certificate: Mapping[str, Any], product: Product) -> PresentPolicy:
+    """Hold what a certificate measured against the policy and the roles that the product has now."""
+    try:
+        found = tuple(_found(certificate, product))
+    except (AegisError, KeyError, TypeError, ValueError):
+        found = (_unknown("the certificate and the product's columns do not fit together any more"),)
+    for standing in (Standing.NOT_SATISFIED, Standing.NOT_KNOWN):
+        said = [each.said for each in found if each.standing is standing]
+        if said:
+            return PresentPolicy(standing=standing, said=_INTRODUCED[standing].format("; ".join(said)))
+    return _HOLDS
+
+
+_INTRODUCED = {
+    Standing.NOT_SATISFIED: "it satisfies the policy of its certificate, but not the product's present one: {}",
+    Standing.NOT_KNOWN: "whether it satisfies the product's present policy is not known: {}; release it again",
+}
+
+
+def _found(certificate: Mapping[str, Any], product: Product) -> Iterator[PresentPolicy]:
+    """Everything that speaks against it, or leaves it open."""
+    now = policy_of(product)
+    if now is None:
+        yield _unknown("the product has none")
+        return
+    then = Policy.from_mapping(certificate["policy"])
+    released = list(certificate["release"]["columns"])
+    roles = now.roles_in(schema_of(product.columns), roles_of(product.columns, product.label))
+    known = {column["name"]: column["role"] for column in product.columns}
+    yield from _identifying(certificate, known)
+    gone = [name for name in released if name not in known]
+    if gone:
+        yield _unknown(f"the product has no column {', '.join(gone)} any more")
+    measured = {name for name in certificate["roles"].get("quasi_identifying", ()) if name in released}
+    asked = {name for name in roles.quasi_identifying if name in released}
+    if now.id == then.id and asked == measured:
+        return
+    yield from _suppression(certificate, now)
+    held = now.suppressed is then.suppressed or certificate["suppressed"]["records"] == 0
+    judging = narrowed(now, roles, left_out=[name for name in known if name not in released]).policy
+    for model in judging.models:
+        yield _judged(model, certificate, asked=asked, measured=measured if held else None)
+
+
+def _identifying(certificate: Mapping[str, Any], roles: Mapping[str, str]) -> Iterator[PresentPolicy]:
+    """Columns that identify people by now, and were released as they are."""
+    hidden = {*certificate["roles"].get("identifying", ()), *certificate["configuration"].get("masks", {})}
+    for name in certificate["release"]["columns"]:
+        if roles.get(name) == Role.IDENTIFYING and name not in hidden:
+            yield _failed(f"the column {name} identifies people")
+
+
+def _suppression(certificate: Mapping[str, Any], now: Policy) -> Iterator[PresentPolicy]:
+    suppressed, rows = certificate["suppressed"]["records"], certificate["source"]["rows"]
+    if suppressed > now.max_suppression * rows + 1e-9:
+        yield _failed(f"{suppressed} of {rows} records were suppressed, {100 * now.max_suppression:g}% may be")
+
+
+def _judged(
+    model: Model, certificate: Mapping[str, Any], *, asked: set[str], measured: set[str] | None
+) -> PresentPolicy:
+    """One model by what was measured; merging classes keeps a monotone model satisfied, splitting keeps it failed."""
+    title = f"{model.name} of {model.subject}" if model.subject else model.name
+    value, was_measured = _value(model, certificate)
+    if not was_measured:
+        return _unknown(f"{title} was not measured as it is asked for now")
+    holds = value is None or _holds(model, value)
+    found = "nothing to judge" if value is None else f"found {shown(value)}"
+    said = f"{title}: {model.bound.value} {shown(model.threshold)} asked, {found}"
+    undisturbed = model.monotone and certificate["suppressed"]["records"] == 0
+    if measured == asked or (measured is not None and undisturbed and holds and asked < measured):
+        return _HOLDS if holds else _failed(said)
+    if measured is not None and undisturbed and not holds and asked > measured:
+        return _failed(said)
+    what = "suppressed records counted otherwise" if measured is None else "other columns were quasi-identifying"
+    return _unknown(f"{title} was measured when {what}")
+
+
+def _value(model: Model, certificate: Mapping[str, Any]) -> tuple[float | None, bool]:
+    """What was measured for a model of this kind and these settings, and whether anything was."""
+    for verdict in certificate["verdicts"]:
+        same = verdict["name"] == model.name and verdict["attribute"] == model.subject
+        if same and verdict["parameters"] == model.shown_parameters():
+            value = verdict["value"]
+            return (None if value is None else float("inf") if value == "infinite" else float(value)), True
+    if model.name == _K:
+        return float(certificate["smallest_class"]), True
+    return None, False
+
+
+def _holds(model: Model, value: float) -> bool:
+    if model.bound is Bound.AT_LEAST:
+        return value >= model.threshold * (1 - ROUNDING)
+    if model.bound is Bound.AT_MOST:
+        return value <= model.threshold + ROUNDING
+    return value < model.threshold
+
+
+def _failed(said: str) -> PresentPolicy:
+    return PresentPolicy(standing=Standing.NOT_SATISFIED, said=said)
+
+
+def _unknown(said: str) -> PresentPolicy:
+    return PresentPolicy(standing=Standing.NOT_KNOWN, said=said)

@@ -1,0 +1,89 @@
+"""What a mask would do, shown on the published values of a column: never on rows, never on rare values."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from sqlalchemy import select
+
+from aegis.catalog.database.tables import Product, Summary
+from aegis.catalog.service.catalog import Work
+from aegis.catalog.service.hierarchies import known_hierarchies
+from aegis.catalog.service.published import published_histogram, shown_values
+from aegis.catalog.service.views import Preview, PreviewRow
+from aegis.catalog.service.visible import visible_product
+from aegis.catalog.service.words import checked_document
+from aegis.counts.joint import Histogram
+from aegis.data.hierarchy import Hierarchy
+from aegis.data.schema import Role
+from aegis.errors import AegisError, ConflictError, MaskError, RoleError
+from aegis.masking.mask import Mask
+from aegis.masking.partition import Partition
+from aegis.masking.specification import build_mask
+from aegis.masking.transition import Transition, transition
+
+MOST_ROWS = 200
+
+
+def preview(work: Work, *, product: str, column: str, mask: Any) -> Preview:
+    """What a mask (``suppress``, ``{bucketize: {width: 10}}`` or a list) does to the column's published values.
+
+    ``generalize`` takes a hierarchy that a configuration of the product already brought along.
+    """
+    found = visible_product(work, product)
+    role = next((each["role"] for each in found.columns if each["name"] == column), None)
+    if role is None:
+        raise RoleError("the product has no such column; look at its schema")
+    if role == Role.IDENTIFYING:
+        raise RoleError("nothing is published of an identifying column; releases suppress it unless it is masked")
+    checked_document(mask, what="the mask")
+    told = _published(work, found, column)
+    built, change = _applied(mask, told, known_hierarchies(work, found.id), column)
+    shown = shown_values(told.domain) + (["missing"] if told.domain.missing else [])
+    counts = [int(count) for count in told.counts]
+    masked: list[str | None] = [None] * len(shown)
+    values_after: int | None = None
+    if isinstance(change, Partition):
+        after = shown_values(change.target) + (["missing"] if change.target.missing else [])
+        masked = [after[code] for code in change.codes.tolist()]
+        values_after = change.target.size
+    rows = [
+        PreviewRow(value=value, masked=became, records=records)
+        for value, became, records in zip(shown, masked, counts, strict=True)
+    ]
+    random = not isinstance(change, Partition)
+    note = "the mask draws at random: what becomes of a value is not certain" if random else None
+    if built.injective:
+        note = "values stay different under names that only the provider's key or draw decides"
+    return Preview(
+        column=column,
+        described=built.describe(),
+        values_before=told.domain.size,
+        values_after=values_after,
+        rows=tuple(rows[:MOST_ROWS]),
+        random=random,
+        note=note,
+    )
+
+
+def _published(work: Work, product: Product, column: str) -> Histogram:
+    entries = work.session.scalar(select(Summary.histograms).where(Summary.product_id == product.id, Summary.current))
+    if entries is None:
+        raise ConflictError("the product has no summary yet, so no values are published; push one first")
+    entry = next((each for each in entries if each["column"] == column), None)
+    told = None if entry is None else published_histogram(entry)
+    if told is None or told.domain.size == 0:
+        raise ConflictError("the summary publishes no values of this column")
+    return told
+
+
+def _applied(spec: Any, told: Histogram, hierarchies: dict[str, Hierarchy], column: str) -> tuple[Mask, Transition]:
+    try:
+        built = build_mask(spec, hierarchy=lambda wanted: hierarchies.get(wanted or column))
+        built.check(told.domain.kind, column=column)
+        return built, transition(built, told.domain, np.asarray(told.counts))
+    except AegisError:
+        raise
+    except (TypeError, ValueError, KeyError, AttributeError, ArithmeticError, RecursionError, IndexError):
+        raise MaskError("the mask cannot be applied to this column; check its parameters") from None

@@ -1,0 +1,262 @@
+"""Data products: registered, changed, published, retired, found."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from sqlalchemy import Select, func, or_, select
+
+from aegis.catalog.database.columns import new_id
+from aegis.catalog.database.states import ProductState, check_step
+from aegis.catalog.database.tables import Assignment, Configuration, Product, Summary, User
+from aegis.catalog.service.actor import UserRole
+from aegis.catalog.service.catalog import Work
+from aegis.catalog.service.paging import FIRST, Page, PageRequest, page_of
+from aegis.catalog.service.permissions import Permission, products_where, require
+from aegis.catalog.service.schema import checked_columns, checked_policy, policy_facts
+from aegis.catalog.service.views import ColumnView, ProductView
+from aegis.catalog.service.visible import visible_product
+from aegis.catalog.service.words import checked_slug, checked_text, printable
+from aegis.data.schema import Role
+from aegis.errors import ConflictError, InputError
+
+
+def register(
+    work: Work,
+    *,
+    name: str,
+    title: str,
+    description: str = "",
+    columns: Iterable[Mapping[str, Any]],
+    label: str | None = None,
+    policy: Mapping[str, Any] | None = None,
+) -> ProductView:
+    """A new product, as a draft; whoever registers it becomes its provider.
+
+    ``columns`` are ``{name, kind, role, description?}`` with the kinds and roles of the library; the label's role is
+    ``label`` (or ``sensitive``). ``policy`` is a mapping as policy files write it.
+    """
+    require(work.actor, Permission.REGISTER_PRODUCT)
+    slug = checked_slug(name, what="the product's name")
+    listed, label = checked_columns(columns, label)
+    rules = None if policy is None else checked_policy(policy, listed, label)
+    if work.session.scalar(select(Product.id).where(Product.name == slug)) is not None:
+        raise ConflictError("there is a product of this name already; choose another name")
+    assert work.actor.user_id is not None
+    found = Product(
+        id=new_id(),
+        name=slug,
+        title=_title(title),
+        description=_description(description),
+        columns=listed,
+        label=label,
+        policy=rules,
+        owner_id=work.actor.user_id,
+        state=ProductState.DRAFT.value,
+        created_at=work.now,
+        changed_at=work.now,
+    )
+    work.session.add(found)
+    work.session.flush()
+    if not (work.actor.is_admin or work.actor.holds(UserRole.PROVIDER)):
+        work.session.add(
+            Assignment(id=new_id(), user_id=work.actor.user_id, role=UserRole.PROVIDER.value, product_id=found.id)
+        )
+    work.record(
+        "product registered",
+        subject="product",
+        subject_id=found.id,
+        product_id=found.id,
+        name=slug,
+        columns=len(listed),
+        policy_id=_policy_id(rules),
+    )
+    return _view(work, found.id)
+
+
+def change(
+    work: Work,
+    *,
+    product: str,
+    version: int,
+    title: str | None = None,
+    description: str | None = None,
+    columns: Iterable[Mapping[str, Any]] | None = None,
+    label: str | None = None,
+    policy: Mapping[str, Any] | None = None,
+) -> ProductView:
+    """Change what is given; `ConflictError` if somebody changed it after ``version`` was read.
+
+    A current summary that no longer fits the columns is current no longer.
+    """
+    found = _changeable(work, product, version)
+    changed = []
+    if title is not None and _title(title) != found.title:
+        found.title = _title(title)
+        changed.append("title")
+    if description is not None and _description(description) != found.description:
+        found.description = _description(description)
+        changed.append("description")
+    if columns is not None or label is not None:
+        given = found.columns if columns is None else columns
+        listed, chosen = checked_columns(given, label)
+        if (listed, chosen) != (found.columns, found.label):
+            found.columns, found.label = listed, chosen
+            changed.append("columns")
+    if policy is not None or "columns" in changed:
+        wanted = found.policy if policy is None else policy
+        rules = None if wanted is None else checked_policy(wanted, found.columns, found.label)
+        if rules != found.policy:
+            found.policy = rules
+            changed.append("policy")
+    if found.state == ProductState.PUBLISHED:
+        _check_complete(found)
+    if "columns" in changed:
+        _retire_unfit_summary(work, found)
+    if changed:
+        found.changed_at = work.now
+        work.record(
+            "product changed",
+            subject="product",
+            subject_id=found.id,
+            product_id=found.id,
+            changed=changed,
+            policy_id=_policy_id(found.policy),
+        )
+    work.session.flush()
+    return _view(work, found.id)
+
+
+def publish(work: Work, *, product: str, version: int | None = None) -> ProductView:
+    """Show a draft (or a retired product) to everybody who is signed in; it needs a label and a policy."""
+    found = _changeable(work, product, version)
+    _check_complete(found)
+    return _moved(work, found, ProductState.PUBLISHED, "product published")
+
+
+def retire(work: Work, *, product: str, version: int | None = None) -> ProductView:
+    """Take no further requests."""
+    return _moved(work, _changeable(work, product, version), ProductState.RETIRED, "product retired")
+
+
+def list_products(work: Work, *, query: str = "", mine: bool = False, page: PageRequest = FIRST) -> Page[ProductView]:
+    """The published products and those one works on, by name; ``query`` is searched in names, titles, descriptions."""
+    require(work.actor, Permission.SEE_CATALOG)
+    wanted = _selected()
+    at_work = products_where(work.actor, Permission.SEE_DRAFT)
+    if at_work is not None:
+        of_mine = Product.id.in_(at_work)
+        shown = Product.state == ProductState.PUBLISHED.value
+        wanted = wanted.where(of_mine if mine else or_(shown, of_mine))
+    if work.actor.token_product is not None:
+        wanted = wanted.where(Product.id == work.actor.token_product)
+    words = query.lower().split()
+    if len(query) > 200 or len(words) > 10 or not printable(query):
+        raise InputError("search for a few words")
+    for word in words:
+        pattern = "%" + word.replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_") + "%"
+        wanted = wanted.where(
+            or_(
+                Product.name.like(pattern, escape="\\"),
+                func.lower(Product.title).like(pattern, escape="\\"),
+                func.lower(Product.description).like(pattern, escape="\\"),
+            )
+        )
+    rows, cursor = page_of(work.session, wanted, keys=(Product.name,), page=page)
+    return Page(items=tuple(_as_view(*row) for row in rows), next=cursor)
+
+
+def product(work: Work, *, product: str) -> ProductView:
+    """One product by its name or id."""
+    return _view(work, visible_product(work, product).id)
+
+
+def _changeable(work: Work, key: str, version: int | None) -> Product:
+    found = visible_product(work, key, lock=True)
+    require(work.actor, Permission.CHANGE_PRODUCT, found.id)
+    if version is not None and version != found.version:
+        raise ConflictError("somebody changed the product in the meantime; look at it again")
+    return found
+
+
+def _moved(work: Work, found: Product, state: ProductState, action: str) -> ProductView:
+    check_step(ProductState(found.state), state, what="the product")
+    found.state, found.changed_at = state.value, work.now
+    work.record(action, subject="product", subject_id=found.id, product_id=found.id, state=state.value)
+    work.session.flush()
+    return _view(work, found.id)
+
+
+def _check_complete(found: Product) -> None:
+    if found.label is None:
+        raise InputError("a published product needs a label: the column that consumers want to predict")
+    if found.policy is None:
+        raise InputError("a published product needs a policy that its releases must satisfy")
+
+
+def _retire_unfit_summary(work: Work, found: Product) -> None:
+    current = work.session.scalar(select(Summary).where(Summary.product_id == found.id, Summary.current))
+    if current is None:
+        return
+    known = {each["name"]: each for each in found.columns}
+    fits = current.label == found.label and all(
+        each["column"] in known
+        and known[each["column"]]["role"] != Role.IDENTIFYING
+        and known[each["column"]]["kind"] == (each["kind"] or known[each["column"]]["kind"])
+        for each in current.histograms
+    )
+    if not fits:
+        current.current = False
+        work.record("summary set aside", subject="summary", subject_id=current.id, product_id=found.id)
+
+
+def _policy_id(policy: Mapping[str, Any] | None) -> str | None:
+    facts = policy_facts(policy)
+    return None if facts is None else facts.id
+
+
+def _title(title: Any) -> str:
+    return checked_text(title, what="the title", least=1, most=200)
+
+
+def _description(description: Any) -> str:
+    return checked_text(description, what="the description", most=20_000)
+
+
+def _selected() -> Select[*tuple[Any, ...]]:
+    offered = (
+        select(func.count())
+        .where(Configuration.product_id == Product.id, Configuration.withdrawn_at.is_(None))
+        .scalar_subquery()
+    )
+    current = select(Summary.id).where(Summary.product_id == Product.id, Summary.current).scalar_subquery()
+    return select(Product, User.name, offered, current).join(User, User.id == Product.owner_id)
+
+
+def _view(work: Work, product_id: str) -> ProductView:
+    row = work.session.execute(_selected().where(Product.id == product_id)).one()
+    return _as_view(*row)
+
+
+def _as_view(found: Product, owner: str, offered: int, summary_id: str | None) -> ProductView:
+    facts = policy_facts(found.policy)
+    return ProductView(
+        id=found.id,
+        name=found.name,
+        title=found.title,
+        description=found.description,
+        columns=tuple(ColumnView(**column) for column in found.columns),
+        label=found.label,
+        policy=found.policy,
+        policy_id=None if facts is None else facts.id,
+        policy_lines=() if facts is None else facts.lines,
+        owner_id=found.owner_id,
+        owner_name=owner,
+        state=ProductState(found.state),
+        created_at=found.created_at,
+        changed_at=found.changed_at,
+        version=found.version,
+        configurations=offered,
+        summary_id=summary_id,
+    )

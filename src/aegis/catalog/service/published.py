@@ -1,0 +1,178 @@
+"""What of a summary may be shown: distributions by the rule of the reports, and values that enough records have.
+
+Both are worked out once, when the summary arrives, and kept beside it; pages and previews never open the archive.
+"""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from typing import Any
+
+import numpy as np
+
+from aegis.catalog.service.views import BarView, HistogramView, TickView
+from aegis.catalog.service.words import printable
+from aegis.counts.exposure import exposure
+from aegis.counts.joint import Histogram, Joint
+from aegis.counts.summary import AttributeSummary, MaskedJoint, RangedHistogram, Summary
+from aegis.data.domain import Domain, show
+from aegis.data.kind import Kind
+from aegis.masking.identity import Identity
+from aegis.masking.partition import Partition
+from aegis.report.charts.paired_bars import Bar
+from aegis.report.disclosure import FEWEST
+from aegis.report.distribution import distribution
+from aegis.report.scale import tick_text
+
+MOST_VALUES = 5_000
+"""Of a column with more values than this the most common ones are kept."""
+
+
+def facts_of(summary: Summary, *, smallest_class: int) -> dict[str, Any]:
+    """Everything that the catalog remembers of a summary beside its bytes."""
+    label = _label(summary)
+    return {
+        "level": summary.level.value,
+        "rows": int(summary.rows),
+        "label": summary.label,
+        "configurations": [{"name": each.name, "id": each.id} for each in summary.configurations],
+        "exposure": _exposed(summary, smallest_class),
+        "histograms": [_entry(attribute) for attribute in (*summary.attributes.values(), label)],
+    }
+
+
+def histogram_views(entries: Sequence[Mapping[str, Any]]) -> list[HistogramView]:
+    """The stored distributions, ready to draw."""
+    return [
+        HistogramView(
+            column=entry["column"],
+            kind=entry["kind"],
+            values=entry["values"],
+            bars=tuple(BarView(**bar) for bar in entry["bars"]),
+            ticks=tuple(TickView(**tick) for tick in entry["ticks"]),
+            notes=tuple(entry["notes"]),
+        )
+        for entry in entries
+    ]
+
+
+def published_histogram(entry: Mapping[str, Any]) -> Histogram | None:
+    """The values of a column that may be named, with their counts; None where the summary does not tell them."""
+    told = entry["published"]
+    if told is None:
+        return None
+    kind = Kind(entry["kind"])
+    if kind is Kind.TEXT:
+        values = np.empty(len(told["values"]), dtype=object)
+        values[:] = told["values"]
+    else:
+        values = np.asarray(told["values"], dtype=kind.dtype)
+    domain = Domain(kind=kind, values=values, missing=told["missing"], discretised=told["discretised"])
+    return Histogram(domain=domain, counts=np.asarray(told["counts"], dtype=np.int64))
+
+
+def _entry(attribute: AttributeSummary) -> dict[str, Any]:
+    kind = None if attribute.domain is None else attribute.domain.kind
+    drawn = distribution(attribute, next(iter(attribute.masked.values())))
+    total = 0.0 if attribute.histogram is None else float(np.sum(attribute.histogram.counts))
+    return {
+        "column": attribute.name,
+        "kind": None if kind is None else kind.value,
+        "values": None if attribute.domain is None else attribute.domain.size,
+        "bars": [_bar(bar, kind, total) for bar in drawn.upper],
+        "ticks": [{"at": tick.at, "text": _shown(tick.text)} for tick in drawn.ticks],
+        "notes": [note for note in drawn.notes if attribute.histogram is not None],
+        "published": _published(attribute),
+    }
+
+
+def _bar(bar: Bar, kind: Kind | None, total: float) -> dict[str, Any]:
+    name = _shown(bar.name)
+    if not name and kind is Kind.INTEGER and bar.right - bar.left == 1:
+        name = tick_text(float(np.ceil(bar.left)))
+    elif not name and kind is not None:
+        name = f"{_position(bar.left, kind)} to {_position(bar.right, kind)}"
+    return {
+        "left": bar.left,
+        "right": bar.right,
+        "share": bar.share,
+        "records": round(bar.share * total),
+        "name": name,
+        "merged": bar.merged,
+    }
+
+
+def _position(at: float, kind: Kind) -> str:
+    """A place on the axis in words: edges of bins are round numbers, not values of records."""
+    if kind in (Kind.DATE, Kind.TIMESTAMP):
+        return (datetime.date(1970, 1, 1) + datetime.timedelta(days=int(np.floor(at)))).isoformat()
+    return tick_text(at)
+
+
+def _published(attribute: AttributeSummary) -> dict[str, Any] | None:
+    domain, told = attribute.domain, attribute.histogram
+    if domain is None or told is None or len(told.counts) != domain.size:
+        return None
+    counts = np.asarray(told.counts)[told.codes]
+    size = len(domain.values)
+    common = counts[:size] >= FEWEST
+    if domain.kind is Kind.TEXT:
+        common &= np.array([printable(value) for value in domain.values], dtype=bool)
+    kept = np.flatnonzero(common)
+    if len(kept) > MOST_VALUES:
+        kept = np.sort(kept[np.argsort(-counts[kept], kind="stable")[:MOST_VALUES]])
+    missing = bool(domain.missing and counts[-1] >= FEWEST)
+    values = domain.values[kept]
+    if domain.kind in (Kind.DATE, Kind.TIMESTAMP):
+        values = np.datetime_as_string(values)
+    return {
+        "values": values.tolist(),
+        "counts": [int(n) for n in counts[kept]] + ([int(counts[-1])] if missing else []),
+        "missing": missing,
+        "discretised": domain.discretised,
+    }
+
+
+def _label(summary: Summary) -> AttributeSummary:
+    """The label as an attribute of its own, unmasked."""
+    told = summary.label_histogram
+    alone = Domain(kind=Kind.INTEGER, values=np.zeros(1, dtype=np.int64))
+    joint = Joint(attribute=told.domain, label=alone, counts=told.counts.reshape(-1, 1))
+    unmasked = MaskedJoint(
+        id="label", mask=Identity(), change=Partition.identity(told.domain), label_mask=None, joint=joint
+    )
+    return AttributeSummary(
+        name=summary.label,
+        domain=told.domain,
+        histogram=RangedHistogram.of_values(told),
+        joint=None,
+        masked={("label", None): unmasked},
+    )
+
+
+def _exposed(summary: Summary, smallest_class: int) -> dict[str, Any]:
+    found = exposure(summary, k=smallest_class)
+    return {
+        "k": found.k,
+        "noisy": found.noisy,
+        "smallest_cell": found.smallest_cell,
+        "smallest_cell_with_label": found.smallest_cell_with_label,
+        "records_below_k": found.records_below_k,
+        "records_below_k_with_label": found.records_below_k_with_label,
+        "caveat": found.caveat,
+        "protection": "none" if summary.protection is None else summary.protection.describe(),
+        "attributes": [
+            {key: value for key, value in asdict(each).items() if key != "masks"} for each in found.attributes
+        ],
+    }
+
+
+def _shown(text: str) -> str:
+    return text if printable(text) else "a value that cannot be shown"
+
+
+def shown_values(domain: Domain) -> list[str]:
+    """The values of a domain as people read them."""
+    return [_shown(show(value)) for value in domain.values.tolist()]

@@ -1,0 +1,264 @@
+"""Releases on arrival: the file's hash checked against the certificate while it streams, then measured from scratch.
+
+As with summaries, `incoming` takes in and checks, `receive` enters::
+
+    with releases.incoming(catalog, actor, product="clinic", file=body, certificate=document, file_name="clinic.csv",
+                           request_id=None) as checked, catalog.write(actor) as work:
+        view = releases.receive(work, checked)
+"""
+
+from __future__ import annotations
+
+import datetime
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, BinaryIO
+
+from sqlalchemy import or_, select
+
+from aegis.catalog.database.columns import new_id
+from aegis.catalog.database.states import ReleaseState, RequestState, check_step
+from aegis.catalog.database.storage import Draft, Stream
+from aegis.catalog.database.tables import Configuration, Download, Product, Release, Request
+from aegis.catalog.service import queue
+from aegis.catalog.service.actor import Actor
+from aegis.catalog.service.asked_columns import check_columns
+from aegis.catalog.service.catalog import Catalog, Work
+from aegis.catalog.service.certificates import NOTHING, CertificateFacts, check_promise, read_facts
+from aegis.catalog.service.permissions import Permission, require
+from aegis.catalog.service.present_policy import Standing, present_policy
+from aegis.catalog.service.release_list import release_view, seen_release
+from aegis.catalog.service.request_states import effective_state, in_state, move, note
+from aegis.catalog.service.requests import seen_request
+from aegis.catalog.service.views import ReleaseView
+from aegis.catalog.service.visible import by_id, visible_product
+from aegis.catalog.service.words import checked_text
+from aegis.errors import ConflictError, InputError, NotFoundError, VerificationError
+from aegis.releases.write import check_format
+
+_FILE_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9 ._()+-]{0,150}")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CheckedRelease:
+    """A release whose bytes are those that its certificate names."""
+
+    product_id: str
+    request_id: str | None
+    draft: Draft
+    file_name: str
+    facts: CertificateFacts
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OpenedRelease:
+    """A release to be downloaded; whoever gets it closes ``stream``."""
+
+    release: ReleaseView
+    stream: BinaryIO
+
+
+@contextmanager
+def incoming(
+    catalog: Catalog,
+    actor: Actor,
+    *,
+    product: str | None = None,
+    request_id: str | None = None,
+    file: Stream,
+    certificate: Stream,
+    file_name: str,
+) -> Iterator[CheckedRelease]:
+    """Take in a released file and its certificate, for an approved request or for the product as such.
+
+    `VerificationError` where the certificate does not match the file, was changed, or certifies another policy. The
+    certificate is read first, the file after it.
+    """
+    with catalog.read(actor) as work:
+        found, request = _target(work, product, request_id)
+    if not isinstance(file_name, str) or not _FILE_NAME.fullmatch(file_name):
+        raise InputError("the file's name must be a plain one, like clinic.csv; rename it")
+    check_format(Path(file_name))
+    facts = read_facts(certificate, limit_bytes=catalog.settings.certificate_bytes)
+    check_promise(facts, found)
+    if request is not None:
+        check_columns(facts.columns, request, found)
+    draft = catalog.store.draft(file, limit_bytes=catalog.settings.release_bytes)
+    try:
+        if draft.digest != facts.sha256:
+            raise VerificationError("the file is not the one that was certified: its hash differs; push both again")
+        yield CheckedRelease(product_id=found.id, request_id=request_id, draft=draft, file_name=file_name, facts=facts)
+    finally:
+        catalog.store.discard(draft)
+
+
+def receive(work: Work, checked: CheckedRelease) -> ReleaseView:
+    """Enter the release and queue the job that measures it from scratch; downloads wait for that."""
+    request: Request | None = None
+    if checked.request_id is not None:
+        request = seen_request(work, checked.request_id, lock=True)
+    product = visible_product(work, checked.product_id, lock=True)
+    require(work.actor, Permission.PUSH_RELEASE, product.id)
+    check_promise(checked.facts, product)  # the product may have changed meanwhile
+    configuration_id = _configuration(work, product, request, checked.facts)
+    if request is not None:
+        check_columns(checked.facts.columns, request, product)
+        _check_awaited(work, request)
+    kept = work.keep(checked.draft)
+    assert work.actor.user_id is not None
+    release_id, job_id = new_id(), new_id()
+    row = Release(
+        id=release_id,
+        product_id=product.id,
+        configuration_id=configuration_id,
+        request_id=checked.request_id,
+        digest=kept.digest,
+        bytes=kept.bytes,
+        file_name=checked.file_name,
+        certificate=checked.facts.content,
+        certificate_digest=checked.facts.digest,
+        state=ReleaseState.RECEIVED.value,
+        reason=None,
+        job_id=job_id,
+        pushed_by=work.actor.user_id,
+        created_at=work.now,
+    )
+    work.session.add(row)
+    work.session.flush()
+    queue.enqueue(
+        work,
+        kind=queue.VERIFY_RELEASE,
+        product_id=product.id,
+        subject_id=release_id,
+        parameters={},
+        job_id=job_id,
+    )
+    _note(work, row, "release pushed", digest=row.digest, certificate=row.certificate_digest, request_id=row.request_id)
+    return release_view(work, row.id)
+
+
+def fulfil(work: Work, *, request_id: str, release_id: str) -> ReleaseView:
+    """Give an approved request a verified release of the same configuration that is there already."""
+    request = seen_request(work, request_id, lock=True)
+    require(work.actor, Permission.PUSH_RELEASE, request.product_id)
+    row = by_id(work, Release, release_id, lock=True)
+    if row is None or row.product_id != request.product_id:
+        raise NotFoundError("there is no such release of this product; look at its list of releases")
+    if row.state != ReleaseState.VERIFIED:
+        raise ConflictError("only a verified release fulfils a request; push another one")
+    if row.configuration_id is None or row.configuration_id != request.configuration_id:
+        raise ConflictError("the release was made with another configuration than the approved one; push one with that")
+    product = work.session.get_one(Product, row.product_id)
+    check_columns(row.certificate["release"]["columns"], request, product)
+    present = present_policy(row.certificate, product)
+    if present.standing is not Standing.SATISFIED:
+        raise ConflictError(f"the release cannot fulfil a request any more: {present.said}")
+    provision(work, request, row)
+    return release_view(work, row.id)
+
+
+def provision(work: Work, request: Request, row: Release) -> None:
+    """The request is fulfilled by the release; both are locked."""
+    move(work, request, RequestState.PROVISIONED)
+    request.release_id = row.id
+    request.expires_at = work.now + datetime.timedelta(days=request.days)
+    note(work, request, "request provisioned", release_id=row.id)
+    work.session.flush()
+
+
+def open_download(work: Work, *, release_id: str) -> OpenedRelease:
+    """Open a verified release for somebody who may have it, and put the download on the record (a write)."""
+    row = seen_release(work, release_id)
+    if row.state != ReleaseState.VERIFIED:
+        raise ConflictError(f"the release is {row.state}, and only verified ones can be downloaded")
+    request_id = work.session.scalar(
+        select(Request.id)
+        .where(
+            Request.consumer_id == work.actor.user_id,
+            Request.release_id == row.id,
+            in_state(RequestState.PROVISIONED, work.now),
+        )
+        .limit(1)
+    )
+    if request_id is None:
+        require(work.actor, Permission.SEE_RELEASES, row.product_id)
+    assert work.actor.user_id is not None
+    work.session.add(
+        Download(id=new_id(), release_id=row.id, request_id=request_id, user_id=work.actor.user_id, at=work.now)
+    )
+    view = release_view(work, row.id)
+    _note(work, row, "release downloaded", request_id=request_id, present_policy=view.present_policy.standing.value)
+    work.session.flush()
+    return OpenedRelease(release=release_view(work, row.id), stream=work.store.open(row.digest))
+
+
+def withdraw(work: Work, *, release_id: str, reason: str) -> ReleaseView:
+    """Nobody can download it any more; every request that it fulfilled is revoked."""
+    seen = seen_release(work, release_id)
+    require(work.actor, Permission.WITHDRAW_RELEASE, seen.product_id)
+    said = checked_text(reason, what="the reason", least=1, most=5_000)
+    # Requests before releases, as everywhere: two who lock the same things in one order never wait for each other.
+    fulfilled = work.session.scalars(
+        select(Request)
+        .where(or_(Request.release_id == seen.id, Request.id == seen.request_id))
+        .order_by(Request.id)
+        .with_for_update()
+    ).all()
+    row = by_id(work, Release, release_id, lock=True)
+    assert row is not None
+    check_step(ReleaseState(row.state), ReleaseState.WITHDRAWN, what="the release")
+    row.state, row.reason = ReleaseState.WITHDRAWN.value, said
+    _note(work, row, "release withdrawn")
+    for request in fulfilled:
+        if request.release_id == row.id and effective_state(request, work.now) is RequestState.PROVISIONED:
+            move(work, request, RequestState.REVOKED)
+            request.reason = "its release was withdrawn"
+            note(work, request, "request revoked", release_id=row.id)
+    work.session.flush()
+    return release_view(work, row.id)
+
+
+def _target(work: Work, product: str | None, request_id: str | None) -> tuple[Product, Request | None]:
+    """The product and the request that are pushed for; what can be refused before the bytes arrive is refused here."""
+    if request_id is None:
+        if product is None:
+            raise InputError("name the product or the request that the release is for")
+        found = visible_product(work, product)
+        require(work.actor, Permission.PUSH_RELEASE, found.id)
+        return found, None
+    request = seen_request(work, request_id)
+    found = visible_product(work, request.product_id)
+    require(work.actor, Permission.PUSH_RELEASE, found.id)
+    if product is not None and visible_product(work, product).id != found.id:
+        raise InputError("the request is for another product; name only one of them")
+    _check_awaited(work, request)
+    return found, request
+
+
+def _check_awaited(work: Work, request: Request) -> None:
+    check_step(effective_state(request, work.now), RequestState.PROVISIONED, what="the request")
+    waiting = select(Release.id).where(Release.request_id == request.id, Release.state == ReleaseState.RECEIVED.value)
+    if work.session.scalar(waiting) is not None:
+        raise ConflictError("a release for this request is being verified already; wait for its outcome")
+
+
+def _configuration(work: Work, product: Product, request: Request | None, facts: CertificateFacts) -> str | None:
+    known = work.session.scalar(
+        select(Configuration).where(
+            Configuration.product_id == product.id, Configuration.content_id == facts.configuration_id
+        )
+    )
+    if request is not None:
+        if known is None or known.id != request.configuration_id:
+            raise VerificationError("the file was masked by another configuration than the approved one; use that one")
+        return known.id
+    if known is None and facts.configuration_id != NOTHING:
+        raise VerificationError("the file was masked by a configuration that nobody proposed here; propose it first")
+    return None if known is None else known.id
+
+
+def _note(work: Work, row: Release, action: str, **details: Any) -> None:
+    work.record(action, subject="release", subject_id=row.id, product_id=row.product_id, state=row.state, **details)

@@ -1,0 +1,254 @@
+"""Requests for access: asked, decided, revoked, taken back, expired; every step checked, timed and on the record."""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Iterable
+from dataclasses import replace
+from typing import Any
+
+from sqlalchemy import Select, or_, select
+from sqlalchemy.orm import aliased
+
+from aegis.catalog.database.columns import new_id
+from aegis.catalog.database.states import ProductState, RequestState
+from aegis.catalog.database.tables import Audit, Configuration, Product, Request, User
+from aegis.catalog.service.audit_trail import audit_view
+from aegis.catalog.service.catalog import Work
+from aegis.catalog.service.paging import FIRST, Page, PageRequest, page_of
+from aegis.catalog.service.permissions import Permission, may, products_where, require
+from aegis.catalog.service.request_states import effective_state, in_state, move, note
+from aegis.catalog.service.views import RequestView
+from aegis.catalog.service.visible import by_id, visible_product
+from aegis.catalog.service.words import checked_text, checked_whole
+from aegis.data.schema import Role
+from aegis.errors import ConflictError, InputError, NotFoundError, NotPermittedError, RoleError
+from aegis.measures.measure import MEASURES
+from aegis.ranking.pair_scores import PAIR_SCORES
+
+
+def ask(
+    work: Work,
+    *,
+    product: str,
+    purpose: str,
+    columns: Iterable[str] = (),
+    days: int = 90,
+    measure: str | None = None,
+) -> RequestView:
+    """Ask for access to a published product; no column named means all that are not identifying."""
+    found = visible_product(work, product)
+    require(work.actor, Permission.REQUEST_ACCESS, found.id)
+    if found.state != ProductState.PUBLISHED:
+        raise ConflictError("the product takes no requests at present; ask its provider")
+    checked_whole(days, what="the number of days", least=1, most=work.settings.request_days)
+    check_measure(measure)
+    assert work.actor.user_id is not None
+    row = Request(
+        id=new_id(),
+        product_id=found.id,
+        consumer_id=work.actor.user_id,
+        purpose=checked_text(purpose, what="the purpose", least=3, most=5_000),
+        columns=_columns(found, columns),
+        days=days,
+        measure=measure,
+        state=RequestState.PENDING.value,
+        expires_at=work.now + datetime.timedelta(days=work.settings.pending_days),
+        created_at=work.now,
+        changed_at=work.now,
+    )
+    work.session.add(row)
+    work.session.flush()
+    work.record(
+        "access requested",
+        subject="request",
+        subject_id=row.id,
+        product_id=found.id,
+        state=row.state,
+        columns=len(row.columns),
+        days=days,
+        measure=measure,
+    )
+    return _view(work, row.id)
+
+
+def decide(
+    work: Work,
+    *,
+    request_id: str,
+    version: int | None = None,
+    approve: bool,
+    configuration_id: str | None = None,
+    reason: str | None = None,
+) -> RequestView:
+    """Approve with a configuration, or reject with a reason. The second of two decisions is a `ConflictError`."""
+    row = seen_request(work, request_id, lock=True)
+    require(work.actor, Permission.DECIDE_REQUEST, row.product_id)
+    if row.consumer_id == work.actor.user_id:
+        raise NotPermittedError("nobody decides their own request; somebody else has to")
+    said = None if reason is None else checked_text(reason, what="the reason", most=5_000)
+    if approve:
+        if configuration_id is None:
+            raise InputError("an approval names the configuration to release with")
+        chosen = by_id(work, Configuration, configuration_id, lock=True)
+        if chosen is None or chosen.product_id != row.product_id:
+            raise InputError("the configuration is none of this product's; choose one of its list")
+        if chosen.withdrawn_at is not None:
+            raise ConflictError("the configuration was withdrawn; choose another one")
+        move(work, row, RequestState.APPROVED, version=version)
+        row.configuration_id = chosen.id
+        row.expires_at = work.now + datetime.timedelta(days=row.days)
+    else:
+        if not said:
+            raise InputError("a rejection needs a reason that the consumer will read")
+        move(work, row, RequestState.REJECTED, version=version)
+        row.expires_at = None
+    row.reason, row.decided_by, row.decided_at = said or None, work.actor.user_id, work.now
+    note(work, row, "request approved" if approve else "request rejected", configuration_id=row.configuration_id)
+    work.session.flush()
+    return _view(work, row.id)
+
+
+def revoke(work: Work, *, request_id: str, reason: str, version: int | None = None) -> RequestView:
+    """The provider ends a request that was approved or provisioned (or still waits)."""
+    row = seen_request(work, request_id, lock=True)
+    require(work.actor, Permission.REVOKE_REQUEST, row.product_id)
+    said = checked_text(reason, what="the reason", least=1, most=5_000)
+    move(work, row, RequestState.REVOKED, version=version)
+    row.reason = said
+    note(work, row, "request revoked")
+    work.session.flush()
+    return _view(work, row.id)
+
+
+def withdraw(work: Work, *, request_id: str, version: int | None = None) -> RequestView:
+    """The consumer takes the request back; it counts as revoked."""
+    row = seen_request(work, request_id, lock=True)
+    if row.consumer_id != work.actor.user_id:
+        raise NotPermittedError("only the consumer takes a request back; a provider revokes it")
+    require(work.actor, Permission.WITHDRAW_REQUEST, row.product_id)
+    move(work, row, RequestState.REVOKED, version=version)
+    row.reason = "taken back by the consumer"
+    note(work, row, "request withdrawn")
+    work.session.flush()
+    return _view(work, row.id)
+
+
+def list_requests(
+    work: Work,
+    *,
+    product: str | None = None,
+    state: str | None = None,
+    mine: bool = False,
+    page: PageRequest = FIRST,
+) -> Page[RequestView]:
+    """One's own requests and those for products one works on, the newest first; ``mine`` leaves only one's own."""
+    require(work.actor, Permission.SEE_CATALOG)
+    query = _selected()
+    own = Request.consumer_id == work.actor.user_id
+    at_work = products_where(work.actor, Permission.SEE_REQUESTS)
+    if mine:
+        query = query.where(own)
+    elif at_work is not None:
+        query = query.where(or_(own, Request.product_id.in_(at_work)))
+    if work.actor.token_product is not None:
+        query = query.where(Request.product_id == work.actor.token_product)
+    if product is not None:
+        query = query.where(Request.product_id == visible_product(work, product).id)
+    if state is not None:
+        if not isinstance(state, str) or state not in {each.value for each in RequestState}:
+            raise InputError(f"a state is one of {', '.join(each.value for each in RequestState)}")
+        query = query.where(in_state(RequestState(state), work.now))
+    rows, cursor = page_of(work.session, query, keys=(Request.created_at, Request.id), page=page, descending=True)
+    return Page(items=tuple(_as_view(work.now, *row) for row in rows), next=cursor)
+
+
+def request(work: Work, *, request_id: str) -> RequestView:
+    """One request with its history."""
+    return _view(work, seen_request(work, request_id).id)
+
+
+def seen_request(work: Work, request_id: str, *, lock: bool = False) -> Request:
+    """The request, if the actor may know of it."""
+    require(work.actor, Permission.SEE_CATALOG)
+    row = by_id(work, Request, request_id, lock=lock)
+    if row is None or not sees_request(work, row):
+        raise NotFoundError("there is no such request; look at the list of requests")
+    return row
+
+
+def sees_request(work: Work, row: Request) -> bool:
+    if work.actor.token_product not in (None, row.product_id):
+        return False
+    return row.consumer_id == work.actor.user_id or may(work.actor, Permission.SEE_REQUESTS, row.product_id)
+
+
+def check_measure(measure: Any) -> None:
+    if measure is not None and (not isinstance(measure, str) or measure not in PAIR_SCORES):
+        MEASURES[measure if isinstance(measure, str) else ""]
+
+
+def _columns(product: Product, columns: Iterable[str]) -> list[str]:
+    open_ones = [each["name"] for each in product.columns if each["role"] != Role.IDENTIFYING]
+    wanted = [columns] if isinstance(columns, str) else list(columns)
+    if not all(isinstance(name, str) for name in wanted):
+        raise RoleError("the columns of a request are named by texts")
+    wanted = list(dict.fromkeys(wanted))
+    if not set(wanted) <= set(open_ones):
+        raise RoleError("a requested column is not one of the product's, or identifies people; look at its schema")
+    return wanted or open_ones
+
+
+_consumer, _decider = aliased(User), aliased(User)
+
+
+def _selected() -> Select[*tuple[Any, ...]]:
+    return (
+        select(Request, Product.name, Product.title, _consumer, Configuration.name, _decider.name)
+        .join(Product, Product.id == Request.product_id)
+        .join(_consumer, _consumer.id == Request.consumer_id)
+        .outerjoin(Configuration, Configuration.id == Request.configuration_id)
+        .outerjoin(_decider, _decider.id == Request.decided_by)
+    )
+
+
+def _view(work: Work, request_id: str) -> RequestView:
+    row = work.session.execute(_selected().where(Request.id == request_id)).one()
+    history = work.session.scalars(select(Audit).where(Audit.subject_id == request_id).order_by(Audit.sequence))
+    return replace(_as_view(work.now, *row), history=tuple(audit_view(each) for each in history))
+
+
+def _as_view(
+    now: datetime.datetime,
+    row: Request,
+    product_name: str,
+    product_title: str,
+    consumer: User,
+    configuration: str | None,
+    decider: str | None,
+) -> RequestView:
+    return RequestView(
+        id=row.id,
+        product_id=row.product_id,
+        product_name=product_name,
+        product_title=product_title,
+        consumer_id=row.consumer_id,
+        consumer_name=consumer.name,
+        consumer_display_name=consumer.display_name,
+        purpose=row.purpose,
+        columns=tuple(row.columns),
+        days=row.days,
+        measure=row.measure,
+        state=effective_state(row, now),
+        configuration_id=row.configuration_id,
+        configuration_name=configuration,
+        reason=row.reason,
+        decided_by=decider,
+        decided_at=row.decided_at,
+        job_id=row.job_id,
+        release_id=row.release_id,
+        expires_at=row.expires_at,
+        created_at=row.created_at,
+        changed_at=row.changed_at,
+        version=row.version,
+    )

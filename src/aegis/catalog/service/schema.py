@@ -1,0 +1,115 @@
+"""The columns and the policy of a product, checked by the library's own rules."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+from aegis.catalog.database.tables import Product
+from aegis.catalog.service.words import checked_document, checked_text
+from aegis.data.kind import Kind
+from aegis.data.schema import Column, Role, Roles, Schema
+from aegis.errors import AegisError, InputError, PolicyError, RoleError
+from aegis.privacy.policy import Policy
+
+MOST_COLUMNS = 2_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PolicyFacts:
+    """What pages show of a policy."""
+
+    id: str
+    lines: tuple[str, ...]
+
+
+def checked_columns(columns: Iterable[Mapping[str, Any]], label: str | None) -> tuple[list[Any], str | None]:
+    """The columns as they are stored, and the label among them."""
+    if isinstance(columns, str | Mapping) or not isinstance(columns, Iterable):
+        raise InputError("columns must be a list of {name, kind, role}")
+    checked = [_column(each) for each in columns]
+    if not 1 <= len(checked) <= MOST_COLUMNS:
+        raise InputError(f"a product has 1 to {MOST_COLUMNS} columns")
+    names = [column["name"] for column in checked]
+    if len(set(names)) < len(names):
+        raise RoleError("two columns have the same name; rename one")
+    labels = [column["name"] for column in checked if column["role"] == Role.LABEL]
+    if len(labels) > 1:
+        raise RoleError("two columns have the role label; a product has one")
+    if label is None:
+        return checked, labels[0] if labels else None
+    roles = {column["name"]: column["role"] for column in checked}
+    if not isinstance(label, str) or label not in roles:
+        raise RoleError("the label is none of the columns; name one of them")
+    if labels not in ([], [label]) or roles[label] not in (Role.LABEL, Role.SENSITIVE):
+        raise RoleError(f"the label must be the column with the role {Role.LABEL.value}, or a sensitive one")
+    return checked, label
+
+
+def _column(given: Any) -> dict[str, str]:
+    if not isinstance(given, Mapping) or not {"name", "kind", "role"} <= set(given):
+        raise InputError("a column is written as {name, kind, role} with an optional description")
+    if set(given) - {"name", "kind", "role", "description"}:
+        raise InputError("a column has a name, a kind, a role and a description, and nothing else")
+    kinds, roles = [kind.value for kind in Kind], [role.value for role in Role]
+    if given["kind"] not in kinds:
+        raise InputError(f"the kind of a column is one of {', '.join(kinds)}")
+    if given["role"] not in roles:
+        raise RoleError(f"the role of a column is one of {', '.join(roles)}")
+    return {
+        "name": checked_text(given["name"], what="the name of a column", least=1, most=128),
+        "kind": given["kind"],
+        "role": given["role"],
+        "description": checked_text(given.get("description") or "", what="the description of a column", most=2_000),
+    }
+
+
+def schema_of(columns: Iterable[Mapping[str, Any]]) -> Schema:
+    return Schema(columns=tuple(Column(name=each["name"], kind=Kind(each["kind"])) for each in columns))
+
+
+def roles_of(columns: Iterable[Mapping[str, Any]], label: str | None) -> Roles:
+    """The roles of a product's columns, as the library writes them."""
+    listed: dict[str, list[str]] = {}
+    for each in columns:
+        listed.setdefault(each["role"], []).append(each["name"])
+    listed.pop(Role.LABEL.value, None)
+    return Roles(label=label, **{role: tuple(names) for role, names in listed.items()})
+
+
+def checked_policy(
+    policy: Mapping[str, Any], columns: Iterable[Mapping[str, Any]], label: str | None
+) -> dict[str, Any]:
+    """The policy in its longest form, which fits the columns."""
+    if not isinstance(policy, Mapping):
+        raise PolicyError("a policy is written as a mapping, for instance {k: 5, quasi_identifying: [age, zip]}")
+    checked_document(policy, what="the policy")
+    listed = list(columns)
+    try:
+        read = Policy.from_mapping(policy)
+        read.roles_in(schema_of(listed), roles_of(listed, label))
+        written = read.to_mapping()
+        Policy.from_mapping(written)
+        return json.loads(json.dumps(written))
+    except AegisError:
+        raise
+    except (TypeError, ValueError, KeyError, AttributeError, ArithmeticError, RecursionError):
+        raise PolicyError("the policy cannot be read; write it as policy files are written") from None
+
+
+def policy_of(product: Product) -> Policy | None:
+    return None if product.policy is None else Policy.from_mapping(product.policy)
+
+
+def policy_facts(policy: Mapping[str, Any] | None) -> PolicyFacts | None:
+    """Id and words of a policy; the same policy is read once."""
+    return None if policy is None else _facts(json.dumps(policy, sort_keys=False))
+
+
+@lru_cache(maxsize=4_096)
+def _facts(text: str) -> PolicyFacts:
+    policy = Policy.from_mapping(json.loads(text))
+    return PolicyFacts(id=policy.id, lines=tuple(policy.describe().splitlines()))

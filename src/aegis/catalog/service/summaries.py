@@ -1,0 +1,231 @@
+"""Summaries on arrival: streamed to a draft, unpacked with care, checked, and only then entered.
+
+A push has two steps. `incoming` checks the permission, takes the bytes in and checks them, without holding the
+database; `receive` enters what was checked in the caller's transaction::
+
+    with summaries.incoming(catalog, actor, product="clinic", stream=body) as checked, catalog.write(actor) as work:
+        view = summaries.receive(work, checked)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any, BinaryIO
+
+from sqlalchemy import select, update
+
+from aegis.catalog.database.columns import new_id
+from aegis.catalog.database.storage import Draft, Stream
+from aegis.catalog.database.tables import Product, User
+from aegis.catalog.database.tables import Summary as SummaryRow
+from aegis.catalog.service.actor import Actor
+from aegis.catalog.service.archive import read_carefully, unpacked
+from aegis.catalog.service.catalog import Catalog, Work
+from aegis.catalog.service.configurations import enter_unknown
+from aegis.catalog.service.paging import FIRST, Page, PageRequest, page_of
+from aegis.catalog.service.permissions import Permission, require
+from aegis.catalog.service.published import facts_of, histogram_views
+from aegis.catalog.service.schema import policy_of, schema_of
+from aegis.catalog.service.views import HistogramView, SummaryView
+from aegis.catalog.service.visible import visible_product
+from aegis.catalog.service.words import checked_document, printable
+from aegis.counts.summary import Summary, configuration_of
+from aegis.data.schema import Role
+from aegis.errors import AegisError, ConflictError, NotFoundError, SummaryError
+from aegis.masking.configuration import Configuration
+from aegis.privacy.policy import Policy
+
+DEFAULT_K = 5
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CheckedSummary:
+    """A summary that arrived whole and passed every check that needs no lock."""
+
+    product_id: str
+    draft: Draft
+    facts: Mapping[str, Any]
+    kinds: Mapping[str, str | None]
+    configurations: tuple[Configuration, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OpenedSummary:
+    """A summary's archive; whoever gets it closes ``stream``."""
+
+    summary: SummaryView
+    stream: BinaryIO
+
+
+@contextmanager
+def incoming(catalog: Catalog, actor: Actor, *, product: str, stream: Stream) -> Iterator[CheckedSummary]:
+    """Take in a zip or tar of a summary folder and check it; the draft vanishes at the end unless it was received."""
+    with catalog.read(actor) as work:
+        found = visible_product(work, product)
+        require(actor, Permission.PUSH_SUMMARY, found.id)
+    draft = catalog.store.draft(stream, limit_bytes=catalog.settings.summary_bytes)
+    try:
+        with unpacked(draft.path, catalog.settings) as folder:
+            summary = read_carefully(folder)
+        _check_names(summary)
+        kinds = {name: _kind(attribute.domain) for name, attribute in summary.attributes.items()}
+        kinds[summary.label] = None  # a label may have been divided into ranges
+        _check_fits(summary.label, kinds, found)
+        facts = facts_of(summary, smallest_class=_smallest_class(policy_of(found)))
+        yield CheckedSummary(
+            product_id=found.id, draft=draft, facts=facts, kinds=kinds, configurations=_told(summary, found)
+        )
+    finally:
+        catalog.store.discard(draft)
+
+
+def receive(work: Work, checked: CheckedSummary) -> SummaryView:
+    """Make the checked summary the product's current one; configurations that only it knows are entered with it."""
+    product = visible_product(work, checked.product_id, lock=True)
+    require(work.actor, Permission.PUSH_SUMMARY, product.id)
+    _check_fits(checked.facts["label"], checked.kinds, product)  # the product may have changed meanwhile
+    kept = work.keep(checked.draft)
+    work.session.execute(
+        update(SummaryRow).where(SummaryRow.product_id == product.id, SummaryRow.current).values(current=False)
+    )
+    assert work.actor.user_id is not None
+    row = SummaryRow(
+        id=new_id(),
+        product_id=product.id,
+        digest=kept.digest,
+        bytes=kept.bytes,
+        pushed_by=work.actor.user_id,
+        created_at=work.now,
+        current=True,
+        **checked.facts,
+    )
+    work.session.add(row)
+    work.session.flush()
+    work.record(
+        "summary pushed",
+        subject="summary",
+        subject_id=row.id,
+        product_id=product.id,
+        digest=row.digest,
+        rows=row.rows,
+        level=row.level,
+        configurations=len(row.configurations),
+    )
+    enter_unknown(work, product, checked.configurations)
+    return _view(row, work.actor.name)
+
+
+def current(work: Work, *, product: str) -> SummaryView | None:
+    """The product's current summary, None where it has none."""
+    found = visible_product(work, product)
+    row = work.session.execute(
+        select(SummaryRow, User.name)
+        .join(User, User.id == SummaryRow.pushed_by)
+        .where(SummaryRow.product_id == found.id, SummaryRow.current)
+    ).one_or_none()
+    return None if row is None else _view(*row)
+
+
+def list_summaries(work: Work, *, product: str, page: PageRequest = FIRST) -> Page[SummaryView]:
+    """All summaries of a product, the newest first."""
+    found = visible_product(work, product)
+    query = (
+        select(SummaryRow, User.name)
+        .join(User, User.id == SummaryRow.pushed_by)
+        .where(SummaryRow.product_id == found.id)
+    )
+    rows, cursor = page_of(work.session, query, keys=(SummaryRow.created_at, SummaryRow.id), page=page, descending=True)
+    return Page(items=tuple(_view(*row) for row in rows), next=cursor)
+
+
+def histograms(work: Work, *, product: str) -> list[HistogramView]:
+    """The distributions that the current summary publishes: values of enough records, the rest together."""
+    found = visible_product(work, product)
+    entries = work.session.scalar(
+        select(SummaryRow.histograms).where(SummaryRow.product_id == found.id, SummaryRow.current)
+    )
+    return histogram_views(entries or [])
+
+
+def open_archive(work: Work, *, product: str) -> OpenedSummary:
+    """The current summary's archive as it was pushed, for those who work on the product."""
+    found = visible_product(work, product)
+    require(work.actor, Permission.SEE_JOBS, found.id)
+    view = current(work, product=found.id)
+    if view is None:
+        raise NotFoundError("the product has no summary yet; push one first")
+    return OpenedSummary(summary=view, stream=work.store.open(view.digest))
+
+
+def _check_fits(label: str, kinds: Mapping[str, str | None], product: Product) -> None:
+    """Raise unless label and columns are those of the product and none of them identifies."""
+    if product.label is None:
+        raise ConflictError("the product has no label yet; name it before pushing a summary")
+    if label != product.label:
+        raise SummaryError("the summary is about another label than the product's; summarize it for that label")
+    known = {column["name"]: column for column in product.columns}
+    for name, kind in kinds.items():
+        if name not in known:
+            raise SummaryError("the summary counts a column that the product does not have; change one of the two")
+        if known[name]["role"] == Role.IDENTIFYING:
+            raise SummaryError(f"the summary counts {name!r}, which identifies people; leave it out")
+        if kind is not None and kind != known[name]["kind"]:
+            raise SummaryError(
+                f"the summary takes {name!r} for {kind}, the product for {known[name]['kind']}; change one of the two"
+            )
+
+
+def _check_names(summary: Summary) -> None:
+    """Raise unless every name in it can be stored and shown."""
+    names = [summary.label, *summary.attributes, *(each.name for each in summary.configurations)]
+    if not all(isinstance(name, str) and 0 < len(name) <= 200 and printable(name) for name in names):
+        raise SummaryError("the summary has names that are empty, too long or cannot be shown; rename them")
+    if not summary.rows <= 2**53:
+        raise SummaryError("the summary counts more rows than there can be; write it again")
+    checked_document([each.id for each in summary.configurations], what="the ids of the configurations")
+
+
+def _told(summary: Summary, product: Product) -> tuple[Configuration, ...]:
+    """The configurations that the summary tells in full and that fit the product's columns."""
+    if summary.opaque:
+        return ()
+    schema, told = schema_of(product.columns), []
+    for known in summary.configurations:
+        try:
+            masks = configuration_of(summary, known.name)
+            masks.check(schema)
+        except AegisError:
+            continue
+        if masks.id == known.id:  # it may mask columns that the summary does not count
+            told.append(masks)
+    return tuple(told)
+
+
+def _kind(domain: Any) -> str | None:
+    return None if domain is None or domain.discretised else domain.kind.value
+
+
+def _smallest_class(policy: Policy | None) -> int:
+    for model in () if policy is None else policy.models:
+        if model.name == "k-anonymity":
+            return max(int(model.threshold), 2)
+    return DEFAULT_K
+
+
+def _view(row: SummaryRow, pushed_by: str) -> SummaryView:
+    return SummaryView(
+        id=row.id,
+        product_id=row.product_id,
+        digest=row.digest,
+        bytes=row.bytes,
+        level=row.level,
+        rows=row.rows,
+        label=row.label,
+        configurations=tuple(row.configurations),
+        exposure=row.exposure,
+        pushed_by=pushed_by,
+        created_at=row.created_at,
+        current=row.current,
+    )

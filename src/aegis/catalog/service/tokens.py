@@ -1,0 +1,113 @@
+"""API tokens: hashed, scoped, expiring, shown once."""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Iterable
+
+from sqlalchemy import select
+
+from aegis.catalog.database.columns import new_id
+from aegis.catalog.database.tables import Product, Token, User
+from aegis.catalog.service.actor import Scope
+from aegis.catalog.service.catalog import Work
+from aegis.catalog.service.paging import FIRST, Page, PageRequest, page_of
+from aegis.catalog.service.passwords import hash_of, new_secret
+from aegis.catalog.service.permissions import Permission, may, require
+from aegis.catalog.service.person_views import NewToken, TokenView
+from aegis.catalog.service.visible import by_id, visible_product
+from aegis.catalog.service.words import checked_text, checked_whole, is_id
+from aegis.errors import InputError, NotFoundError
+
+MARK = "aegis_"
+"""How every token begins, so that scanners of source code find lost ones."""
+
+
+def create_token(
+    work: Work, *, name: str, scopes: Iterable[str], days: int = 90, product: str | None = None
+) -> NewToken:
+    """A token of one's own, for ``days`` days, perhaps for one product (name or id) only. Tokens make no tokens."""
+    require(work.actor, Permission.MANAGE_OWN_TOKENS)
+    known = {scope.value for scope in Scope}
+    wanted = list(scopes) if not isinstance(scopes, str) else [scopes]
+    if not wanted or not all(isinstance(scope, str) and scope in known for scope in wanted):
+        raise InputError(f"a token needs one or more of the scopes {', '.join(scope.value for scope in Scope)}")
+    checked_whole(days, what="the number of days", least=1, most=work.settings.token_days)
+    found = None if product is None else visible_product(work, product)
+    text = MARK + new_secret()
+    assert work.actor.user_id is not None
+    token = Token(
+        id=new_id(),
+        user_id=work.actor.user_id,
+        name=checked_text(name, what="the token's name", least=1, most=120),
+        hash=hash_of(text),
+        prefix=text[: len(MARK) + 6],
+        scopes=sorted(set(wanted)),
+        product_id=None if found is None else found.id,
+        created_at=work.now,
+        expires_at=work.now + datetime.timedelta(days=days),
+        revoked_at=None,
+        last_used_at=None,
+    )
+    work.session.add(token)
+    work.record(
+        "token made", subject="token", subject_id=token.id, product_id=token.product_id, scopes=token.scopes, days=days
+    )
+    view = _view(work, token, work.actor.name, None if found is None else found.name)
+    return NewToken(token=view, text=text)
+
+
+def list_tokens(work: Work, *, user_id: str | None = None, page: PageRequest = FIRST) -> Page[TokenView]:
+    """One's own tokens, or for an administrator those of somebody else; the newest first."""
+    if user_id is not None and user_id != work.actor.user_id:
+        require(work.actor, Permission.MANAGE_PEOPLE)
+    else:
+        require(work.actor, Permission.MANAGE_OWN_TOKENS)
+    if user_id is not None and not is_id(user_id):
+        raise NotFoundError("there is no such person; look at the list of people")
+    query = (
+        select(Token, User.name, Product.name)
+        .join(User, User.id == Token.user_id)
+        .outerjoin(Product, Product.id == Token.product_id)
+        .where(Token.user_id == (user_id or work.actor.user_id))
+    )
+    rows, cursor = page_of(work.session, query, keys=(Token.created_at, Token.id), page=page, descending=True)
+    return Page(items=tuple(_view(work, *row) for row in rows), next=cursor)
+
+
+def revoke_token(work: Work, *, token_id: str) -> TokenView:
+    """Make a token useless at once; twice is no error."""
+    require(work.actor, Permission.SEE_CATALOG)
+    token = by_id(work, Token, token_id, lock=True)
+    needed = Permission.MANAGE_OWN_TOKENS
+    if token is None or token.user_id != work.actor.user_id:
+        needed = Permission.MANAGE_PEOPLE
+    if token is None or not may(work.actor, needed):
+        if token is not None and token.user_id == work.actor.user_id:
+            require(work.actor, needed)  # says why not: existence is no secret to the owner
+        raise NotFoundError("there is no such token; look at the list of tokens")
+    if token.revoked_at is None:
+        token.revoked_at = work.now
+        work.record("token revoked", subject="token", subject_id=token.id, product_id=token.product_id)
+    owner = work.session.get(User, token.user_id)
+    product = None if token.product_id is None else work.session.get(Product, token.product_id)
+    assert owner is not None
+    return _view(work, token, owner.name, None if product is None else product.name)
+
+
+def _view(work: Work, token: Token, user_name: str, product_name: str | None) -> TokenView:
+    return TokenView(
+        id=token.id,
+        user_id=token.user_id,
+        user_name=user_name,
+        name=token.name,
+        prefix=token.prefix,
+        scopes=tuple(Scope(scope) for scope in token.scopes),
+        product_id=token.product_id,
+        product_name=product_name,
+        created_at=token.created_at,
+        expires_at=token.expires_at,
+        revoked_at=token.revoked_at,
+        last_used_at=token.last_used_at,
+        valid=token.revoked_at is None and token.expires_at > work.now,
+    )

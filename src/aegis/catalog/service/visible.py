@@ -1,0 +1,54 @@
+"""Finding things as somebody: what they must not know of is not found."""
+
+from __future__ import annotations
+
+from typing import Any, TypeVar
+
+from sqlalchemy import select
+
+from aegis.catalog.database.columns import Table
+from aegis.catalog.database.states import ProductState
+from aegis.catalog.database.tables import Product, Request
+from aegis.catalog.service.catalog import Work
+from aegis.catalog.service.permissions import Permission, may, require
+from aegis.catalog.service.words import is_id, printable
+from aegis.errors import NotFoundError
+
+RowType = TypeVar("RowType", bound=Table)
+
+_NO_PRODUCT = "there is no such product; look at the list of products"
+
+
+def visible_product(work: Work, key: str, *, lock: bool = False) -> Product:
+    """The product with this name or id, if the actor may know of it."""
+    require(work.actor, Permission.SEE_CATALOG)
+    query = select(Product).where(Product.id == key if is_id(key) else Product.name == key)
+    if lock:
+        query = query.with_for_update().execution_options(populate_existing=True)
+    found = work.session.scalar(query) if printable(key) else None
+    if found is None or not sees_product(work, found):
+        raise NotFoundError(_NO_PRODUCT)
+    return found
+
+
+def sees_product(work: Work, product: Product) -> bool:
+    """Drafts are for those who work on them, retired products also for those who once asked for them.
+
+    A token of one product sees that one only.
+    """
+    actor = work.actor
+    if actor.token_product not in (None, product.id):
+        return False
+    if product.state == ProductState.PUBLISHED or may(actor, Permission.SEE_DRAFT, product.id):
+        return True
+    if product.state == ProductState.DRAFT:
+        return False
+    asked = select(Request.id).where(Request.consumer_id == actor.user_id, Request.product_id == product.id)
+    return work.session.scalar(asked.limit(1)) is not None
+
+
+def by_id(work: Work, table: type[RowType], key: Any, *, lock: bool = False) -> RowType | None:
+    """The row with this id, locked until the transaction ends if asked; None where the text is no id at all."""
+    if not is_id(key):
+        return None
+    return work.session.get(table, key, with_for_update=lock or None, populate_existing=lock)

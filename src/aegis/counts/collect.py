@@ -1,0 +1,214 @@
+"""Rows to counts: the only place that asks an engine to GROUP BY.
+
+Each attribute is counted with the label once. Every configuration after that is a merge of those counts, so this is
+where the cost of the advisor lies, and it does not depend on how many configurations there are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from aegis.counts.answer import NO_LIMIT, distinct_in_first, grouped, plain
+from aegis.counts.binned import Binned, binned, binned_counts, count_bins
+from aegis.counts.joint import Histogram, Joint
+from aegis.data.dataset import Dataset
+from aegis.data.domain import Domain
+from aegis.data.kind import Kind
+from aegis.data.schema import Role
+from aegis.errors import DataError, LabelError
+
+_FEW_ROWS = 500_000  # up to here even a value of its own in every row is no burden
+
+Progress = Callable[[int, int, str], None]
+"""Called with how many are done, of how many, and what is being done."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Limits:
+    """Up to how many distinct values a domain is exact; numbers and times beyond are discretised by the engine."""
+
+    numbers: int = 5_000
+    texts: int = 20_000
+    bins: int = 512
+    label_classes: int = 50
+    peek_rows: int = 25_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Counted:
+    """One pass over a table: each attribute with the label, and why some columns were left out."""
+
+    rows: int
+    label: str
+    label_histogram: Histogram
+    joints: Mapping[str, Joint]
+    skipped: Mapping[str, str]
+
+
+def count_joints(
+    dataset: Dataset,
+    *,
+    label: str,
+    label_bins: int | None = None,
+    limits: Limits | None = None,
+    progress: Progress | None = None,
+) -> Counted:
+    """Count every attribute of ``dataset`` with ``label``; identifying columns are not attributes."""
+    limits = limits or Limits()
+    label_column, label_histogram = _label(dataset, label, label_bins, limits)
+    attributes = [c for c in dataset.schema if c.name != label and dataset.roles.get(c.name) is not Role.IDENTIFYING]
+    if not attributes:
+        raise DataError(f"{dataset.name} has no attribute beside the label; add a column or take a role away")
+    skipped = {
+        column.name: "identifying: never counted"
+        for column in dataset.schema
+        if dataset.roles.get(column.name) is Role.IDENTIFYING and column.name != label
+    }
+    rows = int(label_histogram.counts.sum())
+    large = _large(dataset, [c.name for c in attributes], limits)
+    joints: dict[str, Joint] = {}
+    for done, column in enumerate(attributes):
+        if progress is not None:
+            progress(done, len(attributes), column.name)
+        joint = _joint(dataset, column.name, column.kind, label_column, label_histogram.domain, limits, large, rows)
+        if joint is None:
+            skipped[column.name] = f"more than {limits.texts:,} distinct texts: not counted"
+        else:
+            joints[column.name] = joint
+    if progress is not None:
+        progress(len(attributes), len(attributes), "done")
+    if not joints:
+        raise DataError(f"no column of {dataset.name} can be counted: all have too many distinct texts")
+    return Counted(
+        rows=rows,
+        label=label,
+        label_histogram=label_histogram,
+        joints=joints,
+        skipped=skipped,
+    )
+
+
+def count_histograms(dataset: Dataset, columns: Sequence[str], *, limits: Limits | None = None) -> dict[str, Histogram]:
+    """Count some columns alone, for masks that read edges, ranges or categories off the data."""
+    limits = limits or Limits()
+    large = _large(dataset, columns, limits) if columns else set()
+    histograms = {}
+    for name in columns:
+        kind = dataset.schema.kind(name)
+        found = None
+        column = dataset.table[name]
+        if name not in large or not kind.is_number:
+            limit = limits.numbers if kind.is_number else NO_LIMIT
+            found = histogram_of(dataset, Binned(source=column, kind=kind), limit)
+        if found is None:
+            found = histogram_of(dataset, binned(dataset, column, kind, limits.bins), NO_LIMIT)
+        assert found is not None
+        histograms[name] = found
+    return histograms
+
+
+def _label(dataset: Dataset, label: str, bins: int | None, limits: Limits) -> tuple[Binned, Histogram]:
+    """The label as it is counted, with its histogram, or the reason why it cannot be a label."""
+    if label not in dataset.schema:
+        raise LabelError(f"there is no column {label!r}; the columns are {', '.join(dataset.schema.names)}")
+    kind = dataset.schema.kind(label)
+    column = dataset.table[label]
+    if bins is not None:
+        if not kind.is_number:
+            raise LabelError(f"the label {label!r} holds {kind}, not numbers: leave out its bins")
+        if bins < 2:
+            raise LabelError("a label needs at least 2 bins")
+        counted = binned(dataset, column, kind, bins)
+    else:
+        counted = Binned(source=column, kind=kind)
+    return counted, _checked_label(label, kind, dataset, histogram_of(dataset, counted, limits.texts), limits)
+
+
+def _checked_label(label: str, kind: Kind, dataset: Dataset, histogram: Histogram | None, limits: Limits) -> Histogram:
+    if histogram is None:
+        raise LabelError(f"the label {label!r} has more than {limits.texts:,} distinct values: it names no classes")
+    if not len(histogram.counts):
+        raise DataError(f"{dataset.name} has no rows; give a table with some")
+    if not len(histogram.domain.values):
+        raise LabelError(f"the label {label!r} is missing in every row; choose another column")
+    if histogram.domain.size == 1:
+        raise LabelError(f"the label {label!r} has the same value in every row; choose a column that varies")
+    if kind.is_ordered and len(histogram.domain.values) > limits.label_classes:
+        what, advice = (
+            ("numbers", "cut it into classes, for example with --label-bins 4")
+            if kind.is_number
+            else (f"{kind}s", "choose a column of classes, for example its year")
+        )
+        raise LabelError(
+            f"the label {label!r} looks continuous ({len(histogram.domain.values):,} distinct {what}); {advice}"
+        )
+    return histogram
+
+
+def histogram_of(dataset: Dataset, counted: Binned, limit: int) -> Histogram | None:
+    """A column alone, or None where it has more than ``limit`` values."""
+    answer = grouped(dataset.table, {"a": counted.column}, limit=limit + 2)
+    if len(answer) > limit + 1:
+        return None
+    domain, codes = counted.encoded(answer["a"])
+    counts = np.zeros(domain.size, dtype=np.int64)
+    np.add.at(counts, codes, plain(answer["n"]))
+    return Histogram(domain=domain, counts=counts)
+
+
+def _large(dataset: Dataset, names: Sequence[str], limits: Limits) -> set[str]:
+    """Columns whose first rows already hold more distinct values than their limit: never group these by value."""
+    distinct = distinct_in_first(dataset.table, names, rows=limits.peek_rows)
+    return {name for name in names if distinct[name] > _limit(dataset.schema.kind(name), limits)}
+
+
+def _limit(kind: Kind, limits: Limits) -> int:
+    return limits.numbers if kind.is_number else limits.texts
+
+
+def _joint(
+    dataset: Dataset,
+    name: str,
+    kind: Kind,
+    label: Binned,
+    label_domain: Domain,
+    limits: Limits,
+    large: set[str],
+    rows: int,
+) -> Joint | None:
+    column = dataset.table[name]
+    limit = _limit(kind, limits)
+    if name not in large:
+        joint = counted_joint(dataset, Binned(source=column, kind=kind), label, label_domain, limit)
+        if joint is not None:
+            return joint
+    if not kind.is_ordered:
+        return None
+    if kind.is_number and rows <= _FEW_ROWS:
+        # So few groups can come that the bins are made of exact counts, here.
+        exact = counted_joint(dataset, Binned(source=column, kind=kind), label, label_domain, rows)
+        assert exact is not None
+        known = len(exact.attribute.values)
+        starts, counts = binned_counts(exact.attribute.values, exact.counts[:known], limits.bins)
+        domain = Domain(kind=kind, values=starts, missing=exact.attribute.missing, discretised=True)
+        return Joint(attribute=domain, label=label_domain, counts=np.concatenate([counts, exact.counts[known:]]))
+    return counted_joint(dataset, binned(dataset, column, kind, limits.bins), label, label_domain, limit)
+
+
+def counted_joint(dataset: Dataset, counted: Binned, label: Binned, label_domain: Domain, limit: int) -> Joint | None:
+    """A column with the label, or None where it has more than ``limit`` values."""
+    most = (limit + 1) * label_domain.size
+    if counted.starts is not None:
+        answer = count_bins(dataset.table, counted, label)
+    else:
+        answer = grouped(dataset.table, {"a": counted.column, "y": label.column}, limit=most + 1)
+    domain, rows = counted.encoded(answer["a"])
+    if domain.size > limit + 1 or len(answer) > most:
+        return None
+    columns = label.codes_in(answer["y"], label_domain)
+    counts = np.zeros((domain.size, label_domain.size), dtype=np.int64)
+    counts[rows, columns] = plain(answer["n"])
+    return Joint(attribute=domain, label=label_domain, counts=counts)

@@ -1,0 +1,84 @@
+"""Rows to equivalence classes: one GROUP BY over the quasi-identifiers and what is to be known of each class."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import ibis
+import numpy as np
+import pyarrow as pa
+
+from aegis.counts.answer import ask, encode, plain
+from aegis.counts.class_table import ClassTable, width_of
+from aegis.counts.grouping import Codes, appended
+from aegis.data.dataset import Dataset
+from aegis.data.domain import Domain
+from aegis.data.kind import Kind, Values
+from aegis.errors import DataError, RoleError
+from aegis.masking.suppress import STAR
+
+_COUNT = "_aegis_count"
+
+
+def count_classes(
+    dataset: Dataset, columns: Sequence[str], *, contents: Sequence[str] = (), released: bool = False
+) -> ClassTable:
+    """Count the distinct tuples of ``columns``, with the values of each of ``contents`` in them.
+
+    ``released`` says that the table was written by a release: records with ``*`` in every quasi-identifier are its
+    suppressed ones and form one class.
+    """
+    if not columns:
+        raise RoleError("no column is quasi-identifying; name some in the roles or the policy")
+    for name in (*columns, *contents):
+        dataset.schema.kind(name)  # says which columns there are if it is not one of them
+    wanted = list(dict.fromkeys((*columns, *contents)))
+    answer = ask(dataset.table.group_by(wanted).aggregate(**{_COUNT: ibis._.count()}))
+    if not len(answer):
+        raise DataError(f"{dataset.name} has no rows; give a table with some")
+    counts = np.asarray(plain(answer[_COUNT]), dtype=np.int64)
+    held = {name: encode(answer[name], dataset.schema.kind(name)) for name in contents}
+    if not released and (packed := _packed(answer, [(name, dataset.schema.kind(name)) for name in columns])):
+        domains, keys = packed
+        table = ClassTable.from_keys(columns=columns, domains=domains, keys=keys, counts=counts, contents=held)
+        if table is not None:
+            return table
+    encoded = {name: held.get(name) or encode(answer[name], dataset.schema.kind(name)) for name in columns}
+    codes = np.stack([encoded[name][1] for name in columns], axis=1)
+    suppressed = None
+    if released and all(dataset.schema.kind(name) is Kind.TEXT for name in columns):
+        starred = [_code_of_star(encoded[name][0].values) for name in columns]
+        suppressed = (codes == np.array(starred)).all(axis=1)
+        # Tuples that are all stars because every column is suppressed are one ordinary class.
+        if all(encoded[name][0].size == 1 for name in columns):
+            suppressed = None
+    return ClassTable.from_codes(
+        columns=tuple(columns),
+        domains=[encoded[name][0] for name in columns],
+        codes=codes,
+        counts=counts,
+        contents=held,
+        suppressed=suppressed,
+        encoded=True,
+    )
+
+
+def _packed(answer: pa.Table, columns: Sequence[tuple[str, Kind]]) -> tuple[list[Domain], Codes] | None:
+    """The domains, and the tuples as one number each; None where they do not fit into one.
+
+    One buffer serves all columns: fresh memory for a million tuples costs as much as coding them.
+    """
+    domains: list[Domain] = []
+    keys, buffer = np.zeros(len(answer), dtype=np.int64), np.empty(len(answer), dtype=np.int64)
+    for name, kind in columns:
+        domain, codes = encode(answer[name], kind, out=buffer)
+        domains.append(domain)
+        if sum(map(width_of, domains)) > 63:
+            return None
+        appended(keys, [(codes, width_of(domain))])
+    return domains, keys
+
+
+def _code_of_star(values: Values) -> int:
+    found = np.flatnonzero(values == STAR)
+    return int(found[0]) if len(found) else -2

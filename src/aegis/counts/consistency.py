@@ -1,0 +1,150 @@
+"""Do the counts of a summary agree with each other? A contradiction is an error that says where and by how much."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from aegis.counts.contradiction import Told, check_told
+from aegis.counts.joint import Counts
+from aegis.counts.summary import AttributeSummary, MaskedJoint, Summary
+from aegis.errors import SummaryError
+from aegis.masking.partition import Partition
+
+_TOLERANCE = 1e-6
+
+
+def check_margins(summary: Summary) -> None:
+    """Raise unless every count is whole, and every margin that is told twice is told the same."""
+    label = summary.label_histogram.counts
+    _whole(label, "the label's histogram")
+    _agree(label.sum(), summary.rows, "the label's histogram and the number of rows")
+    for attribute in summary.attributes.values():
+        _check_attribute(attribute, summary, label)
+        _check_masks(attribute, summary)
+    _check_configurations(summary)
+
+
+def _check_configurations(summary: Summary) -> None:
+    """Raise unless every configuration names a masked joint of every attribute."""
+    for configuration in summary.configurations:
+        for name, ident in configuration.masks.items():
+            if name not in summary.attributes:
+                raise SummaryError(
+                    f"configuration {configuration.name!r} names the attribute {name!r}, which the summary lacks"
+                )
+            if (ident, configuration.label_mask) not in summary.attributes[name].masked:
+                raise SummaryError(
+                    f"configuration {configuration.name!r} has no masked joint of {name!r}; write the summary again"
+                )
+        absent = set(summary.attributes) - set(configuration.masks)
+        if absent:
+            raise SummaryError(f"configuration {configuration.name!r} says nothing of {', '.join(sorted(absent))}")
+    for name, scores in summary.scores.items():
+        if len(scores.utilities) != len(summary.configurations):
+            raise SummaryError(f"there are not as many scores of {name} as configurations; write the summary again")
+    if not summary.configurations:
+        raise SummaryError("the summary holds no configuration; write it again with some")
+
+
+def _check_attribute(attribute: AttributeSummary, summary: Summary, label: Counts) -> None:
+    name = attribute.name
+    known: Counts | None = None  # the counts of single values, where the summary tells them
+    if attribute.joint is not None:
+        _whole(attribute.joint.counts, f"the joint of {name!r}")
+        _agree(attribute.joint.counts.sum(axis=0), label, f"the joint of {name!r} and the label's histogram")
+        known = attribute.joint.counts.sum(axis=1)
+    if attribute.histogram is not None:
+        histogram = attribute.histogram
+        _whole(histogram.counts, f"the histogram of {name!r}")
+        _agree(histogram.counts.sum(), summary.rows, f"the histogram of {name!r} and the number of rows")
+        if attribute.domain is None or not _fits(histogram.codes, attribute.domain.size, len(histogram.counts)):
+            raise SummaryError(f"the histogram of {name!r} does not cover its domain; write the summary again")
+        if known is not None:
+            told = np.bincount(histogram.codes, weights=known, minlength=len(histogram.counts))
+            _agree(told, histogram.counts, f"the joint and the histogram of {name!r}")
+        elif len(histogram.counts) == attribute.domain.size:
+            known = np.bincount(np.arange(attribute.domain.size), weights=histogram.counts[histogram.codes])
+    for number, masked in enumerate(attribute.masked.values(), start=1):
+        counts, where = masked.joint.counts, f"masked joint {number} of {name!r}"
+        on_label = summary.label_masks[masked.label_mask][1] if masked.label_mask is not None else None
+        _agree(counts.sum(), summary.rows, f"{where} and the number of rows")
+        if masked.label_mask is None:
+            _agree(counts.sum(axis=0), label, f"{where} and the label's histogram")
+        elif on_label is not None:
+            _agree(counts.sum(axis=0), on_label.push(label), f"{where} and the masked label's histogram")
+        if masked.change is None:
+            continue
+        size = attribute.domain.size if attribute.domain is not None else _source_size(masked.change)
+        if (
+            masked.change.target.size != masked.joint.attribute.size
+            or _source_size(masked.change) != size
+            or (isinstance(masked.change, Partition) and not _fits(masked.change.codes, size, len(counts)))
+        ):
+            raise SummaryError(f"the mask of {where} does not fit its domain; write the summary again")
+        if isinstance(masked.change, Partition) and (on_label is None or isinstance(on_label, Partition)):
+            _whole(counts, where)
+        if known is not None:
+            _agree(counts.sum(axis=1), masked.change.push(known), f"{where} and what is told of {name!r} unmasked")
+
+
+def _check_masks(attribute: AttributeSummary, summary: Summary) -> None:
+    """Raise where two things told of an attribute cannot come from the same rows, whatever its unmasked joint is.
+
+    What a random mask publishes is an expectation over all values of the attribute: it is compared with the joint
+    where that is told, and says nothing exact about another mask.
+    """
+    if attribute.joint is not None:
+        for masked in attribute.masked.values():
+            on_label = None if masked.label_mask is None else summary.label_masks[masked.label_mask][1]
+            if masked.change is not None and (masked.label_mask is None or on_label is not None):
+                expected = attribute.joint.masked(masked.change, on_label).counts
+                _agree(masked.joint.counts, expected, f"{_named(masked)} and the joint of {attribute.name!r}")
+        return
+    told: dict[str | None, list[Told]] = {}
+    for masked in attribute.masked.values():
+        if isinstance(masked.change, Partition):
+            by_label = told.setdefault(masked.label_mask, [])
+            by_label.append(Told(what=_named(masked), codes=masked.change.codes, counts=masked.joint.counts))
+    for label_mask, by_label in told.items():
+        on_label = None if label_mask is None else summary.label_masks[label_mask][1]
+        # A label that a mask merged is told by what it was merged from too.
+        merged = [one.by(on_label) for one in told.get(None, ())] if isinstance(on_label, Partition) else []
+        check_told([*by_label, *merged], attribute.name)
+    alone = [one.in_all() for by_label in told.values() for one in by_label]
+    if attribute.histogram is not None:
+        ranges = attribute.histogram
+        alone.append(Told(what="the histogram", codes=ranges.codes, counts=ranges.counts))
+    if attribute.histogram is not None or len(told) > 1:
+        check_told(alone, attribute.name)
+
+
+def _named(masked: MaskedJoint) -> str:
+    """The mask of a masked joint: its parameters are published, the values it acts on stay unsaid."""
+    return f"mask {masked.id}" + ("" if masked.mask is None else f" ({masked.mask.describe()})")
+
+
+def _source_size(change: object) -> int:
+    return len(change.codes) if isinstance(change, Partition) else int(change.matrix.shape[0])  # type: ignore[attr-defined]
+
+
+def _fits(codes: Counts, values: int, groups: int) -> bool:
+    """Whether each of so many values is in one of the groups, and each group has one."""
+    inside = len(codes) == values and int(codes.min(initial=0)) >= 0 and int(codes.max(initial=-1)) < groups
+    return inside and len(np.unique(codes)) == groups
+
+
+def _whole(counts: Counts, where: str) -> None:
+    if not np.allclose(counts, np.round(counts), rtol=0, atol=1e-9):
+        raise SummaryError(f"{where} holds fractional counts; counts of records are whole numbers")
+
+
+def _agree(one: Counts, other: Counts | float, where: str) -> None:
+    one, other = np.asarray(one, dtype=float), np.asarray(other, dtype=float)
+    if one.shape != other.shape:
+        raise SummaryError(f"{where} do not have the same number of values")
+    apart = float(np.abs(one - other).max(initial=0.0))
+    if apart > _TOLERANCE * max(1.0, float(np.abs(other).max(initial=0.0))):
+        raise SummaryError(
+            f"{where} contradict each other by up to {apart:g} record{'' if apart == 1 else 's'}; "
+            f"write the summary again"
+        )

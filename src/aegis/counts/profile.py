@@ -1,0 +1,140 @@
+"""What a table looks like before anyone decides anything: kinds, distinct values, missing values, suggested roles."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from aegis.counts.answer import ask
+from aegis.data.dataset import Dataset
+from aegis.data.kind import Kind
+from aegis.data.schema import Role
+from aegis.errors import DataError
+
+# Words that usually name a column of this role; matched on whole words of the column's name.
+_WORDS = {
+    Role.IDENTIFYING: {
+        "id", "ids", "name", "firstname", "lastname", "surname", "email", "mail", "phone", "telephone", "mobile", "ssn",
+        "passport", "iban", "account", "address", "street", "ip", "mrn", "patient", "uuid", "guid", "username", "login",
+        "license", "licence", "plate",
+    },
+    Role.QUASI_IDENTIFYING: {
+        "age", "birth", "birthdate", "birthday", "dob", "born", "sex", "gender", "race", "ethnicity", "zip", "zipcode",
+        "postcode", "postal", "plz", "city", "town", "county", "state", "region", "country", "nationality", "native",
+        "marital", "education", "occupation", "job", "profession", "workclass", "employment", "height", "weight",
+        "relationship", "household", "religion", "language", "admitted", "admission",
+    },
+    Role.SENSITIVE: {
+        "diagnosis", "disease", "icd", "condition", "medication", "treatment", "hiv", "salary", "income", "wage",
+        "debt", "balance", "credit", "crime", "conviction", "sexual", "political", "union", "test", "result",
+    },
+    Role.LABEL: {"label", "target", "class", "outcome", "y", "status"},
+}  # fmt: skip
+_SURE_LABELS = {"label", "target", "outcome", "y"}
+_PEOPLE = {"user", "customer", "client", "patient", "person", "member", "employee", "subject", "guest", "student"}
+_NUMBERS = {"id", "ids", "no", "nr", "number", "code", "key", "uuid", "guid"}
+_FEW_CLASSES = 20
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ColumnProfile:
+    """One column: how many distinct values and missing ones, its role, or the role it looks like having."""
+
+    name: str
+    kind: Kind
+    distinct: int
+    missing: int
+    role: Role | None
+    suggested: Role
+    why: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Profile:
+    """A table, column by column. Suggestions are for a person to confirm; nothing acts on them."""
+
+    name: str
+    rows: int
+    columns: tuple[ColumnProfile, ...]
+
+
+def profile(dataset: Dataset) -> Profile:
+    """Count rows, distinct and missing values in one pass and suggest roles."""
+    table = dataset.table
+    measures = [table.count().name("rows")]
+    for number, column in enumerate(dataset.schema):
+        measures.append(table[column.name].nunique().name(f"d{number}"))
+        measures.append(table[column.name].count().name(f"n{number}"))
+    answer = ask(table.aggregate(measures))
+    rows = int(answer["rows"][0].as_py())
+    if rows == 0:
+        raise DataError(f"{dataset.name} has no rows; give a table with some")
+    last = len(dataset.schema.columns) - 1
+    counts = [
+        (int(answer[f"d{number}"][0].as_py()), int(answer[f"n{number}"][0].as_py())) for number in range(last + 1)
+    ]
+
+    def suggested(number: int, *, label: bool) -> tuple[Role, str]:
+        column, (distinct, present) = dataset.schema.columns[number], counts[number]
+        return suggest_role(
+            column.name, column.kind, distinct=distinct, present=present, last=number == last, label=label
+        )
+
+    # One column at most: what else looks like a label is more likely something about a person.
+    labels = [number for number in range(last + 1) if suggested(number, label=True)[0] is Role.LABEL]
+    labels.sort(key=lambda number: (bool(_words(dataset.schema.columns[number].name) & _SURE_LABELS), number))
+    columns = []
+    for number, column in enumerate(dataset.schema):
+        role, why = suggested(number, label=number in labels[-1:])
+        distinct, present = counts[number]
+        columns.append(
+            ColumnProfile(
+                name=column.name,
+                kind=column.kind,
+                distinct=distinct,
+                missing=rows - present,
+                role=dataset.roles.get(column.name),
+                suggested=role,
+                why=why,
+            )
+        )
+    return Profile(name=dataset.name, rows=rows, columns=tuple(columns))
+
+
+def suggest_role(
+    name: str, kind: Kind, *, distinct: int, present: int, last: bool, label: bool = True
+) -> tuple[Role, str]:
+    """The role a column looks like having, and what it was judged by; ``label`` says whether it may be the label.
+
+    >>> suggest_role("Patient ID", Kind.TEXT, distinct=900, present=900, last=False)[0].value
+    'identifying'
+    >>> suggest_role("age", Kind.INTEGER, distinct=70, present=900, last=False)[0].value
+    'quasi_identifying'
+    >>> suggest_role("outcome", Kind.INTEGER, distinct=2, present=900, last=True)[0].value
+    'label'
+    """
+    words = _words(name)
+    if not present:
+        return Role.IDENTIFYING, "no value in any row; this role leaves it out"
+    unique = present > 20 and distinct >= 0.98 * present
+    if unique and kind is not Kind.REAL:
+        return Role.IDENTIFYING, "a value of its own in nearly every row"
+    if words & _PEOPLE and words & _NUMBERS and distinct > _FEW_CLASSES:
+        return Role.IDENTIFYING, "by its name"  # also where a person has many rows
+    classes = label and 2 <= distinct <= _FEW_CLASSES
+    named = words & _WORDS[Role.LABEL] and not words & _WORDS[Role.QUASI_IDENTIFYING]
+    if classes and (last or named):
+        return Role.LABEL, "few classes" + (", last column" if last else ", by its name")
+    for role in (Role.QUASI_IDENTIFYING, Role.SENSITIVE):
+        if words & _WORDS[role]:
+            return role, "by its name"
+    if words & _WORDS[Role.IDENTIFYING] and distinct > 0.2 * present:
+        return Role.IDENTIFYING, "by its name, and many distinct values"
+    if distinct <= 1:
+        return Role.INSENSITIVE, "constant"
+    return Role.INSENSITIVE, "nothing suggests otherwise"
+
+
+def _words(name: str) -> set[str]:
+    """The words of a column's name, also those of camelCase."""
+    return {word.lower() for word in re.findall(r"[A-Za-z]+", re.sub(r"([a-z])([A-Z])", r"\1 \2", name))}

@@ -1,0 +1,131 @@
+"""Where the configurations to compare come from: files, objects, or the generator."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from aegis.counts.collect import Counted
+from aegis.data.hierarchy import Hierarchy, read_hierarchies
+from aegis.errors import ConfigurationError
+from aegis.masking.configuration import Configuration
+from aegis.masking.configuration_file import configurations_from_mapping, load_configurations
+from aegis.masking.generator import generate
+
+Configurations = str | Path | Configuration | Iterable[Configuration | Mapping[str, Any]] | Mapping[str, Any] | None
+
+
+def gather(
+    configurations: Configurations,
+    *,
+    hierarchies: str | Path | Mapping[str, Hierarchy] | None = None,
+    data: Any = None,
+) -> list[Configuration]:
+    """Configurations from a file, a folder, one object or several."""
+    if configurations is None:
+        return []
+    if isinstance(configurations, Configuration):
+        return [configurations]
+    if isinstance(configurations, str | Path):
+        return load_configurations(Path(configurations), hierarchies=find_hierarchies(hierarchies, data))
+    if isinstance(configurations, Mapping):
+        known = find_hierarchies(hierarchies, data)
+        return configurations_from_mapping(configurations, name="configuration", hierarchies=known)
+    found: list[Configuration] = []
+    for number, one in enumerate(configurations, start=1):
+        if isinstance(one, Configuration):
+            found.append(one)
+        elif isinstance(one, Mapping):
+            known = find_hierarchies(hierarchies, data)
+            found += configurations_from_mapping(one, name=f"configuration-{number}", hierarchies=known)
+        else:
+            raise ConfigurationError("a list of configurations holds Configuration objects or {column: mask} mappings")
+    return found
+
+
+def one_configuration(
+    configuration: Configuration | str | Path | Mapping[str, Any], *, hierarchies: Any = None, data: Any = None
+) -> Configuration:
+    """The one configuration of a file."""
+    found = gather(configuration, hierarchies=hierarchies, data=data)
+    if len(found) != 1:
+        raise ConfigurationError(f"there are {len(found)} configurations; give a file that holds one")
+    return found[0]
+
+
+def label_of(given: str | None, known: str | None, configurations: Iterable[Configuration]) -> str | None:
+    """The label asked for, or that of the roles (``known``), or the one the configurations were made for.
+
+    A configuration that names another one is an error: what was chosen for one label says little about another.
+    """
+    label = given or known
+    for one in configurations:
+        label = label or one.label
+        if one.label not in (None, label):
+            raise ConfigurationError(
+                f"configuration {one.name!r} is for the label {one.label!r}, and the label here is {label!r}; name its "
+                "label with --label, or take it out of the configuration"
+            )
+    return label
+
+
+def find_hierarchies(given: str | Path | Mapping[str, Hierarchy] | None, data: Any) -> dict[str, Hierarchy]:
+    """The hierarchies given, or those in a folder ``hierarchies`` beside the data."""
+    if isinstance(given, Mapping):
+        return dict(given)
+    if given is not None:
+        return read_hierarchies(Path(given))
+    if isinstance(data, str | Path) and "://" not in str(data):
+        beside = Path(data).parent / "hierarchies"
+        if beside.is_dir():
+            return read_hierarchies(beside)
+    return {}
+
+
+def with_generated(
+    given: list[Configuration],
+    counted: Counted,
+    *,
+    count: int,
+    strength: str,
+    seed: int,
+    masks: Iterable[str] | None = None,
+    hierarchies: Mapping[str, Hierarchy] | None = None,
+) -> list[Configuration]:
+    """The given configurations and ``count`` generated ones."""
+    if count <= 0:
+        return given
+    histograms = {name: joint.histogram() for name, joint in counted.joints.items()}
+    return given + generate(
+        histograms,
+        count=count,
+        strength=strength,
+        masks=None if masks is None else tuple(masks),
+        rng=np.random.default_rng(seed),
+        hierarchies=hierarchies or {},
+        fewer_if_need_be=True,
+    )
+
+
+def checked(configurations: list[Configuration], counted: Counted, columns: Iterable[str]) -> list[Configuration]:
+    """The configurations, or an error that names the column the table lacks or the name used twice."""
+    if not configurations:
+        raise ConfigurationError(
+            "there is no configuration to rank; give some with --configs or make some with --generate"
+        )
+    known = set(columns)
+    names: set[str] = set()
+    for configuration in configurations:
+        for column in configuration.masks:
+            if column not in known:
+                raise ConfigurationError(
+                    f"configuration {configuration.name!r} masks the column {column!r}, which the table does not have; "
+                    f"its columns are {', '.join(sorted(known))}"
+                )
+        if configuration.name in names:
+            raise ConfigurationError(f"two configurations are called {configuration.name!r}; rename one")
+        names.add(configuration.name)
+    return configurations

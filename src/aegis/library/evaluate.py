@@ -1,0 +1,248 @@
+"""Does the advisor choose well on this table? Train models on every candidate and see."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from aegis._version import __version__
+from aegis.counts.collect import Counted
+from aegis.counts.collect_pairs import count_pairs
+from aegis.counts.pair_counts import PairTables
+from aegis.counts.summary import summarize as summarize_counts
+from aegis.data.dataset import Dataset
+from aegis.data.engine import open_dataset
+from aegis.data.hierarchy import Hierarchy
+from aegis.data.output import check_apart, check_free
+from aegis.data.schema import Roles
+from aegis.errors import ConfigurationError
+from aegis.evaluation.agreement import agreement, random_choice
+from aegis.evaluation.candidate import Candidate, gold_of
+from aegis.evaluation.coded_rows import CodedRows, read_rows
+from aegis.evaluation.evaluated import EvaluatedDraw, EvaluatedFamily, Evaluation
+from aegis.evaluation.models import GOLD_MODELS, check_models
+from aegis.evaluation.published_table import table_scores
+from aegis.evaluation.result_cache import ResultCache
+from aegis.evaluation.selectors import Selection, select
+from aegis.evaluation.splits import SplitPlan
+from aegis.evaluation.verify import SECOND_OPINION, verify_candidates
+from aegis.library.candidates import Configurations, checked, find_hierarchies, gather, label_of, with_generated
+from aegis.library.families import GIVEN, RELEASED, Family, FamilySource, check_families
+from aegis.library.keywords import check_keywords
+from aegis.library.summarize import count
+from aegis.ranking.pair_scores import PAIR_SCORES
+from aegis.ranking.rank import TOGETHER
+
+Progress = Callable[[int, int, str], None]
+
+
+def evaluate(
+    data: Any,
+    *,
+    label: str | None = None,
+    configurations: Configurations = None,
+    generate: int = 0,
+    strength: str = "mixed",
+    families: Sequence[str] = (),
+    tables: Sequence[str | Path] = (),
+    draws: int = 1,
+    seed: int = 0,
+    models: Sequence[str] = GOLD_MODELS,
+    splits: int = 4,
+    most_training_rows: int | None = None,
+    shortlist: int = 8,
+    jobs: int = 1,
+    cache: str | Path | None = None,
+    report: str | Path | None = None,
+    overwrite: bool = False,
+    roles: Roles | None = None,
+    label_bins: int | None = None,
+    hierarchies: str | Path | Mapping[str, Hierarchy] | None = None,
+    progress: Progress | None = None,
+    **options: Any,
+) -> Evaluation:
+    """Train ``models`` on every candidate, the exhaustive way, and compare every way of choosing without training.
+
+    ``families`` names several sets of ``generate`` candidates each, judged one by one: strengths of the generator,
+    ``k-anonymous`` for what the search finds, ``released`` for masks mixed with noise, clustered and sanitized tables.
+    ``tables`` are released tables of the same records in the same order to be judged as well. What is drawn at random
+    is drawn ``draws`` times, from ``seed``, ``seed`` + 1, … on; splits stay the same. Results are kept in the file
+    ``cache`` as they come, so that an interrupted run goes on where it stopped.
+    """
+    check_keywords(evaluate, options)
+    if report is not None:
+        check_free(Path(report), overwrite=overwrite)
+        check_apart([report], [data, configurations])
+    check_models(tuple(models))
+    if families and generate < 2:
+        raise ConfigurationError("a family needs at least two candidates; say how many with --generate")
+    if draws < 1:
+        raise ConfigurationError("candidates are drawn once at least; give --draws 1 or more")
+    if draws > 1 and generate < 1:
+        raise ConfigurationError("there is nothing to draw more than once; say how many candidates with --generate")
+    wanted = check_families(families)
+    if tables and wanted and RELEASED not in wanted:
+        raise ConfigurationError(f"tables are judged in the family {RELEASED}; name it with --families as well")
+    seeds = range(seed, seed + draws)
+    known = find_hierarchies(hierarchies, data)
+    given = gather(configurations, hierarchies=known, data=data)
+    started = time.process_time()
+    dataset = data if isinstance(data, Dataset) else open_dataset(data, roles=roles, **options)
+    label = label_of(label, dataset.roles.label, given)
+    counted = count(dataset, label=label, label_bins=label_bins)
+    counting_seconds = time.process_time() - started
+    rows = read_rows(dataset, counted, in_order=bool(tables) or RELEASED in wanted)
+    source = FamilySource(
+        dataset=dataset, counted=counted, rows=rows, hierarchies=known, seed=seed, label_bins=label_bins
+    )
+    found: list[tuple[Family, ...]] = []
+    if wanted:
+        if given:
+            found.append((Family(name=GIVEN, seed=seed, configurations=tuple(given)),))
+        for number, name in enumerate(wanted):
+            if progress is not None:
+                progress(number, len(wanted), f"making the family {name}")
+            found.append(source.draws(name, generate, seeds=seeds, tables=tables if name == RELEASED else ()))
+    else:
+        published = tuple(source.published(one) for one in tables)
+        made = {
+            one: with_generated(given, counted, count=generate, strength=strength, seed=one, hierarchies=known)
+            for one in seeds
+        }
+        found.append(
+            tuple(
+                Family(name=GIVEN if given else strength, seed=one, configurations=tuple(drawn), tables=published)
+                for one, drawn in made.items()
+            )
+        )
+    for family in (draw for each in found for draw in each):
+        checked(list(family.configurations), counted, dataset.schema.names)
+        if len(family.configurations) + len(family.tables) < 2:
+            raise ConfigurationError("ways of choosing are compared on two candidates or more; give or --generate more")
+    started = time.process_time()
+    pairs = count_pairs(dataset, counted, seed=seed) if len(counted.joints) > 1 else None
+    pair_seconds = time.process_time() - started
+    plan = SplitPlan(splits=splits, most_training_rows=most_training_rows, most_test_rows=most_training_rows, seed=seed)
+    with ResultCache(None if cache is None else Path(cache)) as store:
+        judge = _Judge(
+            name=dataset.name,
+            counted=counted,
+            pairs=pairs,
+            counting_seconds=counting_seconds,
+            pair_seconds=pair_seconds,
+            rows=rows,
+            models=tuple(models),
+            plan=plan,
+            shortlist=shortlist,
+            store=store,
+            jobs=jobs,
+            progress=progress,
+        )
+        judged = tuple(judge.family(each) for each in found)
+    evaluation = Evaluation(
+        name=dataset.name, rows=counted.rows, attributes=len(counted.joints), label=counted.label, families=judged
+    )
+    if report is not None:
+        from aegis.report.evaluation_report import render_evaluation  # an extra
+        from aegis.report.page import write_page
+
+        page = render_evaluation(evaluation, default=TOGETHER, version=__version__)
+        write_page(Path(report), page, overwrite=overwrite)
+    return evaluation
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class _Judge:
+    """What every family is judged with."""
+
+    name: str
+    counted: Counted
+    pairs: PairTables | None
+    counting_seconds: float
+    pair_seconds: float
+    rows: CodedRows
+    models: tuple[str, ...]
+    plan: SplitPlan
+    shortlist: int
+    store: ResultCache
+    jobs: int
+    progress: Progress | None
+
+    def family(self, draws: Sequence[Family]) -> EvaluatedFamily:
+        judged = tuple(
+            self._draw(draw, f"draw {number}, " if len(draws) > 1 else "") for number, draw in enumerate(draws, start=1)
+        )
+        return EvaluatedFamily(name=draws[0].name, draws=judged, notes=draws[0].notes)
+
+    def _draw(self, family: Family, which: str) -> EvaluatedDraw:
+        selections = self._selections(family)
+        candidates = [Candidate(rows=self.rows, configuration=one) for one in family.configurations]
+        candidates += [Candidate(rows=one.rows, configuration=one.configuration) for one in family.tables]
+        gold = gold_of(
+            candidates,
+            label=self.counted.label,
+            models=self.models,
+            plan=self.plan,
+            cache=self.store,
+            jobs=self.jobs,
+            progress=self._told(f"{family.name}, {which}"),
+        )
+        found = [agreement(s.selector, s.scores, gold.accuracies, cpu_seconds=self._spent(s)) for s in selections]
+        if self.shortlist:
+            best = next((s for s in selections if s.selector == TOGETHER), selections[0])
+            second = next((s for s in selections if s.selector == SECOND_OPINION), best)
+            tried = verify_candidates(
+                candidates,
+                best.scores,
+                second=second.scores,
+                label=self.counted.label,
+                shortlist=self.shortlist,
+                cache=self.store,
+                jobs=self.jobs,
+                progress=self._told(f"{family.name}, {which}shortlist: "),
+            )
+            spent = self._spent(best) + tried.cpu_seconds + (second.cpu_seconds if second is not best else 0.0)
+            found.append(agreement(f"verify-{self.shortlist}", tried.scores, gold.accuracies, cpu_seconds=spent))
+        found.append(random_choice(gold.accuracies))
+        in_order = sorted(found, key=lambda one: (one.regret, -one.spearman))
+        return EvaluatedDraw(seed=family.seed, gold=gold, selectors=tuple(in_order))
+
+    def _told(self, where: str) -> Progress | None:
+        """Progress that says where it is before what was done."""
+        told = self.progress
+        return None if told is None else lambda done, total, what: told(done, total, where + what)
+
+    def _spent(self, selection: Selection) -> float:
+        """From the rows to the choice: a selector cannot do without the counts that it reads."""
+        counts = self.counting_seconds + (self.pair_seconds if selection.selector in PAIR_SCORES else 0.0)
+        return counts + selection.cpu_seconds
+
+    def _selections(self, family: Family) -> list[Selection]:
+        """The scores of every selector that can judge all candidates of the family."""
+        summary = summarize_counts(
+            name=self.name,
+            label=self.counted.label,
+            label_histogram=self.counted.label_histogram,
+            joints=self.counted.joints,
+            configurations=family.configurations,
+        )
+        selections = select(summary, pairs=self.pairs, seed=family.seed)
+        if not family.tables:
+            return selections
+        started = time.process_time()
+        scores = [table_scores(summary, one, seed=family.seed) for one in family.tables]
+        spent = (time.process_time() - started) / max(len(scores[0]), 1)
+        return [
+            Selection(
+                selector=one.selector,
+                scores=np.append(one.scores, [each[one.selector] for each in scores]),
+                cpu_seconds=one.cpu_seconds + spent,
+            )
+            for one in selections
+            if all(one.selector in each for each in scores)
+        ]

@@ -1,0 +1,179 @@
+"""Families of candidates to evaluate: generated ones of one strength, k-anonymous ones, and other kinds of release."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from aegis.candidates.search.search import search
+from aegis.counts.collect import Counted, count_joints
+from aegis.counts.collect_classes import count_classes
+from aegis.counts.collect_pairs import count_pairs
+from aegis.data.dataset import Dataset
+from aegis.data.engine import open_dataset
+from aegis.data.hierarchy import Hierarchy
+from aegis.errors import ConfigurationError, DataError, PolicyNotSatisfiedError
+from aegis.evaluation.coded_rows import CodedRows, read_rows
+from aegis.evaluation.published_table import PublishedTable
+from aegis.library.anonymize import anonymize
+from aegis.library.candidates import with_generated
+from aegis.library.sanitized_tables import SanitizedTables
+from aegis.masking.configuration import Configuration
+from aegis.masking.generator import STRENGTHS
+from aegis.privacy.policy import Policy
+
+K_ANONYMOUS, RELEASED, GIVEN = "k-anonymous", "released", "given"
+FAMILIES = (*STRENGTHS, K_ANONYMOUS, RELEASED)
+"""The names that can be asked for; `GIVEN` is what a user brings."""
+
+K = 5
+_QUASI = 5  # columns taken for quasi-identifiers where none are named: those with most values
+_SECONDS = 20.0
+_CLUSTERED = (5, 10, 25, 50)
+_NOISY = ("add_gaussian_noise", "add_laplace_noise", "randomize", "shuffle")
+
+
+def check_families(names: Sequence[str]) -> tuple[str, ...]:
+    """The families asked for, each once, or an error that names the one that does not exist."""
+    for name in names:
+        if name not in FAMILIES:
+            raise ConfigurationError(f"there is no family {name!r}; choose among {', '.join(FAMILIES)}")
+    return tuple(dict.fromkeys(names))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Family:
+    """Candidates that are compared with one another: configurations, and tables that no mask made."""
+
+    name: str
+    seed: int
+    configurations: tuple[Configuration, ...]
+    tables: tuple[PublishedTable, ...] = ()
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class FamilySource:
+    """What families are made of."""
+
+    dataset: Dataset
+    counted: Counted
+    rows: CodedRows
+    hierarchies: Mapping[str, Hierarchy]
+    seed: int
+    label_bins: int | None = None
+
+    def draws(self, name: str, count: int, *, seeds: Sequence[int], tables: Sequence[Any] = ()) -> tuple[Family, ...]:
+        """The family called ``name`` with about ``count`` candidates, once for each seed if anything in it is drawn.
+
+        Released ``tables`` join the family of released ones.
+        """
+        if name == K_ANONYMOUS:  # what a search finds is found again
+            return (Family(name=name, seed=self.seed, configurations=tuple(self._k_anonymous(count))),)
+        if name == RELEASED:
+            return self._released(count, seeds, tables)
+        return tuple(
+            Family(name=name, seed=seed, configurations=tuple(self._generated(count, strength=name, seed=seed)))
+            for seed in seeds
+        )
+
+    def _released(self, count: int, seeds: Sequence[int], tables: Sequence[Any]) -> tuple[Family, ...]:
+        """Masks, noise, clustered and sanitized tables: clusters and mechanisms are found once, noise is drawn anew."""
+        clustered = [self._clustered(k) for k in _CLUSTERED if 2 * k <= self.counted.rows]
+        fixed = (*clustered, *(self.published(one) for one in tables))
+        sanitizing = SanitizedTables.of(self.dataset, self.counted, quasi=self.quasi(), seed=self.seed)
+        noisy = max(count // 4, 1)
+        masked = max(count - noisy - len(fixed) - len(sanitizing.names), 1)
+        return tuple(
+            Family(
+                name=RELEASED,
+                seed=seed,
+                configurations=(
+                    *self._generated(masked, strength="mixed", seed=seed),
+                    *self._generated(noisy, strength="mixed", seed=seed, masks=_NOISY, prefix="noise"),
+                ),
+                tables=(*fixed, *(self.published(one, name=name) for name, one in sanitizing.drawn(seed))),
+                notes=sanitizing.notes,
+            )
+            for seed in seeds
+        )
+
+    def _generated(
+        self, count: int, *, strength: str, seed: int, masks: Sequence[str] | None = None, prefix: str = ""
+    ) -> list[Configuration]:
+        found = with_generated(
+            [],
+            self.counted,
+            count=count,
+            strength=strength,
+            masks=masks,
+            seed=seed,
+            hierarchies=self.hierarchies,
+        )
+        if not prefix:
+            return found
+        return [Configuration(name=f"{prefix}{i:03d}", masks=one.masks) for i, one in enumerate(found, start=1)]
+
+    def quasi(self) -> list[str]:
+        """The quasi-identifiers: those named, or the columns with most values."""
+        named = [name for name in self.dataset.roles.quasi_identifying if name in self.counted.joints]
+        if named:
+            return named
+        by_size = sorted(self.counted.joints, key=lambda name: -self.counted.joints[name].attribute.size)
+        return by_size[:_QUASI]
+
+    def _k_anonymous(self, count: int) -> list[Configuration]:
+        """Configurations of the quasi-identifiers that the search found, from the best to far behind it."""
+        table = count_classes(self.dataset, self.quasi(), contents=(self.counted.label,))
+        policy = Policy.from_mapping({"k": K, "max_suppression": 0.02})
+        known = {name: one for name, one in self.hierarchies.items() if name in table.columns}
+        try:
+            found = search(
+                table,
+                label=self.counted.label,
+                policy=policy,
+                hierarchies=known,
+                space="levels",
+                shortlist=4 * count,
+                seconds=_SECONDS,
+            )
+        except PolicyNotSatisfiedError:
+            raise ConfigurationError(
+                f"no configuration of {', '.join(table.columns)} is {K}-anonymous with 2% suppressed; name other "
+                "quasi-identifiers, or leave the family out"
+            ) from None
+        places = np.unique(np.linspace(0, len(found.shortlist) - 1, count).round().astype(int))
+        return [
+            Configuration(name=f"k{i:03d}", masks=found.shortlist[place].masks)
+            for i, place in enumerate(places, start=1)
+        ]
+
+    def _clustered(self, k: int) -> PublishedTable:
+        """Classes of ``k`` records, their centres published in place of the quasi-identifiers.
+
+        Where none are named these are all attributes that are not sensitive; numbers that miss some have no centre.
+        """
+        roles = self.dataset.roles
+        wanted = roles.quasi_identifying or [name for name in self.counted.joints if name not in roles.sensitive]
+        domains = {name: joint.attribute for name, joint in self.counted.joints.items() if name in wanted}
+        quasi = [name for name, domain in domains.items() if not (domain.missing and domain.kind.is_number)]
+        made = anonymize(self.dataset, method="mdav", k=k, quasi=quasi)
+        return self.published(made.table, name=f"clustered-{k}")
+
+    def published(self, table: Any, *, name: str | None = None) -> PublishedTable:
+        """A released table of the same records in the same order, read and counted."""
+        dataset = open_dataset(table, roles=self.dataset.roles)
+        counted = count_joints(dataset, label=self.counted.label, label_bins=self.label_bins)
+        rows = read_rows(dataset, counted, in_order=True)
+        called = name or dataset.name
+        if (
+            rows.label_domain.labels() != self.rows.label_domain.labels()
+            or rows.rows != self.rows.rows
+            or (rows.label != self.rows.label).any()
+        ):
+            raise DataError(f"{called} does not hold the same records in the same order with the same label")
+        pairs = count_pairs(dataset, counted, seed=self.seed) if len(counted.joints) > 1 else None
+        return PublishedTable(name=called, counted=counted, pairs=pairs, rows=rows)

@@ -1,0 +1,60 @@
+"""Score whole configurations from pair counts while the rows are still at hand."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from aegis.counts.collect import Counted, Progress
+from aegis.counts.collect_pairs import count_pairs
+from aegis.counts.summary import ConfigurationScores, ConfigurationSummary, MaskedJoint, Summary, mask_id
+from aegis.data.dataset import Dataset
+from aegis.masking.identity import Identity
+from aegis.masking.partition import Partition
+from aegis.ranking.pair_scores import score_configurations
+
+
+def with_pair_scores(
+    summary: Summary,
+    dataset: Dataset,
+    counted: Counted,
+    *,
+    names: Sequence[str],
+    seed: int = 0,
+    progress: Progress | None = None,
+) -> Summary:
+    """``summary`` with the pair scores ``names`` of its configurations, and of the unmasked table."""
+    if not names or len(counted.joints) < 2:
+        return summary
+    pairs = count_pairs(dataset, counted, seed=seed, progress=progress)
+    compared = _with_unmasked(summary)
+    scores = {}
+    for name in names:
+        found = score_configurations(compared, pairs, name, seed=seed)
+        scores[name] = ConfigurationScores(
+            unit=found.unit,
+            sample_rows=found.sample_rows,
+            utilities=found.utilities[:-1],
+            resampled=found.resampled[:-1],
+            original=float(found.utilities[-1]),
+            original_resampled=found.resampled[-1],
+        )
+    return replace(summary, scores=scores)
+
+
+def _with_unmasked(summary: Summary) -> Summary:
+    """The summary with one more configuration, last, that masks nothing."""
+    ident = mask_id(Identity())
+    attributes = {}
+    for name, attribute in summary.attributes.items():
+        assert attribute.joint is not None, "pairs are scored before anything is left out of a summary"
+        raw = MaskedJoint(
+            id=ident,
+            mask=Identity(),
+            change=Partition.identity(attribute.joint.attribute),
+            label_mask=None,
+            joint=attribute.joint,
+        )
+        attributes[name] = replace(attribute, masked={**attribute.masked, (ident, None): raw})
+    unmasked = ConfigurationSummary(name="unmasked", id="", masks=dict.fromkeys(attributes, ident))
+    return replace(summary, attributes=attributes, configurations=(*summary.configurations, unmasked))

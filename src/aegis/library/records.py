@@ -1,0 +1,64 @@
+"""The columns of a dataset as records that an anonymizer can cluster."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from aegis.candidates.clusters.records import Records
+from aegis.counts.answer import ask
+from aegis.data.dataset import Dataset
+from aegis.data.kind import Kind
+from aegis.errors import RoleError
+
+
+def read_records(
+    dataset: Dataset,
+    *,
+    quasi: Sequence[str] = (),
+    sensitive: Sequence[str] = (),
+    categorical: Sequence[str] = (),
+    rows: pa.Table | None = None,
+) -> Records:
+    """Read quasi-identifiers and sensitive attributes, those with that role where none are named.
+
+    Numbers stay numbers unless ``categorical`` names them; a missing category counts as one more. Text of which most
+    reads as numbers is refused unless it is named or is plainly a code: one stray text turns a column of numbers into
+    text, and then every age would be a category. ``rows`` is the table itself where it was read already, in the order
+    that is to be kept.
+    """
+    chosen = tuple(quasi) or dataset.roles.quasi_identifying
+    hidden = tuple(sensitive) or dataset.roles.sensitive
+    for name in (*chosen, *hidden):
+        dataset.schema.kind(name)
+    if not chosen:
+        raise RoleError("no column is quasi-identifying; name some with --quasi or in the roles file")
+    names = list(dict.fromkeys((*chosen, *hidden)))
+    table = ask(dataset.table.select(*names)) if rows is None else rows
+    return Records.from_columns(
+        {name: _column(table[name], number=dataset.schema.kind(name).is_number) for name in names},
+        quasi_identifiers=chosen,
+        sensitive=hidden,
+        categorical=[n for n in chosen if n in categorical or _names_categories(dataset.schema.kind(n), table[n])],
+        missing="category",
+    )
+
+
+def _names_categories(kind: Kind, column: pa.ChunkedArray) -> bool:
+    """Whether a column holds categories by its kind, or by a value that no number is written like: 02139."""
+    if kind is not Kind.TEXT:
+        return not kind.is_number
+    coded = pc.match_substring_regex(column.cast(pa.string()), r"^(0\d+|\d{16,})$")
+    return bool(pc.any(coded).as_py())
+
+
+def _column(column: pa.ChunkedArray, *, number: bool) -> np.ndarray[Any, Any]:
+    if number and not column.null_count:
+        return np.asarray(column.to_numpy())
+    values = np.empty(len(column), dtype=object)
+    values[:] = column.to_pylist() if number else column.cast(pa.string()).to_pylist()
+    return values

@@ -1,0 +1,76 @@
+"""Judge a release as it lies there: read again, every value as it is written."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+import ibis.expr.types as ir
+
+from aegis.data import delimited
+from aegis.data.dataset import Dataset
+from aegis.data.engine import connect, open_dataset
+from aegis.data.hierarchy import Hierarchy
+from aegis.data.kind import Kind
+from aegis.data.schema import Roles
+from aegis.errors import DataError, VerificationError
+from aegis.library.check import classes_of
+from aegis.privacy.judgement import Judgement, judge_all
+from aegis.privacy.policy import Policy
+from aegis.releases.write import is_csv
+
+_TYPES = {
+    Kind.INTEGER: "int64",
+    Kind.REAL: "float64",
+    Kind.BOOLEAN: "boolean",
+    Kind.DATE: "date",
+    Kind.TIMESTAMP: "timestamp",
+}
+
+
+def open_written(file: Path, *, named: Path) -> Dataset:
+    """Open a released file by the format of its name, with nothing read into its values.
+
+    The values of a CSV file stay texts: 1 and 1.0 are two values to whoever tells people apart by them.
+    """
+    connection = connect(None)
+    if is_csv(named):
+        return open_dataset(delimited.read(connection, file, delimiter=",", encoding="utf-8", as_text=True))
+    try:
+        return open_dataset(connection.read_parquet(str(file)))
+    except Exception as error:
+        raise DataError(f"{named.name} cannot be read as parquet ({type(error).__name__})") from None
+
+
+def measure_written(
+    written: Dataset,
+    policy: Policy,
+    roles: Roles,
+    *,
+    kinds: Mapping[str, Kind],
+    hierarchies: Mapping[str, Hierarchy] | None = None,
+) -> Judgement:
+    """Judge a written table from scratch.
+
+    ``kinds`` says what the sensitive columns and the label hold: where a distance counts, 10 comes after 9.
+    """
+    absent = [name for name in (*roles.quasi_identifying, *policy.attributes) if name not in written.schema]
+    if absent:
+        raise VerificationError(f"the release lacks the column {absent[0]!r} that its policy speaks of")
+    label = roles.label if roles.label is not None and roles.label in written.schema else None
+    contents = () if label is None else (label,)
+    table = _typed(written.table, {name: kinds[name] for name in (*policy.attributes, *contents) if name in kinds})
+    return judge_all(
+        classes_of(open_dataset(table), policy, roles, contents=contents, released=True, hierarchies=hierarchies),
+        policy,
+        suppress=False,
+    )
+
+
+def _typed(table: ir.Table, kinds: Mapping[str, Kind]) -> ir.Table:
+    wanted = {
+        name: table[name].try_cast(_TYPES[kind])
+        for name, kind in kinds.items()
+        if kind in _TYPES and table[name].type().is_string()
+    }
+    return table.mutate(**wanted) if wanted else table

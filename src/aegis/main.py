@@ -1,0 +1,168 @@
+"""The command line: one command per workflow, thin enough that nothing is decided here."""
+
+from __future__ import annotations
+
+import os
+import sys
+from importlib.metadata import entry_points
+from typing import Annotated, Any
+
+import typer
+from typer.core import TyperGroup
+
+from aegis._version import __version__
+from aegis.catalog.commands import audit, backup, demo_catalog, provide, pull, push, serve, worker
+from aegis.commands import (
+    advise,
+    anonymize,
+    apply,
+    check,
+    compare,
+    configurations,
+    curve,
+    demo,
+    evaluate,
+    exposure,
+    inspect,
+    interruption,
+    merge,
+    reference,
+    release,
+    sanitize,
+    search,
+    start,
+    summarize,
+    tune,
+    verify,
+)
+from aegis.errors import AegisError
+
+
+class _Commands(TyperGroup):
+    """Typer would answer Ctrl-C with its status and no word."""
+
+    def invoke(self, ctx: Any) -> Any:
+        try:
+            return super().invoke(ctx)
+        except KeyboardInterrupt:
+            raise typer.Abort from None
+
+
+app = typer.Typer(
+    name="aegis",
+    cls=_Commands,
+    help="Share data that is private enough to leave and useful enough to learn from.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,  # its tracebacks print local variables, and those hold data
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"aegis {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _root(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")
+    ] = False,
+) -> None:
+    pass
+
+
+app.command("start")(start.start)
+app.command("inspect")(inspect.inspect)
+app.command("advise")(advise.advise)
+app.command("summarize")(summarize.summarize)
+app.command("merge")(merge.merge)
+app.command("generate")(configurations.generate)
+app.command("diff")(configurations.diff)
+app.command("search")(search.search)
+app.command("check")(check.check)
+app.command("release")(release.release)
+app.command("verify")(verify.verify)
+app.command("apply")(apply.apply)
+app.command("exposure")(exposure.exposure)
+app.command("anonymize")(anonymize.anonymize)
+app.command("tune")(tune.tune)
+app.command("compare")(compare.compare)
+app.command("sanitize")(sanitize.sanitize)
+app.add_typer(curve.app, name="curve", no_args_is_help=True)
+app.command("evaluate")(evaluate.evaluate)
+app.command("masks")(reference.masks)
+app.command("measures")(reference.measures)
+app.command("demo")(demo.demo)
+app.command("serve")(serve.serve)
+app.command("demo-catalog")(demo_catalog.demo_catalog)
+app.add_typer(push.app, name="push", no_args_is_help=True)
+app.command("pull")(pull.pull)
+app.command("worker")(worker.worker)
+app.command("provide")(provide.provide)
+app.add_typer(audit.app, name="audit", no_args_is_help=True)
+app.command("backup")(backup.backup)
+app.command("restore")(backup.restore)
+
+
+# Commands of other packages, the papers' among them.
+for _entry in entry_points(group="aegis.commands"):
+    app.command(_entry.name)(_entry.load())
+
+
+# Typer carries its own copy of click: what both call a usage error is found through the class it exports.
+_USAGE: Any = typer.BadParameter.__mro__[2]
+
+
+def run() -> None:
+    """The entry point: every way of ending has its exit status, and none shows a traceback with data in it."""
+    interruption.listen()
+    sys.exit(call(sys.argv[1:]))
+
+
+def call(arguments: list[str]) -> int:
+    """Run one command line and give its exit status: 0 done, 1 not satisfied, 2 bad input, 130 interrupted."""
+    interruption.forget()
+    try:
+        answer = app(args=arguments, standalone_mode=False, prog_name="aegis")
+        sys.stdout.flush()
+    except typer.Exit as exit_:
+        return exit_.exit_code
+    except BrokenPipeError:
+        # The reader has gone: nothing more to say, also not when the interpreter flushes at its end.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+    except (KeyboardInterrupt, typer.Abort):
+        return _interrupted()
+    except Exception as error:
+        # What an engine makes of Ctrl-C looks like any other error.
+        return _interrupted() if interruption.heard() else _failed(error)
+    return int(answer) if isinstance(answer, int) else 0
+
+
+def _interrupted() -> int:
+    from aegis.commands.terminal import talk
+
+    talk().print("interrupted; nothing was left half-written")
+    return 130
+
+
+def _failed(error: Exception) -> int:
+    from aegis.commands.terminal import fail, talk
+
+    if isinstance(error, AegisError):
+        return fail(error)
+    if isinstance(error, _USAGE):
+        error.show()
+        return 2
+    if os.environ.get("AEGIS_DEBUG"):
+        raise error
+    # The message of an unknown error may quote data: name its kind only.
+    talk().print(
+        f"[bold red]internal error:[/bold red] {type(error).__name__}. This is a defect of Aegis; "
+        "set AEGIS_DEBUG=1 to see where, and mind that a traceback may show data.",
+        markup=True,
+    )
+    return 2

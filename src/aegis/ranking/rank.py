@@ -1,0 +1,297 @@
+"""Verdicts and numbers to a ranking: the configuration that keeps most comes first.
+
+For measures that are monotone under merging, the smallest predictive utility deviation and the largest mean of the
+masked values are the same configuration (docs/theory/ranking-without-reconstruction.md). The ranking uses what is
+known exactly, the masked joints; the reference only decides how large the loss is said to be. The paper's
+per-configuration reference ranks by its own deviations, as published.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from aegis.counts.pair_counts import MOST_PAIRED
+from aegis.counts.summary import AttributeSummary, ConfigurationScores, Summary
+from aegis.errors import MeasureError
+from aegis.masking.plural import count
+from aegis.measures.chi_square import chi_square_test
+from aegis.measures.deviation import is_borrowed, losses, retained_share
+from aegis.measures.measure import MEASURES, Measure
+from aegis.ranking.explain import reasons
+from aegis.ranking.pair_scores import PAIR_SCORES
+from aegis.ranking.ranking import AttributeLoss, RankedConfiguration, Ranking
+from aegis.ranking.reference import Reference, ReferenceValues, Rounding, parse_reference, reference_values
+from aegis.ranking.scores import AttributeScores, score_attribute
+
+TOGETHER = "pair-prediction"
+BY_ATTRIBUTE = "leave-one-out-information"
+"""The measure of single attributes that ranks where pairs were not counted, and explains where they were."""
+
+_SURE = 1.96  # standard errors on each side of a 95 % interval
+_ONE_LABEL = 0.9  # a share of the commonest label from which models answer nothing else
+
+Floats = NDArray[np.float64]
+
+
+def rank(
+    summary: Summary,
+    *,
+    measure: str | None = None,
+    reference: Reference | str = Reference.AUTO,
+    rounding: Rounding | str = Rounding.RANDOMISED,
+    seed: int = 0,
+) -> Ranking:
+    """Rank the configurations of a summary, by ``measure`` or the best there is."""
+    name = measure or (TOGETHER if TOGETHER in summary.scores else BY_ATTRIBUTE)
+    together = _scores_of_configurations(summary, name)
+    chosen = MEASURES[BY_ATTRIBUTE if together is not None else name]
+    rng = np.random.default_rng(seed)
+    scores = [score_attribute(attribute, summary, chosen, rng) for attribute in summary.attributes.values()]
+    originals = reference_values(summary, chosen, parse_reference(reference), rng, rounding=Rounding(rounding))
+    picked = np.array(
+        [
+            [one.index[configuration.masks[one.name], configuration.label_mask] for one in scores]
+            for configuration in summary.configurations
+        ]
+    )
+    masked = _take([one.values for one in scores], picked)
+    standing = (
+        _standing_by_attributes(summary, chosen, scores, originals, picked, masked)
+        if together is None
+        else _standing_together(together)
+    )
+    best = int(np.argmin(standing.badness))
+    behind = losses(chosen, masked[best], masked)
+    places = _places(standing.badness)
+    like_best = standing.badness - standing.badness[best] <= _SURE * standing.apart(best) + 1e-12
+    names = [c.name for c in summary.configurations]
+    cards = _AttributeCards(scores, list(summary.attributes.values()), originals, chosen)
+    ranking = []
+    for i in sorted(range(len(names)), key=lambda i: (places[i], names[i])):
+        attributes = tuple(cards.card(a, int(picked[i, a])) for a in range(len(scores)))
+        share = None if standing.retained is None else float(standing.retained[i])
+        deviation = None if standing.deviation is None else float(standing.deviation[i])
+        centre = float(standing.utility[i]) if deviation is None else deviation
+        half_width = _SURE * float(standing.errors[i])
+        ranking.append(
+            RankedConfiguration(
+                rank=int(places[i]),
+                configuration=names[i],
+                id=summary.configurations[i].id,
+                utility=float(standing.utility[i]),
+                deviation=deviation,
+                retained=share,
+                borrowed=share is not None and bool(is_borrowed(np.asarray(share))),
+                interval=(centre - half_width, centre + half_width),
+                like_best=bool(like_best[i]),
+                attributes=attributes,
+                reasons=reasons(
+                    attributes,
+                    behind[i].tolist(),
+                    retained=share,
+                    label=summary.label,
+                    label_mask=_label_mask(summary, summary.configurations[i].label_mask),
+                ),
+            )
+        )
+    return Ranking(
+        label=summary.label,
+        measure=name,
+        unit=chosen.unit if together is None else together.unit,
+        higher_is_better=chosen.higher_is_better,
+        reference=originals.reference.value,
+        rows=int(summary.rows),
+        ranking=tuple(ranking),
+        skipped=dict(summary.skipped),
+        rejected=dict(summary.rejected),
+        notes=(
+            *_notes(summary, originals, chosen, together),
+            *_note_on_masked_labels(summary),
+            *_note_on_a_common_label(summary, name),
+        ),
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class _Standing:
+    """Where the configurations stand: ``apart(i)`` is the standard error of each one's distance to configuration i."""
+
+    utility: Floats
+    deviation: Floats | None
+    badness: Floats
+    retained: Floats | None
+    errors: Floats
+    apart: Callable[[int], Floats]
+
+
+def _standing_by_attributes(
+    summary: Summary,
+    measure: Measure,
+    scores: list[AttributeScores],
+    originals: ReferenceValues,
+    picked: NDArray[np.int64],
+    masked: Floats,
+) -> _Standing:
+    """Means over the attributes. Errors add up as if all went the same way: never too narrow."""
+    original = None if originals.values is None else _take(list(originals.values), picked)
+    lost = None if original is None else losses(measure, original, masked, absolute=originals.per_configuration)
+    utility = masked.mean(axis=1)
+    deviation = None if lost is None else lost.mean(axis=1)
+    label = np.asarray(summary.label_histogram.counts, dtype=np.float64)
+
+    def apart(i: int) -> Floats:
+        spread = np.zeros(len(picked))
+        for a, one in enumerate(scores):
+            spread += (one.resampled - one.resampled[picked[i, a]]).std(axis=1, ddof=1)[picked[:, a]]
+        return spread / len(scores)
+
+    return _Standing(
+        utility=utility,
+        deviation=deviation,
+        badness=deviation if deviation is not None else (-utility if measure.higher_is_better else utility),
+        retained=None if original is None else retained_share(measure, original, masked, label=label),
+        errors=_take([one.standard_errors for one in scores], picked).mean(axis=1),
+        apart=apart,
+    )
+
+
+def _standing_together(scores: ConfigurationScores) -> _Standing:
+    """Scores of whole configurations, against that of the unmasked table."""
+    deviation = scores.original - scores.utilities
+    nothing = scores.original <= 1e-12
+    return _Standing(
+        utility=scores.utilities,
+        deviation=deviation,
+        badness=deviation,
+        retained=np.ones(len(deviation)) if nothing else scores.utilities / scores.original,
+        errors=(scores.original_resampled - scores.resampled).std(axis=1, ddof=1),
+        apart=lambda i: (scores.resampled - scores.resampled[i]).std(axis=1, ddof=1),
+    )
+
+
+def _scores_of_configurations(summary: Summary, name: str) -> ConfigurationScores | None:
+    if name not in PAIR_SCORES:
+        return None
+    if name not in summary.scores:
+        raise MeasureError(
+            f"{name} needs pairs of attributes, which this summary was made without; use another measure or "
+            f"summarise again with --score {name}"
+        )
+    return summary.scores[name]
+
+
+def _take(columns: list[Floats], picked: NDArray[np.int64]) -> Floats:
+    return np.stack([column[picked[:, a]] for a, column in enumerate(columns)], axis=1)
+
+
+def _places(badness: Floats) -> NDArray[np.int64]:
+    """1 for the best; equal numbers share a place, and the next place counts them."""
+    scale = max(float(np.abs(badness).max(initial=0.0)), 1e-300)
+    rounded = np.round(badness / scale, 12)
+    return 1 + np.searchsorted(np.sort(rounded), rounded, side="left")
+
+
+def _label_mask(summary: Summary, ident: str | None) -> str | None:
+    """What is done to the label; its id where masks are opaque."""
+    if ident is None:
+        return None
+    mask = summary.label_masks[ident][0]
+    return ident if mask is None else mask.describe()
+
+
+class _AttributeCards:
+    """Each (attribute, mask) is described once, however many configurations share it."""
+
+    def __init__(
+        self,
+        scores: list[AttributeScores],
+        attributes: list[AttributeSummary],
+        originals: ReferenceValues,
+        measure: Measure,
+    ) -> None:
+        self._scores, self._originals, self._measure = scores, originals, measure
+        self._masked = [list(attribute.masked.values()) for attribute in attributes]
+        self._errors = [one.standard_errors for one in scores]
+        self._cards: dict[tuple[int, int], AttributeLoss] = {}
+
+    def card(self, a: int, i: int) -> AttributeLoss:
+        if (a, i) not in self._cards:
+            masked = float(self._scores[a].values[i])
+            original = None if self._originals.values is None else float(self._originals.values[a][i])
+            lost = None
+            if original is not None:
+                absolute = self._originals.per_configuration
+                lost = float(losses(self._measure, np.array(original), np.array(masked), absolute=absolute))
+            mask = self._masked[a][i].mask
+            test = chi_square_test(self._masked[a][i].joint.counts) if self._measure.name == "chi-square" else None
+            self._cards[a, i] = AttributeLoss(
+                name=self._scores[a].name,
+                mask=mask.describe() if mask is not None else self._masked[a][i].id,
+                original=original,
+                masked=masked,
+                deviation=lost,
+                standard_error=float(self._errors[a][i]),
+                degrees_of_freedom=None if test is None else test.degrees_of_freedom,
+                p_value=None if test is None else test.p_value,
+            )
+        return self._cards[a, i]
+
+
+def _notes(
+    summary: Summary, originals: ReferenceValues, measure: Measure, together: ConfigurationScores | None
+) -> tuple[str, ...]:
+    said = list(originals.notes)
+    # Merging small cells makes ranges too; the note on the protection names those.
+    merged = () if summary.protection is None else summary.protection.merged
+    discretised = [
+        name
+        for name, attribute in summary.attributes.items()
+        if attribute.domain is not None and attribute.domain.discretised and name not in merged
+    ]
+    if discretised:
+        said.append(f"counted in ranges because of too many distinct values: {', '.join(discretised)}")
+    if together is not None:
+        paired = "all" if len(summary.attributes) <= MOST_PAIRED else f"the {MOST_PAIRED} most telling"
+        said.append(
+            f"ranked by {paired} attributes together, their pairs counted on {together.sample_rows:,} of "
+            f"{count(summary.rows, 'row')}; single attributes are shown in {measure.name} ({measure.unit})"
+        )
+    elif not measure.monotone:
+        said.append(f"{measure.name} can gain from merging values: a negative deviation is a gain")
+    if summary.parts:
+        said.append(
+            f"the sum of the counts of {count(len(summary.parts), 'part')}; pairs of attributes were not counted "
+            "across them, so attributes are ranked one by one"
+        )
+    if summary.protection is not None:
+        said.append(summary.protection.describe())
+    return tuple(said)
+
+
+def _note_on_masked_labels(summary: Summary) -> tuple[str, ...]:
+    """A mask on the label may be meant, or a slip: what is predicted is then another thing."""
+    masking = [one.name for one in summary.configurations if one.label_mask is not None]
+    if not masking:
+        return ()
+    named = ", ".join(masking[:5]) + (f" and {len(masking) - 5} more" if len(masking) > 5 else "")
+    return (
+        f"{len(masking)} of {count(len(summary.configurations), 'configuration')} "
+        f"{'masks' if len(masking) == 1 else 'mask'} the label {summary.label!r} itself and "
+        f"{'is' if len(masking) == 1 else 'are'} ranked by what is left of it: {named}",
+    )
+
+
+def _note_on_a_common_label(summary: Summary, name: str) -> tuple[str, ...]:
+    """Where every model answers the commonest label, no configuration is more accurate than another."""
+    counts = np.asarray(summary.label_histogram.counts, dtype=np.float64)
+    share = float(counts.max(initial=0.0) / max(counts.sum(), 1.0))
+    if name != TOGETHER or share < _ONE_LABEL:
+        return ()
+    return (
+        f"{share:.0%} of the rows share a label: accuracy hardly tells configurations apart, so this ranks by what is "
+        "known of the label; the measure balanced-prediction ranks by decisions, every label counting alike",
+    )

@@ -1,0 +1,337 @@
+"""Every route × every role × owned or not: denied where it must be, allowed where it may be.
+
+The routes are taken from the app itself: one that has no entry here fails the test.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from aegis.catalog.server.api.app import description
+
+if TYPE_CHECKING:
+    from tests.catalog.api.conftest import Stage
+else:
+    Stage = Any
+
+EVERYBODY = frozenset(
+    {
+        "admin",
+        "provider",
+        "expert",
+        "foreign_provider",
+        "foreign_expert",
+        "consumer",
+        "other_consumer",
+        "visitor",
+    }
+)
+ADMIN = frozenset({"admin"})
+PROVIDER = ADMIN | {"provider"}
+STAFF = PROVIDER | {"expert"}
+EXPERT = ADMIN | {"expert"}
+PROVIDERS = PROVIDER | {"foreign_provider"}
+CONSUMERS = ADMIN | {"consumer", "other_consumer"}
+
+
+@dataclass(frozen=True)
+class Call:
+    """What fills a route: names in its address, and what is sent."""
+
+    names: dict[str, str] = field(default_factory=dict)
+    query: dict[str, str] = field(default_factory=dict)
+    json: Any = None
+    files: Any = None
+    content: bytes | None = None
+    kind: str | None = None
+
+
+@dataclass(frozen=True)
+class Case:
+    """Who may, and a call that is valid when it is they who make it (made anew for each person)."""
+
+    who: frozenset[str]
+    call: Callable[[Stage], Call]
+    about: str = ""
+
+
+def _product(stage: Stage) -> Call:
+    return Call({"product": stage.product})
+
+
+def _draft(stage: Stage) -> Call:
+    return Call({"product": stage.new_product(publish=False)})
+
+
+def _new_product(stage: Stage) -> Call:
+    columns = [{"name": "a", "kind": "text", "role": "label"}]
+    return Call(json={"name": f"made-{stage.new_product()}", "title": "Made", "columns": columns})
+
+
+def _user(stage: Stage) -> Call:
+    return Call({"user_id": str(stage.people["visitor"].actor.user_id)})
+
+
+def _user_with(content: Any) -> Callable[[Stage], Call]:
+    return lambda stage: Call(_user(stage).names, json=content)
+
+
+def _with_role(stage: Stage) -> Call:
+    from aegis.catalog.service import people
+
+    names = {"user_id": str(stage.people["visitor"].actor.user_id)}
+    role = {"role": "consumer", "product": stage.new_product()}
+    with stage.catalog.write(stage.people["admin"].actor) as work:
+        people.assign(work, **names, **role)
+    return Call(names, json=role)
+
+
+def _on(product: Callable[[Stage], Call], content: Any) -> Callable[[Stage], Call]:
+    return lambda stage: Call(product(stage).names, json=content)
+
+
+def _request(stage: Stage, **more: Any) -> str:
+    return stage.new_request(stage.product, **more)
+
+
+def _configuration(stage: Stage) -> Call:
+    return Call({"configuration_id": stage.new_configuration(stage.product)})
+
+
+def _decision(stage: Stage) -> Call:
+    return Call({"request_id": _request(stage)}, json={"approve": False, "reason": "not for this"})
+
+
+def _own_decision(stage: Stage) -> Call:
+    return Call({"request_id": _request(stage, who="admin")}, json={"approve": False, "reason": "mine"})
+
+
+def _summary_archive(stage: Stage) -> Call:
+    from aegis.catalog.client.archive import packed
+
+    with packed(stage.clinic.summary) as archive:
+        return Call({"product": stage.product}, content=archive.read(), kind="application/gzip")
+
+
+def _with_summary(stage: Stage) -> Call:
+    stage.new_summary(stage.product)
+    return Call({"product": stage.product})
+
+
+def _draft_with_summary(stage: Stage) -> Call:
+    product = stage.new_product(publish=False)
+    stage.new_summary(product)
+    return Call({"product": product})
+
+
+def _ranked(stage: Stage) -> Call:
+    from aegis.catalog.service import jobs
+    from aegis.catalog.service.worker import run_pending
+
+    stage.new_summary(stage.product)
+    with stage.catalog.write(stage.people["admin"].actor) as work:
+        job = jobs.start_advice(work, product=stage.product)
+    run_pending(stage.catalog)
+    return Call({"product": stage.product, "job_id": job.id})
+
+
+def _queued(stage: Stage) -> Call:
+    from aegis.catalog.service import jobs
+
+    stage.new_summary(stage.product)
+    with stage.catalog.write(stage.people["admin"].actor) as work:
+        return Call({"job_id": jobs.start_advice(work, product=stage.product).id})
+
+
+def _release_form(stage: Stage) -> Call:
+    request = _request(stage, approved=True)
+    parts = [
+        ("certificate", ("c.json", stage.clinic.certificate.read_bytes(), "application/json")),
+        ("file", (stage.clinic.released.name, stage.clinic.released.read_bytes(), "text/csv")),
+    ]
+    return Call({"product": stage.product}, query={"request_id": request}, files=parts)
+
+
+def _released(stage: Stage) -> Call:
+    return Call({"release_id": stage.new_release(stage.product, request_id=_request(stage, approved=True))})
+
+
+def _fulfilment(stage: Stage) -> Call:
+    stage.new_configuration(stage.product)
+    release = stage.new_release(stage.product)
+    return Call({"request_id": _request(stage, approved=True)}, json={"release_id": release})
+
+
+def _withdrawn(stage: Stage) -> Call:
+    return Call(_released(stage).names, json={"reason": "a mistake"})
+
+
+def _own_token(stage: Stage) -> Call:
+    from aegis.catalog.service import tokens
+
+    with stage.catalog.write(stage.people["visitor"].actor) as work:
+        made = tokens.create_token(work, name="x", scopes=["read"], days=1)
+    return Call({"token_id": made.token.id})
+
+
+_MASK = {"column": "age", "mask": "suppress"}
+_TOKEN = {"name": "t", "scopes": ["read"]}
+
+TABLE: dict[tuple[str, str], list[Case]] = {
+    ("GET", "/health"): [Case(EVERYBODY, lambda _: Call())],
+    ("GET", "/me"): [Case(EVERYBODY, lambda _: Call())],
+    ("GET", "/overview"): [Case(EVERYBODY, lambda _: Call())],
+    ("GET", "/users"): [Case(ADMIN, lambda _: Call())],
+    ("POST", "/users"): [
+        Case(ADMIN, lambda stage: Call(json={"name": f"new-{stage.new_product()}", "display_name": "New"}))
+    ],
+    ("GET", "/users/{user_id}"): [Case(ADMIN, _user)],
+    ("PATCH", "/users/{user_id}"): [Case(ADMIN, _user_with({"active": True}))],
+    ("POST", "/users/{user_id}/reset"): [Case(ADMIN, _user)],
+    ("POST", "/users/{user_id}/roles"): [Case(ADMIN, _user_with({"role": "consumer", "product": "nothing-here"}))],
+    ("POST", "/users/{user_id}/roles/remove"): [Case(ADMIN, _with_role)],
+    ("GET", "/products"): [Case(EVERYBODY, lambda _: Call())],
+    ("POST", "/products"): [Case(PROVIDERS, _new_product)],
+    ("GET", "/products/{product}"): [Case(EVERYBODY, _product), Case(STAFF, _draft, "draft")],
+    ("PATCH", "/products/{product}"): [
+        Case(PROVIDER, _on(_product, {"version": 1, "title": "Other"})),
+        Case(PROVIDER, _on(_draft, {"version": 1, "title": "Other"}), "draft"),
+    ],
+    ("POST", "/products/{product}/publish"): [Case(PROVIDER, _draft, "draft")],
+    ("POST", "/products/{product}/retire"): [Case(PROVIDER, lambda stage: Call({"product": stage.new_product()}))],
+    ("GET", "/products/{product}/croissant"): [Case(EVERYBODY, _product), Case(STAFF, _draft, "draft")],
+    ("GET", "/products/{product}/configurations"): [Case(EVERYBODY, _product), Case(STAFF, _draft, "draft")],
+    ("POST", "/products/{product}/configurations"): [Case(STAFF, _on(_product, {"content": {"age": "suppress"}}))],
+    ("POST", "/products/{product}/configurations/generate"): [Case(STAFF, _on(_with_summary, {"count": 1}))],
+    ("POST", "/products/{product}/preview"): [
+        Case(EVERYBODY, _on(_with_summary, _MASK)),
+        Case(STAFF, _on(_draft_with_summary, _MASK)),
+    ],
+    ("GET", "/configurations/{configuration_id}"): [Case(EVERYBODY, _configuration)],
+    ("GET", "/configurations/{configuration_id}/file"): [Case(EVERYBODY, _configuration)],
+    ("POST", "/configurations/{configuration_id}/withdraw"): [Case(STAFF, _configuration)],
+    ("GET", "/products/{product}/summaries"): [Case(EVERYBODY, _product), Case(STAFF, _draft, "draft")],
+    ("POST", "/products/{product}/summaries"): [Case(PROVIDER, _summary_archive)],
+    ("GET", "/products/{product}/summary"): [Case(EVERYBODY, _with_summary)],
+    ("GET", "/products/{product}/summary/file"): [Case(STAFF, _with_summary)],
+    ("GET", "/products/{product}/histograms"): [Case(EVERYBODY, _with_summary), Case(STAFF, _draft, "draft")],
+    ("POST", "/products/{product}/requests"): [Case(CONSUMERS, _on(_product, {"purpose": "to learn"}))],
+    ("GET", "/requests"): [Case(EVERYBODY, lambda _: Call())],
+    ("GET", "/requests/{request_id}"): [Case(STAFF | {"consumer"}, lambda s: Call({"request_id": _request(s)}))],
+    ("POST", "/requests/{request_id}/decision"): [
+        Case(EXPERT, _decision),
+        Case(frozenset({"expert"}), _own_decision, "the administrator's own"),
+    ],
+    ("POST", "/requests/{request_id}/revoke"): [
+        Case(PROVIDER, lambda s: Call({"request_id": _request(s, approved=True)}, json={"reason": "over"}))
+    ],
+    ("POST", "/requests/{request_id}/fulfilment"): [Case(PROVIDER, _fulfilment)],
+    ("POST", "/requests/{request_id}/withdraw"): [
+        Case(frozenset({"consumer"}), lambda s: Call({"request_id": _request(s)}))
+    ],
+    ("GET", "/products/{product}/releases"): [Case(EVERYBODY, _product), Case(STAFF, _draft, "draft")],
+    ("POST", "/products/{product}/releases"): [Case(PROVIDER, _release_form)],
+    ("GET", "/releases/{release_id}"): [Case(STAFF | {"consumer"}, _released)],
+    ("GET", "/releases/{release_id}/certificate"): [Case(STAFF | {"consumer"}, _released)],
+    ("GET", "/releases/{release_id}/file"): [Case(STAFF | {"consumer"}, _released)],
+    ("POST", "/releases/{release_id}/withdraw"): [Case(PROVIDER, _withdrawn)],
+    ("POST", "/products/{product}/advice"): [Case(STAFF, _with_summary)],
+    ("GET", "/products/{product}/ranking"): [Case(STAFF, _ranked)],
+    ("GET", "/jobs"): [Case(EVERYBODY, lambda _: Call())],
+    ("GET", "/jobs/{job_id}"): [Case(STAFF, _ranked)],
+    ("POST", "/jobs/{job_id}/cancel"): [Case(STAFF, _queued)],
+    ("GET", "/tokens"): [
+        Case(EVERYBODY, lambda _: Call()),
+        Case(ADMIN | {"visitor"}, lambda s: Call(query=_user(s).names), "of somebody else"),
+    ],
+    ("POST", "/tokens"): [Case(EVERYBODY, lambda _: Call(json=_TOKEN))],
+    ("POST", "/tokens/{token_id}/revoke"): [Case(ADMIN | {"visitor"}, _own_token)],
+    ("GET", "/audit"): [
+        Case(ADMIN, lambda _: Call()),
+        Case(STAFF, lambda s: Call(query={"product": s.product}), "of a product"),
+    ],
+    ("GET", "/audit/verification"): [Case(ADMIN, lambda _: Call())],
+    ("POST", "/audit/verification"): [Case(ADMIN, lambda _: Call())],
+}
+
+
+def _routes() -> set[tuple[str, str]]:
+    return {
+        (method.upper(), path.removeprefix("/api/v1"))
+        for path, operations in description()["paths"].items()
+        for method in operations
+    }
+
+
+def _sent(stage: Stage, who: str | None, method: str, path: str, call: Call, token: str | None = None) -> int:
+    for name, value in call.names.items():
+        path = path.replace(f"{{{name}}}", value)
+    headers = {"Content-Type": call.kind} if call.kind else {}
+    if token is not None:
+        headers["Authorization"] = f"Bearer {token}"
+    answer = stage.send(
+        who,
+        method,
+        path,
+        cookie=True,
+        headers=headers,
+        params=call.query,
+        json=call.json,
+        files=call.files,
+        content=call.content,
+    )
+    return int(answer.status_code)
+
+
+def test_every_route_has_its_entry() -> None:
+    assert _routes() == set(TABLE)
+
+
+@pytest.mark.parametrize(
+    ("route", "case"),
+    [
+        pytest.param(route, case, id=f"{' '.join(route)} {case.about}")
+        for route, cases in TABLE.items()
+        for case in cases
+    ],
+)
+def test_exactly_those_who_may_are_let_in(stage: Stage, route: tuple[str, str], case: Case) -> None:
+    method, path = route
+    denied = sorted(EVERYBODY - case.who)
+    call = case.call(stage)
+    for who in denied:
+        assert _sent(stage, who, method, path, call) in (403, 404), f"{who} got in"
+    if path != "/health":
+        assert _sent(stage, None, method, path, call) == 401
+    for who in sorted(case.who):
+        if method != "GET" and "preview" not in path:  # what is only looked at stays as it is
+            call = case.call(stage)
+        status = _sent(stage, who, method, path, call)
+        assert status in {200, 201, 202} | _ALSO.get(route, set()), f"{who} was answered {status}"
+
+
+# A role for a product that does not exist: who may give roles gets to know that.
+_ALSO = {("POST", "/users/{user_id}/roles"): {404}, ("PATCH", "/products/{product}"): {409}}
+
+
+_READING_BY_POST = {"/products/{product}/preview"}
+"""Nothing is written by these, so a token that may read may send them."""
+
+
+@pytest.mark.parametrize("route", sorted(route for route in TABLE if route[0] != "GET"), ids=" ".join)
+def test_a_token_that_may_only_read_writes_nothing(stage: Stage, route: tuple[str, str]) -> None:
+    token = stage.token(stage.people["admin"].actor, ["read"])
+    status = _sent(stage, None, *route, TABLE[route][0].call(stage), token)
+    assert status in ((200,) if route[1] in _READING_BY_POST else (403, 404))
+
+
+@pytest.mark.parametrize("route", sorted(route for route in TABLE if "{product}" in route[1]), ids=" ".join)
+def test_a_token_of_another_product_finds_nothing(stage: Stage, route: tuple[str, str]) -> None:
+    scopes = ["read", "request", "push", "decide", "admin"]
+    token = stage.token(stage.people["admin"].actor, scopes, product=stage.foreign_product)
+    status = _sent(stage, None, *route, TABLE[route][0].call(stage), token)
+    assert status in (403, 404)

@@ -1,0 +1,168 @@
+"""A server killed at any moment loses nothing it acknowledged and leaves nothing half."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import os
+import random
+import signal
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+from sqlalchemy import create_engine, select, text
+
+from aegis.catalog.database.audit import verify_chain
+from aegis.catalog.database.database import parse_url
+from aegis.catalog.database.tables import Audit, Release, Request, Summary, User
+from aegis.catalog.service import people
+from aegis.catalog.service.actor import SYSTEM
+from aegis.catalog.service.catalog import utc_now
+from aegis.catalog.service.worker import run_pending
+from aegis.errors import ConflictError, EngineError
+
+Stage = Any
+KILLS = 3
+
+_SERVER = """
+import io, json, sys
+from pathlib import Path
+from aegis.catalog.service import releases, requests, summaries
+from aegis.catalog.service.catalog import Catalog
+from aegis.catalog.service.identity import actor_of_user
+told = json.loads(sys.argv[1])
+catalog = Catalog.open(told["url"], told["storage"])
+who = {name: actor_of_user(catalog, user_id=user_id) for name, user_id in told["people"].items()}
+files = {name: Path(path).read_bytes() for name, path in told["files"].items()}
+print("ready", flush=True)
+while True:
+    with catalog.write(who["consumer"]) as work:
+        asked = requests.ask(work, product="clinic", purpose="to be killed")
+    print("request", asked.id, flush=True)
+    with catalog.write(who["expert"]) as work:
+        requests.decide(work, request_id=asked.id, approve=True, configuration_id=told["configuration"])
+    print("approved", asked.id, flush=True)
+    with releases.incoming(catalog, who["provider"], request_id=asked.id, file=io.BytesIO(files["release"]),
+                           certificate=io.BytesIO(files["certificate"]), file_name="a.csv") as checked:
+        with catalog.write(who["provider"]) as work:
+            pushed = releases.receive(work, checked)
+    print("release", pushed.id, flush=True)
+    with summaries.incoming(catalog, who["provider"], product="clinic",
+                            stream=io.BytesIO(files["summary"])) as checked:
+        with catalog.write(who["provider"]) as work:
+            made = summaries.receive(work, checked)
+    print("summary", made.id, flush=True)
+"""
+
+
+@pytest.mark.parametrize("kind", ["sqlite", "postgres"])
+def test_killed_in_the_middle_of_pushes_and_approvals(new_stage: Any, kind: str, tmp_path: Path) -> None:
+    stage = new_stage(kind)
+    stage.catalog.clock = utc_now
+    stage.product()
+    made = stage.configurations()
+    file, certificate = stage.parts.released["strict"]
+    paths = {}
+    for name, content in (("release", file), ("certificate", certificate), ("summary", stage.parts.summary)):
+        (tmp_path / name).write_bytes(content)
+        paths[name] = str(tmp_path / name)
+    given = {
+        "url": stage.url,
+        "storage": str(stage.catalog.store.root),
+        "people": {name: stage.user_id(name) for name in ("consumer", "expert", "provider")},
+        "files": paths,
+        "configuration": made["strict"].id,
+    }
+    acknowledged: dict[str, set[str]] = {"request": set(), "approved": set(), "release": set(), "summary": set()}
+    chance = random.Random(kind)
+    for _ in range(KILLS):
+        for what, name in _killed_after(chance.uniform(0.05, 0.6), given):
+            acknowledged[what].add(name)
+        _check(stage, acknowledged)
+    run_pending(stage.catalog)
+    _check(stage, acknowledged)
+    assert acknowledged["request"]
+
+
+def _killed_after(seconds: float, given: dict[str, Any]) -> list[tuple[str, str]]:
+
+    server = subprocess.Popen([sys.executable, "-c", _SERVER, json.dumps(given)], stdout=subprocess.PIPE, text=True)
+    assert server.stdout is not None
+    assert server.stdout.readline().strip() == "ready"
+    time.sleep(seconds)
+    os.kill(server.pid, signal.SIGKILL)
+    lines = server.stdout.read().splitlines()
+    server.stdout.close()
+    server.wait()
+    return [
+        (line.split()[0], line.split()[1]) for line in lines if len(line.split()) == 2 and len(line.split()[1]) == 32
+    ]
+
+
+def _check(stage: Stage, acknowledged: dict[str, set[str]]) -> None:
+    with stage.catalog.read(SYSTEM) as work:
+        assert verify_chain(work.session).intact
+        asked = {row.id: row for row in work.session.scalars(select(Request))}
+        pushed = {row.id: row for row in work.session.scalars(select(Release))}
+        told = {row.id: row for row in work.session.scalars(select(Summary))}
+        recorded = set(work.session.scalars(select(Audit.subject_id)))
+    assert acknowledged["request"] <= set(asked)
+    assert all(asked[each].state != "PENDING" for each in acknowledged["approved"])
+    assert acknowledged["release"] <= set(pushed)
+    assert acknowledged["summary"] <= set(told)
+    assert {*asked, *pushed, *told} <= recorded  # nothing happened off the record
+    for row in (*pushed.values(), *told.values()):
+        path = stage.catalog.store.path(row.digest)
+        assert path.stat().st_size == row.bytes
+
+
+def test_connections_that_the_database_breaks_off_lose_nothing_acknowledged(new_stage: Any) -> None:
+    stage = new_stage("postgres")
+    address = parse_url(stage.url)
+    ours = address.query["application_name"]
+    acknowledged: list[str] = []
+    refused: list[str] = []
+    ended = threading.Event()
+
+    admin = stage.actor("admin")
+
+    def invite(number: int) -> None:
+        for count in itertools.count():
+            if ended.is_set():
+                return
+            name = f"user-{number}-{count}"
+            try:
+                with stage.catalog.write(admin) as work:
+                    people.create_user(work, name=name, display_name="X")
+                acknowledged.append(name)
+            except (EngineError, ConflictError):
+                refused.append(name)
+
+    threads = [threading.Thread(target=invite, args=(number,)) for number in range(2)]
+    for thread in threads:
+        thread.start()
+    killer = create_engine(address.difference_update_query(["application_name"]), isolation_level="AUTOCOMMIT")
+    with killer.connect() as connection:
+        for _ in range(15):
+            known, until = len(acknowledged), time.monotonic() + 1
+            while len(acknowledged) == known and time.monotonic() < until:
+                time.sleep(0.002)
+            connection.execute(
+                text("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = :name"),
+                {"name": ours},
+            )
+    killer.dispose()
+    ended.set()
+    for thread in threads:
+        thread.join()
+    with stage.catalog.read(SYSTEM) as work:
+        kept = set(work.session.scalars(select(User.name)))
+        assert verify_chain(work.session).intact
+    assert acknowledged
+    assert refused
+    assert set(acknowledged) <= kept
