@@ -95,7 +95,7 @@ def advise(file: str, label: str, missing: tuple[str, ...], count: int) -> dict[
     return answer
 
 
-def say(done: int, total: int, name: str) -> None:
+def say(done: int, total: int | None, name: str) -> None:
     print(f"{done}/{total} {name}", flush=True)
 
 

@@ -247,7 +247,7 @@ def table(rows: list[dict[str, Any]]) -> list[str]:
     ]
 
 
-def say(done: int, total: int, name: str) -> None:
+def say(done: int, total: int | None, name: str) -> None:
     if done % 20 == 0:
         print(f"  {done}/{total}", file=sys.stderr, flush=True)
 

@@ -6,7 +6,7 @@ where the cost of the advisor lies, and it does not depend on how many configura
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -19,11 +19,9 @@ from aegis.data.domain import Domain
 from aegis.data.kind import Kind
 from aegis.data.schema import Role
 from aegis.errors import DataError, LabelError
+from aegis.progress import Progress
 
 _FEW_ROWS = 500_000  # up to here even a value of its own in every row is no burden
-
-Progress = Callable[[int, int, str], None]
-"""Called with how many are done, of how many, and what is being done."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

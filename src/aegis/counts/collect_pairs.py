@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from aegis.counts.answer import ask, codes_in, plain, to_numpy
 from aegis.counts.binned import stepped
-from aegis.counts.collect import Counted, Progress
+from aegis.counts.collect import Counted
 from aegis.counts.joint import Histogram, Joint
 from aegis.counts.pair_counts import MOST_PAIRED, PairCounts, PairTables, ValueGroups
 from aegis.data.dataset import Dataset
@@ -26,6 +26,7 @@ from aegis.data.domain import Domain
 from aegis.data.kind import Kind
 from aegis.data.sampling import sampled
 from aegis.errors import SummaryError
+from aegis.progress import Progress
 
 if TYPE_CHECKING:
     import ibis.expr.types as ir

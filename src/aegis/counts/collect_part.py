@@ -10,13 +10,14 @@ from numpy.typing import NDArray
 
 from aegis.counts.answer import NO_LIMIT
 from aegis.counts.binned import Binned, binned
-from aegis.counts.collect import Counted, Progress, counted_joint, histogram_of
+from aegis.counts.collect import Counted, counted_joint, histogram_of
 from aegis.counts.joint import Histogram, Joint
 from aegis.counts.summary import Summary
 from aegis.data.dataset import Dataset
 from aegis.data.domain import Domain
 from aegis.data.kind import Kind
 from aegis.errors import DataError, SummaryError
+from aegis.progress import Progress
 
 _MANY_VALUES = 1_000_000  # of one column that was counted by value before
 

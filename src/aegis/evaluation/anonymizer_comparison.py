@@ -32,9 +32,9 @@ from aegis.evaluation.propensity import matched_rows, propensity
 from aegis.evaluation.score_cache import ScoreCache
 from aegis.evaluation.significance import holm, mann_whitney
 from aegis.evaluation.splits import SplitPlan
+from aegis.progress import Progress
 
 Codes = NDArray[np.int64]
-Progress = Callable[[int, int, str], None]
 FEWEST_RECORDS = 10  # of each label: fewer cannot be split into training and test rows
 
 

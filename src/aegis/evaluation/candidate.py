@@ -7,11 +7,12 @@ from dataclasses import dataclass
 
 from aegis.evaluation.coded_rows import CodedRows
 from aegis.evaluation.features import ENCODING, Encoding
-from aegis.evaluation.gold import GoldScore, GoldStandard, Progress, gold_standard
+from aegis.evaluation.gold import GoldScore, GoldStandard, gold_standard
 from aegis.evaluation.models import GOLD_MODELS
 from aegis.evaluation.result_cache import ResultCache
 from aegis.evaluation.splits import SplitPlan
 from aegis.masking.configuration import Configuration
+from aegis.progress import Progress
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

@@ -24,9 +24,7 @@ from aegis.evaluation.result_cache import ResultCache
 from aegis.evaluation.splits import SplitPlan
 from aegis.masking.configuration import Configuration
 from aegis.masking.mask import Mask
-
-Progress = Callable[[int, int, str], None]
-"""Called with how many are done, of how many, and what was done last."""
+from aegis.progress import Progress
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

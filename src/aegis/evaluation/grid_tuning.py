@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
@@ -26,8 +26,7 @@ from aegis.candidates.clusters.tuning import (
 )
 from aegis.errors import AnonymizerError
 from aegis.evaluation.parallel import in_parallel
-
-Progress = Callable[[int, int, str], None]
+from aegis.progress import Progress
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

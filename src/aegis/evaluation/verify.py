@@ -11,10 +11,11 @@ from numpy.typing import ArrayLike, NDArray
 from aegis.errors import MeasureError
 from aegis.evaluation.candidate import Candidate, gold_of
 from aegis.evaluation.coded_rows import CodedRows
-from aegis.evaluation.gold import GoldScore, Progress
+from aegis.evaluation.gold import GoldScore
 from aegis.evaluation.result_cache import ResultCache
 from aegis.evaluation.splits import SplitPlan
 from aegis.masking.configuration import Configuration
+from aegis.progress import Progress
 
 CHEAP_MODELS = ("logistic-regression", "small-random-forest", "small-boosted-trees")
 """One of each kind that the gold standard trains, the trees small."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -25,10 +25,10 @@ from aegis.library.anonymize import METHODS
 from aegis.library.keywords import check_keywords
 from aegis.library.model_tables import label_codes, model_table, with_published
 from aegis.library.published_cache import published
+from aegis.progress import Progress
 from aegis.report.comparison_report import render_comparison
 from aegis.report.page import write_page
 
-Progress = Callable[[int, int, str], None]
 TESTS_ON = ("released", "original")
 BALANCES = ("auto", "none", "weights", "matching")
 RARE = 0.1  # a label below this share is balanced by weights unless told otherwise

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -35,10 +35,9 @@ from aegis.library.candidates import Configurations, checked, find_hierarchies, 
 from aegis.library.families import GIVEN, RELEASED, Family, FamilySource, check_families
 from aegis.library.keywords import check_keywords
 from aegis.library.summarize import count
+from aegis.progress import Progress
 from aegis.ranking.pair_scores import PAIR_SCORES
 from aegis.ranking.rank import TOGETHER
-
-Progress = Callable[[int, int, str], None]
 
 
 def evaluate(

@@ -6,7 +6,6 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from aegis.counts.collect import Progress
 from aegis.data.dataset import Dataset
 from aegis.data.engine import open_dataset
 from aegis.data.hierarchy import Hierarchy
@@ -17,6 +16,7 @@ from aegis.library.keywords import check_keywords
 from aegis.library.summarize import count
 from aegis.masking.configuration import Configuration
 from aegis.masking.configuration_file import check_ending, save_configurations
+from aegis.progress import Progress
 
 
 def generate(

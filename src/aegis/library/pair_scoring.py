@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from aegis.counts.collect import Counted, Progress
+from aegis.counts.collect import Counted
 from aegis.counts.collect_pairs import count_pairs
 from aegis.counts.summary import ConfigurationScores, ConfigurationSummary, MaskedJoint, Summary, mask_id
 from aegis.data.dataset import Dataset
 from aegis.masking.identity import Identity
 from aegis.masking.partition import Partition
+from aegis.progress import Progress
 from aegis.ranking.pair_scores import score_configurations
 
 

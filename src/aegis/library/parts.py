@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any
 
 from aegis.counts.addition import add_summaries, check_addable
-from aegis.counts.collect import Progress
 from aegis.counts.collect_part import count_part
 from aegis.counts.folder import read_summary, write_summary
 from aegis.counts.summary import Summary, configuration_of, reduced
@@ -18,6 +17,7 @@ from aegis.data.dataset import Dataset
 from aegis.data.engine import open_dataset
 from aegis.data.schema import Roles
 from aegis.errors import OutputError, SummaryError
+from aegis.progress import Progress
 
 
 def append_part(

@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from aegis.counts.collect import Counted, Limits, Progress, count_joints
+from aegis.counts.collect import Counted, Limits, count_joints
 from aegis.counts.folder import write_summary
 from aegis.counts.noise import add_noise
 from aegis.counts.protect import merge_small
@@ -28,6 +28,7 @@ from aegis.library.pair_scoring import with_pair_scores
 from aegis.library.parts import append_part
 from aegis.masking.configuration import Configuration
 from aegis.privacy.policy import Policy
+from aegis.progress import Progress
 from aegis.ranking.pair_scores import PAIR_SCORES
 from aegis.ranking.rank import TOGETHER
 

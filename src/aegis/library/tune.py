@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -15,10 +15,9 @@ from aegis.data.output import check_free
 from aegis.evaluation.grid_tuning import GridTuning, tune_records
 from aegis.library.keywords import check_keywords
 from aegis.library.records import read_records
+from aegis.progress import Progress
 from aegis.report.page import write_page
 from aegis.report.tuning_report import render_tuning
-
-Progress = Callable[[int, int, str], None]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

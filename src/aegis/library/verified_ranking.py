@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
 from itertools import groupby
 
@@ -14,9 +13,8 @@ from aegis.errors import ConfigurationError
 from aegis.evaluation.coded_rows import CodedRows, read_columns
 from aegis.evaluation.verify import MOST_ROWS, SECOND_OPINION, Verified, in_turns, verify
 from aegis.masking.plural import count
+from aegis.progress import Progress
 from aegis.ranking.ranking import RankedConfiguration, Ranking, VerifiedConfiguration
-
-Progress = Callable[[int, int, str], None]
 
 
 def with_verified(
