@@ -37,7 +37,7 @@ from aegis.evaluation.selectors import Selection, select
 from aegis.evaluation.splits import SplitPlan
 from aegis.evaluation.verify import CHEAP_MODELS, SECOND_OPINION, verify
 from aegis.masking.configuration import Configuration
-from aegis.ranking.pair_prediction import PROBE_WEIGHT
+from aegis.measures.pair_prediction import PROBE_WEIGHT
 
 COUNT, SHORTLIST, SHORTLIST_BY = 40, 8, "pair-prediction"
 SMALL_TABLE = 2_000

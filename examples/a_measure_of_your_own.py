@@ -7,10 +7,12 @@ import pyarrow as pa
 
 import aegis
 from aegis.library.clinic import CONFIGURATIONS, columns
-from aegis.measures.measure import measure
+from aegis.measures.measure import attribute_measure
 
 
-@measure("gini-gain", unit="impurity", upper=1.0, invariant=True, monotone=True, reference="Breiman et al. 1984")
+@attribute_measure(
+    "gini-gain", unit="impurity", upper=1.0, invariant=True, monotone=True, reference="Breiman et al. 1984"
+)
 def gini_gain(counts: np.ndarray) -> np.ndarray:
     """How much the attribute lowers the Gini impurity of the label."""
     counts = np.asarray(counts, dtype=float)

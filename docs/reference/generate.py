@@ -93,16 +93,15 @@ def configurations() -> str:
 
 def measures() -> str:
     """Every measure with its declared facts."""
-    from aegis.measures.measure import MEASURES
-    from aegis.ranking.pair_scores import PAIR_SCORES
+    from aegis.measures.measure import AttributeMeasure, PairMeasure, measures_of
 
     parts = ["# Measures\n\n", NOTE, "## Of whole configurations\n\n"]
     parts.append(
-        "From pairs of attributes, counted on a sample of rows. The first decides unless `--measure` names another; "
-        "[choosing a measure](../theory/choosing-a-measure.md) says why.\n\n"
+        "From pairs of attributes, counted on a sample of rows. `pair-prediction` decides unless `--measure` "
+        "names another; [choosing a measure](../theory/choosing-a-measure.md) says why.\n\n"
         "| name | unit | what it says |\n|---|---|---|\n"
     )
-    for name, score in PAIR_SCORES.items():
+    for name, score in measures_of(PairMeasure).items():
         parts.append(f"| `{name}` | {score.unit} | {_text(score.summary)} |\n")
     parts.append("\n## Of single attributes\n\n")
     parts.append(
@@ -113,7 +112,7 @@ def measures() -> str:
     parts.append(
         "| name | unit | better | bounds | monotone | invariant | what it says |\n|---|---|---|---|---|---|---|\n"
     )
-    for name, measure in MEASURES.items():
+    for name, measure in measures_of(AttributeMeasure).items():
         upper = "∞" if measure.upper == float("inf") else f"{measure.upper:g}"
         parts.append(
             f"| `{name}` | {measure.unit} | {'higher' if measure.higher_is_better else 'lower'} "

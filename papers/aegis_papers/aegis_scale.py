@@ -12,7 +12,7 @@ from aegis.counts.collect import count_joints
 from aegis.data.dataset import Dataset
 from aegis.data.engine import open_dataset
 from aegis.masking.partition import Partition
-from aegis.measures.measure import MEASURES as UTILITIES
+from aegis.measures.measure import find_attribute_measure
 from aegis.reconstruction.per_configuration import closed_form
 from aegis_papers.aegis_data import MEASURES, configurations, summary_of
 from aegis_papers.reproduction import Between, Claim, LineFigure, Section, Series, TableFigure, judged
@@ -171,9 +171,9 @@ def _stages(size: Size, seed: int) -> dict[str, float]:
             fit = closed_form(one.change, one.joint.counts, histogram=attribute.histogram.counts)
             fitted.append((fit.counts, np.asarray(one.joint.counts, dtype=np.float64)))
     rebuilt = time.process_time()
-    for name in MEASURES.values():
+    for measure in map(find_attribute_measure, MEASURES.values()):
         for before, after in fitted:
-            UTILITIES[name](before) - UTILITIES[name](after)
+            measure(before) - measure(after)
     ended = time.process_time()
     return {
         "masking": counting + masked - started,

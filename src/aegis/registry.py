@@ -1,14 +1,16 @@
 """Named things that outsiders may add to: masks, measures, privacy models, anonymizers, engines.
 
-There is one Registry class and one instance per kind of thing, living in the room that owns the kind. Other packages
-add entries through entry points of the group ``aegis.<kind>``; they are loaded at the first look-up, not at import.
+There is one Registry class and one instance per kind of thing, living in the room that owns the kind. A new entry is a
+module in the registry's package; other packages add theirs through entry points of the group ``aegis.<kind>``. Both
+are imported at the first look-up, not when the registry is.
 """
 
 from __future__ import annotations
 
 import difflib
+import pkgutil
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from importlib import import_module
 from importlib.metadata import entry_points
 from typing import Generic, TypeVar
@@ -18,8 +20,23 @@ from aegis.errors import AegisError, InputError
 T = TypeVar("T")
 
 
+def did_you_mean(name: str, known: Iterable[str]) -> str:
+    """The end of an error about an unknown name: the nearest name there is, or nothing where none is near.
+
+    >>> did_you_mean("bucketise", ["bucketize", "suppress"])
+    "; did you mean 'bucketize'?"
+    >>> did_you_mean("xyz", ["bucketize", "suppress"])
+    ''
+    """
+    near = difflib.get_close_matches(name, list(known), n=1)
+    return f"; did you mean {near[0]!r}?" if near else ""
+
+
 class Registry(Generic[T]):
     """A mapping from a public name to a thing of one kind.
+
+    ``package`` names the package whose modules register the entries of our own; ``error`` is what a name that does not
+    exist raises.
 
     >>> colours: Registry[int] = Registry("colours", noun="colour")
     >>> colours.add("red", 1)
@@ -32,11 +49,18 @@ class Registry(Generic[T]):
     """
 
     def __init__(
-        self, kind: str, *, noun: str, error: type[AegisError] = InputError, modules: tuple[str, ...] = ()
+        self,
+        kind: str,
+        *,
+        noun: str,
+        error: type[AegisError] = InputError,
+        package: str | None = None,
+        modules: tuple[str, ...] = (),
     ) -> None:
         self.kind = kind
         self.noun = noun
         self._error = error
+        self._package = package
         self._modules = modules
         self._entries: dict[str, T] = {}
         self._loaded = self._loading = False
@@ -56,8 +80,7 @@ class Registry(Generic[T]):
     def __getitem__(self, name: str) -> T:
         self._load()
         if name not in self._entries:
-            near = difflib.get_close_matches(name, self._entries, n=1)
-            hint = f"; did you mean {near[0]!r}?" if near else ""
+            hint = did_you_mean(name, self._entries)
             known = ", ".join(sorted(self._entries))
             raise self._error(f"there is no {self.noun} called {name!r}{hint} (known: {known})")
         return self._entries[name]
@@ -83,7 +106,7 @@ class Registry(Generic[T]):
                 return
             self._loading = True
             try:
-                for module in self._modules:
+                for module in (*_modules_of(self._package), *self._modules):
                     import_module(module)
                 for entry in entry_points(group=f"aegis.{self.kind}"):
                     if entry.name not in self._entries:
@@ -91,3 +114,10 @@ class Registry(Generic[T]):
                 self._loaded = True
             finally:
                 self._loading = False
+
+
+def _modules_of(package: str | None) -> list[str]:
+    """The names of the modules that lie directly in a package."""
+    if package is None:
+        return []
+    return [f"{package}.{module.name}" for module in pkgutil.iter_modules(import_module(package).__path__)]

@@ -8,12 +8,22 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from aegis.measures.measure import MEASURES, Measure, Scaling
+from aegis.errors import MeasureError
+from aegis.measures.measure import (
+    MEASURES,
+    AttributeMeasure,
+    Basis,
+    Scaling,
+    find_attribute_measure,
+    find_pair_measure,
+    measures_of,
+)
 
 Table = NDArray[np.int64]
-every = pytest.mark.parametrize("name", list(MEASURES))
-monotone = pytest.mark.parametrize("name", [name for name, measure in MEASURES.items() if measure.monotone])
-invariant = pytest.mark.parametrize("name", [name for name, measure in MEASURES.items() if measure.invariant])
+OF_ATTRIBUTES = measures_of(AttributeMeasure)
+every = pytest.mark.parametrize("name", list(OF_ATTRIBUTES))
+monotone = pytest.mark.parametrize("name", [name for name, measure in OF_ATTRIBUTES.items() if measure.monotone])
+invariant = pytest.mark.parametrize("name", [name for name, measure in OF_ATTRIBUTES.items() if measure.invariant])
 laws = settings(max_examples=60, deadline=None)
 NOISE = 1e-9
 
@@ -50,13 +60,13 @@ def spread(counts: Table, codes: Table, *, by_histogram: bool) -> NDArray[np.flo
     return (block / np.bincount(codes)[:, None])[codes]
 
 
-def worse(measure: Measure, before: float, after: float) -> float:
+def worse(measure: AttributeMeasure, before: float, after: float) -> float:
     """How much worse ``after`` is; negative when it is better."""
     return before - after if measure.higher_is_better else after - before
 
 
 def of(name: str, counts: NDArray[np.generic]) -> float:
-    return float(MEASURES[name](counts))
+    return float(find_attribute_measure(name)(counts))
 
 
 # Tables on which a flag that is False must show: the flag would otherwise be a claim nobody checked.
@@ -69,7 +79,7 @@ WITNESSES: list[tuple[Table, Table]] = [
 ]
 
 
-@every
+@pytest.mark.parametrize("name", list(MEASURES))
 def test_the_declared_facts_are_complete(name: str) -> None:
     measure = MEASURES[name]
     assert measure.name == name
@@ -77,13 +87,24 @@ def test_the_declared_facts_are_complete(name: str) -> None:
     assert measure.reference
     assert measure.summary.endswith(".")
     assert measure.lower < measure.upper
+    assert measure.facts()["name"] == name
+    assert measure.of_whole_configurations == (measure.basis is not Basis.JOINT)
+
+
+def test_a_measure_of_the_other_kind_is_refused_in_words() -> None:
+    with pytest.raises(MeasureError, match="scores whole configurations"):
+        find_attribute_measure("pair-prediction")
+    with pytest.raises(MeasureError, match="scores single attributes"):
+        find_pair_measure("g3")
+    with pytest.raises(MeasureError, match="did you mean 'pair-prediction'"):
+        find_pair_measure("pair-predictions")
 
 
 @every
 @given(counts=tables())
 @laws
 def test_values_are_finite_and_within_the_declared_bounds(name: str, counts: Table) -> None:
-    measure = MEASURES[name]
+    measure = find_attribute_measure(name)
     value = measure(counts)
     assert np.ndim(value) == 0
     assert np.isfinite(value)
@@ -120,7 +141,7 @@ def test_many_tables_at_once_equal_one_after_the_other(name: str) -> None:
     rng = np.random.default_rng(1)
     stack = rng.integers(0, 20, size=(3, 4, 6, 3)) * rng.integers(0, 2, size=(3, 4, 6, 3))
     stack[0, 0] = 0  # an empty table among them, as a bootstrap of a rare group may draw
-    together = MEASURES[name](stack)
+    together = find_attribute_measure(name)(stack)
     assert together.shape == (3, 4)
     one_by_one = np.array([[of(name, table) for table in row] for row in stack])
     np.testing.assert_allclose(together, one_by_one, atol=1e-12)
@@ -131,7 +152,7 @@ def test_many_tables_at_once_equal_one_after_the_other(name: str) -> None:
 @given(counts=tables())
 @laws
 def test_a_constant_attribute_scores_the_blank_and_nothing_is_worse_where_monotone(name: str, counts: Table) -> None:
-    measure = MEASURES[name]
+    measure = find_attribute_measure(name)
     label = counts.sum(axis=0)
     blank = float(measure.blank(label))
     assert of(name, label[None, :]) == pytest.approx(blank, abs=NOISE)
@@ -143,7 +164,7 @@ def test_a_constant_attribute_scores_the_blank_and_nothing_is_worse_where_monoto
 @given(case=tables_and_groups())
 @laws
 def test_merging_values_never_helps_where_monotone(name: str, case: tuple[Table, Table]) -> None:
-    measure = MEASURES[name]
+    measure = find_attribute_measure(name)
     counts, codes = case
     assert worse(measure, of(name, counts), of(name, merged(counts, codes))) >= -NOISE * max(1.0, of(name, counts))
 
@@ -161,7 +182,7 @@ def test_spreading_a_block_changes_nothing_where_invariant(
 
 @every
 def test_a_flag_that_is_false_has_a_witness(name: str) -> None:
-    measure = MEASURES[name]
+    measure = find_attribute_measure(name)
     rises = [-worse(measure, of(name, counts), of(name, merged(counts, codes))) for counts, codes in WITNESSES]
     moves = [
         abs(of(name, spread(counts, codes, by_histogram=True)) - of(name, merged(counts, codes)))
@@ -175,7 +196,7 @@ def test_a_flag_that_is_false_has_a_witness(name: str) -> None:
 @given(counts=tables())
 @laws
 def test_more_of_the_same_records_does_what_is_declared(name: str, counts: Table) -> None:
-    measure = MEASURES[name]
+    measure = find_attribute_measure(name)
     once, tenfold = of(name, counts), of(name, counts * 10)
     if measure.scaling is Scaling.FREE:
         assert tenfold == pytest.approx(once, abs=NOISE)
@@ -189,7 +210,7 @@ def test_more_of_the_same_records_does_what_is_declared(name: str, counts: Table
 def test_a_thousand_values_take_well_below_a_millisecond(name: str) -> None:
     import timeit
 
-    measure = MEASURES[name]
+    measure = find_attribute_measure(name)
     counts = np.random.default_rng(0).integers(0, 50, size=(1000, 2))
     # The best of many: the machine may be busy, the work is the same. The aim is 0.2 ms; the bound leaves room.
     assert min(timeit.repeat(lambda: measure(counts), number=5, repeat=20)) / 5 < 1e-3

@@ -15,7 +15,7 @@ from aegis.masking.partition import Partition
 from aegis.masking.star_digits import StarDigits
 from aegis.masking.suppress import Suppress
 from aegis.masking.transition import transition
-from aegis.measures.measure import MEASURES
+from aegis.measures.measure import find_attribute_measure
 from aegis.reconstruction.constraint import Constraint
 from aegis.reconstruction.ipf import fit
 from aegis.reconstruction.per_configuration import closed_form, per_configuration
@@ -40,7 +40,7 @@ def young_old() -> Partition:
 
 
 def measured(counts: NDArray[Any], *names: str) -> list[float]:
-    return [float(MEASURES[name](counts)) for name in names]
+    return [float(find_attribute_measure(name)(counts)) for name in names]
 
 
 def test_example_2_young_and_old() -> None:
@@ -105,7 +105,7 @@ def test_example_6_rounding_adds_information_that_is_not_there() -> None:
     fractional = per_configuration(young_old(), MASKED, histogram=AGE_COUNTS).counts
     rng = np.random.default_rng(0)
     rounded = np.stack([randomised(fractional, rng=rng) for _ in range(5000)])
-    low, median, high = np.quantile(MEASURES["mutual-information"](rounded), [0.05, 0.5, 0.95])
+    low, median, high = np.quantile(find_attribute_measure("mutual-information")(rounded), [0.05, 0.5, 0.95])
     assert low == pytest.approx(0.39, abs=0.01)
     assert median == pytest.approx(0.457, abs=0.006)
     assert high == pytest.approx(0.53, abs=0.01)

@@ -36,7 +36,7 @@ def test_a_name_is_taken_once() -> None:
 
 
 def test_threads_that_look_up_at_once_all_see_all_entries(monkeypatch: pytest.MonkeyPatch) -> None:
-    things: Registry[int] = Registry("things", noun="thing", modules=("a_module_that_registers",))
+    things: Registry[int] = Registry("things", noun="thing", package="a_module_that_registers")
     begun, may_end = threading.Event(), threading.Event()
 
     def slow_import(_: str) -> None:
@@ -45,6 +45,7 @@ def test_threads_that_look_up_at_once_all_see_all_entries(monkeypatch: pytest.Mo
         assert may_end.wait(10)
         things.add("one", 1)
 
+    monkeypatch.setattr("aegis.registry._modules_of", lambda package: [package])
     monkeypatch.setattr("aegis.registry.import_module", slow_import)
     with ThreadPoolExecutor(2) as pool:
         first = pool.submit(things.__getitem__, "one")
@@ -57,7 +58,7 @@ def test_threads_that_look_up_at_once_all_see_all_entries(monkeypatch: pytest.Mo
 
 
 def test_what_could_not_be_imported_is_tried_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    things: Registry[int] = Registry("things", noun="thing", modules=("a_module_that_registers",))
+    things: Registry[int] = Registry("things", noun="thing", package="a_module_that_registers")
     tries = iter([ImportError("not now"), None])
 
     def import_at_second_try(_: str) -> None:
@@ -65,6 +66,7 @@ def test_what_could_not_be_imported_is_tried_again(monkeypatch: pytest.MonkeyPat
             raise trouble
         things.add("one", 1)
 
+    monkeypatch.setattr("aegis.registry._modules_of", lambda package: [package])
     monkeypatch.setattr("aegis.registry.import_module", import_at_second_try)
     with pytest.raises(ImportError, match="not now"):
         _ = things["one"]

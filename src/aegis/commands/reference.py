@@ -58,37 +58,16 @@ def masks(
 
 def measures(json: options.Json = False) -> None:
     """List the measures of utility with what is known of them."""
-    from aegis.measures.measure import MEASURES
-    from aegis.ranking.pair_scores import PAIR_SCORES
+    from aegis.measures.measure import MEASURES, AttributeMeasure, PairMeasure, measures_of
 
-    known = [measure for _, measure in MEASURES.items()]
     if json:
-        terminal.print_json(
-            {
-                "measures": [
-                    {
-                        "name": m.name,
-                        "unit": m.unit,
-                        "higher_is_better": m.higher_is_better,
-                        "bounds": [m.lower, m.upper],
-                        "invariant": m.invariant,
-                        "monotone": m.monotone,
-                        "reference": m.reference,
-                        "summary": m.summary,
-                    }
-                    for m in known
-                ],
-                "pair_scores": [
-                    {"name": name, "unit": score.unit, "summary": score.summary} for name, score in PAIR_SCORES.items()
-                ],
-            }
-        )
+        terminal.print_json({"measures": [measure.facts() for _, measure in MEASURES.items()]})
         return
     terminal.out().print(
         terminal.table(
-            "Scores of whole configurations, from pairs of attributes (the first decides unless another is named)",
+            "Measures of whole configurations, from pairs of attributes (pair-prediction unless another is named)",
             ["name", "unit", "what it says"],
-            [[name, score.unit, score.summary] for name, score in PAIR_SCORES.items()],
+            [[m.name, m.unit, m.summary] for m in measures_of(PairMeasure).values()],
         )
     )
     terminal.out().print()
@@ -98,7 +77,7 @@ def measures(json: options.Json = False) -> None:
             ["name", "unit", "better", "monotone", "what it says"],
             [
                 [m.name, m.unit, "higher" if m.higher_is_better else "lower", "yes" if m.monotone else "no", m.summary]
-                for m in known
+                for m in measures_of(AttributeMeasure).values()
             ],
         )
     )

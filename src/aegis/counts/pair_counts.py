@@ -45,31 +45,6 @@ class PairCounts:
     def __repr__(self) -> str:
         return f"PairCounts({len(self.first)} pairs, {self.counts.shape[1]} labels)"
 
-    @property
-    def sizes(self) -> Counts:
-        """How often each pair occurs, whatever the label."""
-        return self.counts.sum(axis=1)
-
-    def merged(self, first: Codes, second: Codes) -> PairCounts:
-        """The pairs after masking: value a of the first attribute becomes ``first[a]``, b of the second ``second[b]``.
-
-        >>> pair = PairCounts(first=np.array([0, 1]), second=np.array([0, 0]), counts=np.array([[1, 0], [2, 3]]))
-        >>> pair.merged(np.array([0, 0]), np.array([0])).counts.tolist()
-        [[3, 3]]
-        """
-        if not len(self.first):
-            return self
-        if self.first.max() >= len(first) or self.second.max() >= len(second):
-            raise SummaryError("pair counts hold codes that the masks do not know; count the pairs and masks together")
-        left, right = first[self.first], second[self.second]
-        width = int(right.max()) + 1
-        keys, groups = np.unique(left * width + right, return_inverse=True)
-        order = np.argsort(groups, kind="stable")
-        starts = np.searchsorted(groups[order], np.arange(len(keys)))
-        return PairCounts(
-            first=keys // width, second=keys % width, counts=np.add.reduceat(self.counts[order], starts, axis=0)
-        )
-
     def dense(self, first: int, second: int) -> NDArray[np.float64]:
         """The same as a full table: ``first`` values down, ``second`` across, labels deep."""
         table = np.zeros((first, second, self.counts.shape[1]))

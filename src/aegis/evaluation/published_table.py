@@ -17,8 +17,8 @@ from aegis.counts.pair_counts import PairTables
 from aegis.counts.summary import Summary, summarize
 from aegis.evaluation.coded_rows import CodedRows
 from aegis.masking.configuration import Configuration
-from aegis.measures.measure import MEASURES
-from aegis.ranking.pair_scores import PAIR_SCORES, score_configurations
+from aegis.measures.measure import AttributeMeasure, PairMeasure, measures_of
+from aegis.measures.pair_scores import score_configurations
 from aegis.ranking.reference import Reference
 
 
@@ -42,10 +42,10 @@ def table_scores(original: Summary, table: PublishedTable, *, seed: int = 0) -> 
     scores: dict[str, float] = {}
     originals = {name: attribute.joint for name, attribute in original.attributes.items()}
     label = np.asarray(original.label_histogram.counts, dtype=np.float64)
-    for measure in MEASURES:
+    for name, measure in measures_of(AttributeMeasure).items():
         change = _mean(measure, table.counted.joints, list(originals), label)
         change -= _mean(measure, {name: joint for name, joint in originals.items() if joint}, list(originals), label)
-        scores[f"{measure} ({Reference.EXACT.value})"] = change if MEASURES[measure].higher_is_better else -change
+        scores[f"{name} ({Reference.EXACT.value})"] = change if measure.higher_is_better else -change
     if table.pairs is not None:
         counted = table.counted
         summary = summarize(
@@ -55,12 +55,12 @@ def table_scores(original: Summary, table: PublishedTable, *, seed: int = 0) -> 
             joints=counted.joints,
             configurations=[table.configuration],
         )
-        for name in PAIR_SCORES:
+        for name in measures_of(PairMeasure):
             scores[name] = float(score_configurations(summary, table.pairs, name, seed=seed).utilities[0])
     return scores
 
 
-def _mean(measure: str, joints: Mapping[str, Joint], names: list[str], label: np.ndarray) -> float:
+def _mean(measure: AttributeMeasure, joints: Mapping[str, Joint], names: list[str], label: np.ndarray) -> float:
     """Over all attributes; one that is not published says what a constant says."""
-    values = [float(MEASURES[measure](joints[name].counts if name in joints else label[None, :])) for name in names]
+    values = [float(measure(joints[name].counts if name in joints else label[None, :])) for name in names]
     return float(np.mean(values))

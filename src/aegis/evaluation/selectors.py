@@ -17,8 +17,8 @@ from aegis.counts.pair_counts import PairTables
 from aegis.counts.summary import AttributeSummary, Level, MaskedJoint, Summary, reduced
 from aegis.errors import MeasureError
 from aegis.masking.partition import Partition
-from aegis.measures.measure import MEASURES
-from aegis.ranking.pair_scores import PAIR_SCORES, score_configurations
+from aegis.measures.measure import AttributeMeasure, PairMeasure, measures_of
+from aegis.measures.pair_scores import score_configurations
 from aegis.ranking.rank import rank
 from aegis.ranking.reference import Reference, Rounding
 
@@ -130,7 +130,7 @@ def _ranked(summary: Summary, measure: str, reference: Reference | str, seed: in
 def selectors(*, pairs: bool = True) -> dict[str, Selector]:
     """All selectors that need no rows, by name."""
     every: dict[str, Selector] = {}
-    for measure in MEASURES:
+    for measure in measures_of(AttributeMeasure):
         every[f"{measure} (exact)"] = by_measure(measure, Reference.EXACT)
         every[f"{measure} (pooled)"] = by_measure(measure, Reference.POOLED)
         if measure not in PAPER_MEASURES:  # those of the paper go by the paper's names
@@ -141,7 +141,7 @@ def selectors(*, pairs: bool = True) -> dict[str, Selector]:
         every[f"Sampling {measure}"] = by_sampling(measure)
     every["Mascara"] = by_relative_entropy
     if pairs:
-        for name in PAIR_SCORES:
+        for name in measures_of(PairMeasure):
             every[name] = by_pairs(name)
     return every
 

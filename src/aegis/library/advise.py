@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import time
 from dataclasses import replace
 from pathlib import Path
@@ -20,7 +19,6 @@ from aegis.library.keywords import check_keywords
 from aegis.library.summarize import DEFAULT_PAIR_SCORES, summarize
 from aegis.masking.configuration_file import as_text, check_ending
 from aegis.measures.measure import MEASURES
-from aegis.ranking.pair_scores import PAIR_SCORES
 from aegis.ranking.rank import rank
 from aegis.ranking.ranking import Ranking
 from aegis.ranking.reference import Reference, Rounding, parse_reference
@@ -55,11 +53,8 @@ def advise(
     """
     check_keywords(advise, options, passed_on_to=(summarize,))
     # A wrong name or an output in the way should not cost a pass over the rows.
-    if measure is not None and measure not in PAIR_SCORES and measure not in MEASURES:
-        known = [*PAIR_SCORES, *MEASURES]
-        near = difflib.get_close_matches(measure, known, n=1)
-        hint = f"; did you mean {near[0]!r}?" if near else ""
-        raise MeasureError(f"there is no measure called {measure!r}{hint} (known: {', '.join(known)})")
+    if measure is not None:
+        MEASURES[measure]
     parse_reference(reference)
     for output in (report, save):
         if output is not None:
@@ -119,7 +114,9 @@ def _opened(data: Any, options: dict[str, Any]) -> tuple[Dataset, dict[str, Any]
 
 def _needed(measure: str | None, verify: int) -> tuple[str, ...]:
     """The pair scores that a ranking by ``measure`` asks for, and the second opinion of a shortlist."""
-    wanted = DEFAULT_PAIR_SCORES if measure is None else (measure,) if measure in PAIR_SCORES else ()
+    wanted: tuple[str, ...] = DEFAULT_PAIR_SCORES
+    if measure is not None:
+        wanted = (measure,) if MEASURES[measure].of_whole_configurations else ()
     if not verify:
         return wanted
     from aegis.evaluation.verify import SECOND_OPINION

@@ -35,8 +35,8 @@ from aegis.library.candidates import Configurations, checked, find_hierarchies, 
 from aegis.library.families import GIVEN, RELEASED, Family, FamilySource, check_families
 from aegis.library.keywords import check_keywords
 from aegis.library.summarize import count
+from aegis.measures.measure import PairMeasure, measures_of
 from aegis.progress import Progress
-from aegis.ranking.pair_scores import PAIR_SCORES
 from aegis.ranking.rank import TOGETHER
 
 
@@ -218,7 +218,7 @@ class _Judge:
 
     def _spent(self, selection: Selection) -> float:
         """From the rows to the choice: a selector cannot do without the counts that it reads."""
-        counts = self.counting_seconds + (self.pair_seconds if selection.selector in PAIR_SCORES else 0.0)
+        counts = self.counting_seconds + (self.pair_seconds if selection.selector in measures_of(PairMeasure) else 0.0)
         return counts + selection.cpu_seconds
 
     def _selections(self, family: Family) -> list[Selection]:

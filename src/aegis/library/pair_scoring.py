@@ -11,8 +11,8 @@ from aegis.counts.summary import ConfigurationScores, ConfigurationSummary, Mask
 from aegis.data.dataset import Dataset
 from aegis.masking.identity import Identity
 from aegis.masking.partition import Partition
+from aegis.measures.pair_scores import score_configurations
 from aegis.progress import Progress
-from aegis.ranking.pair_scores import score_configurations
 
 
 def with_pair_scores(

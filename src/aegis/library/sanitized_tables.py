@@ -16,7 +16,7 @@ from aegis.counts.joint import Joint
 from aegis.data.dataset import Dataset
 from aegis.evaluation.sanitizing import Sanitizers, choose_private, find_sanitizers
 from aegis.library.sanitize import column_values, released_columns, with_releases
-from aegis.measures.measure import MEASURES
+from aegis.measures.measure import find_attribute_measure
 from aegis.report.figures import listed
 
 _SAID = "leave-one-out-information"  # a column of many values does not look better for that
@@ -71,7 +71,7 @@ def _said(joint: Joint) -> float:
         grouped = np.zeros((_RANGES, counts.shape[1]))
         np.add.at(grouped, np.minimum((_RANGES * middle).astype(np.int64), _RANGES - 1), counts)
         counts = grouped
-    return float(MEASURES[_SAID](counts))
+    return float(find_attribute_measure(_SAID)(counts))
 
 
 def _called(share: float) -> str:

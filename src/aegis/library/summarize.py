@@ -19,7 +19,7 @@ from aegis.data.dataset import Dataset
 from aegis.data.engine import open_dataset
 from aegis.data.hierarchy import Hierarchy
 from aegis.data.schema import Roles
-from aegis.errors import ConfigurationError, LabelError, MeasureError, PolicyNotSatisfiedError
+from aegis.errors import ConfigurationError, LabelError, PolicyNotSatisfiedError
 from aegis.library.candidates import Configurations, checked, find_hierarchies, gather, label_of, with_generated
 from aegis.library.check import read_policy
 from aegis.library.gate import judge_configurations
@@ -27,9 +27,9 @@ from aegis.library.keywords import check_keywords
 from aegis.library.pair_scoring import with_pair_scores
 from aegis.library.parts import append_part
 from aegis.masking.configuration import Configuration
+from aegis.measures.measure import find_pair_measure
 from aegis.privacy.policy import Policy
 from aegis.progress import Progress
-from aegis.ranking.pair_scores import PAIR_SCORES
 from aegis.ranking.rank import TOGETHER
 
 DEFAULT_PAIR_SCORES = (TOGETHER,)
@@ -98,8 +98,8 @@ def summarize(
         return append_part(
             data, append=append, part=part, out=out, overwrite=overwrite, roles=roles, progress=progress, **options
         )
-    if unknown := [name for name in pair_scores if name not in PAIR_SCORES]:
-        raise MeasureError(f"there is no score called {unknown[0]!r}; the scores are {', '.join(PAIR_SCORES)}")
+    for name in pair_scores:
+        find_pair_measure(name)
     if min_count is not None or epsilon is not None:
         Protection(min_count=min_count, epsilon=epsilon, attributes=1)  # says what is wrong before anything is counted
     dataset = data if isinstance(data, Dataset) else open_dataset(data, roles=roles, **options)

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from aegis.measures.measure import Counts, Scaling, at_least_one, measure
+from aegis.measures.measure import Counts, Scaling, at_least_one, attribute_measure
 
 
-@measure(
+@attribute_measure(
     "chi-square",
     unit="χ² statistic",
     invariant=True,
@@ -31,7 +31,7 @@ def chi_square(counts: Counts) -> NDArray[np.float64]:
     return np.where(there, (counts - expected) ** 2 / np.where(there, expected, 1.0), 0.0).sum(axis=(-2, -1))
 
 
-@measure(
+@attribute_measure(
     "cramers-v",
     unit="share of the largest possible",
     upper=1.0,

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from aegis.errors import MeasureError
-from aegis.measures.measure import Counts, Measure
+from aegis.measures.measure import AttributeMeasure, Counts, Measure
 
 Numbers = NDArray[np.float64]
 
@@ -62,7 +62,7 @@ def deviation(
     return np.where(masked, losses, 0.0).sum(axis=-1) / np.maximum(masked.sum(axis=-1), 1)
 
 
-def retained_share(measure: Measure, original: Numbers, masked: Numbers, *, label: Counts) -> Numbers:
+def retained_share(measure: AttributeMeasure, original: Numbers, masked: Numbers, *, label: Counts) -> Numbers:
     """What a configuration keeps of what the attributes say about the label, as a share.
 
     1 is everything, 0 is what constant columns would keep. Above 1 the surplus is borrowed (see `is_borrowed`).

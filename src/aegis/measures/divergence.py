@@ -8,10 +8,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from aegis.measures.information import entropy, mutual_information, x_log2_x
-from aegis.measures.measure import Counts, at_least_one, measure
+from aegis.measures.measure import Counts, at_least_one, attribute_measure
 
 
-@measure(
+@attribute_measure(
     "kl-divergence",
     unit="nats",
     invariant=True,
@@ -27,7 +27,7 @@ def kl_divergence(counts: Counts) -> NDArray[np.float64]:
     return mutual_information(counts) * math.log(2.0)
 
 
-@measure(
+@attribute_measure(
     "jensen-shannon",
     unit="bits",
     upper=1.0,
@@ -48,7 +48,7 @@ def jensen_shannon(counts: Counts) -> NDArray[np.float64]:
     return np.clip(between - (of_joint + of_product) / 2.0, 0.0, 1.0)
 
 
-@measure(
+@attribute_measure(
     "total-variation",
     unit="probability",
     upper=1.0,

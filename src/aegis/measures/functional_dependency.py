@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from aegis.measures.measure import Counts, at_least_one, measure
+from aegis.measures.measure import Counts, at_least_one, attribute_measure
 
 _KIVINEN = "Kivinen and Mannila 1995"
 
@@ -24,7 +24,7 @@ def _share_outside_the_mode(label: Counts) -> NDArray[np.float64]:
     return (total - label.max(axis=-1)) / at_least_one(total)
 
 
-@measure(
+@attribute_measure(
     "g1",
     unit="share of pairs of records",
     higher_is_better=False,
@@ -46,7 +46,7 @@ def g1(counts: Counts) -> NDArray[np.float64]:
     return np.maximum(violating, 0.0) / at_least_one(rows.sum(axis=-1)) ** 2
 
 
-@measure(
+@attribute_measure(
     "g2",
     unit="share of records",
     higher_is_better=False,
@@ -67,7 +67,7 @@ def g2(counts: Counts) -> NDArray[np.float64]:
     return (rows * mixed).sum(axis=-1) / at_least_one(rows.sum(axis=-1))
 
 
-@measure(
+@attribute_measure(
     "g3",
     unit="share of records",
     higher_is_better=False,

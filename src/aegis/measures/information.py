@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from aegis.measures.measure import Counts, at_least_one, measure
+from aegis.measures.measure import Counts, at_least_one, attribute_measure
 
 
-@measure(
+@attribute_measure(
     "mutual-information",
     unit="bits",
     invariant=True,
@@ -24,7 +24,7 @@ def mutual_information(counts: Counts) -> NDArray[np.float64]:
     return np.maximum(entropy(counts.sum(axis=-2)) - conditional_entropy(counts), 0.0)
 
 
-@measure(
+@attribute_measure(
     "theils-u",
     unit="share of the label's entropy",
     upper=1.0,
@@ -41,7 +41,7 @@ def theils_u(counts: Counts) -> NDArray[np.float64]:
     return _share(mutual_information(counts), entropy(counts.sum(axis=-2)))
 
 
-@measure(
+@attribute_measure(
     "theils-u-attribute",
     unit="share of the attribute's entropy",
     upper=1.0,

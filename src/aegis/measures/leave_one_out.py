@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from aegis.measures.measure import Counts, Scaling, at_least_one, measure
+from aegis.measures.measure import Counts, Scaling, at_least_one, attribute_measure
 
 PRIOR_RECORDS = 2.0
 
@@ -20,7 +20,7 @@ def _share_of_the_mode(label: Counts) -> NDArray[np.float64]:
     return label.max(axis=-1) / at_least_one(total)
 
 
-@measure(
+@attribute_measure(
     "leave-one-out-information",
     unit="bits",
     invariant=False,
@@ -41,22 +41,22 @@ def leave_one_out_information(counts: Counts) -> NDArray[np.float64]:
     return np.maximum(leave_one_out_gain(counts), 0.0)
 
 
-def leave_one_out_gain(counts: Counts, *, prior_records: float = PRIOR_RECORDS) -> NDArray[np.float64]:
+def leave_one_out_gain(counts: Counts) -> NDArray[np.float64]:
     """Leave-one-out information before clipping: negative where the attribute misleads."""
     counts = np.asarray(counts, dtype=np.float64)
     over_labels = np.ones(counts.shape[-1])  # a product with ones: numpy's sum over a short axis is slow
     rows = (counts @ over_labels)[..., None]
     total = at_least_one(rows.sum(axis=-2, keepdims=True))
-    prior = prior_records * counts.sum(axis=-2, keepdims=True) / total
+    prior = PRIOR_RECORDS * counts.sum(axis=-2, keepdims=True) / total
     there = counts > 0
     # The prior divides out of log(predicted share / overall share): what is left needs no division by an empty label.
     ratio = (np.maximum(counts - 1.0, 0.0) + prior) / np.where(prior > 0, prior, 1.0)
-    ratio = ratio * (prior_records / (np.maximum(rows - 1.0, 0.0) + prior_records))
+    ratio = ratio * (PRIOR_RECORDS / (np.maximum(rows - 1.0, 0.0) + PRIOR_RECORDS))
     bits = counts * np.log2(ratio, where=there, out=np.zeros_like(ratio))
     return (bits @ over_labels).sum(axis=-1) / total[..., 0, 0]
 
 
-@measure(
+@attribute_measure(
     "leave-one-out-accuracy",
     unit="share of records",
     upper=1.0,

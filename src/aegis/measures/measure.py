@@ -1,11 +1,25 @@
-"""What a measure is: a pure function of counts, with the facts that ranking and plotting need declared beside it."""
+"""What a measure is: a pure function of what was counted, with the facts that ranking and plotting need beside it.
+
+There is one registry, `MEASURES`, and an entry for each kind of question:
+
+==================  ==============================  ====================================================
+entry               is computed from                and scores
+==================  ==============================  ====================================================
+`AttributeMeasure`  an attribute's joint with the   single attributes; a configuration by their mean
+                    label
+`PairMeasure`       pairs of attributes with the    whole configurations: what attributes say together
+                    label, on a sample of rows
+==================  ==============================  ====================================================
+
+To add one, write a function in a module of this package and put `attribute_measure` or `pair_measure` above it.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Any, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,13 +27,17 @@ from numpy.typing import NDArray
 from aegis.errors import MeasureError
 from aegis.registry import Registry
 
+if TYPE_CHECKING:
+    from aegis.measures.pair_ground import PairGround
+
 Counts = NDArray[Any]
 
 
-class MeasureFunction(Protocol):
-    """Counts, attribute down and label across, to a number; leading axes are independent tables."""
+class Basis(StrEnum):
+    """What a measure is computed from."""
 
-    def __call__(self, counts: Counts, /) -> NDArray[np.float64]: ...
+    JOINT = "joint"  # of each attribute with the label
+    PAIRS = "pairs"  # of attributes with the label
 
 
 class Scaling(StrEnum):
@@ -32,47 +50,131 @@ class Scaling(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Measure:
-    """A measure with its declared facts.
+    """The declared facts of every measure: its unit, its direction and its bounds.
+
+    ``reference`` says where it comes from, ``summary`` what it says in a sentence.
+    """
+
+    basis: ClassVar[Basis]
+
+    name: str
+    unit: str
+    higher_is_better: bool
+    lower: float
+    upper: float
+    reference: str
+    summary: str
+
+    @property
+    def of_whole_configurations(self) -> bool:
+        """Whether it scores configurations as a whole, and says nothing of their single attributes."""
+        return self.basis is not Basis.JOINT
+
+    def facts(self) -> dict[str, Any]:
+        """What is declared, as a record for JSON."""
+        return {
+            "name": self.name,
+            "basis": self.basis.value,
+            "unit": self.unit,
+            "higher_is_better": self.higher_is_better,
+            "bounds": [self.lower, self.upper],
+            "reference": self.reference,
+            "summary": self.summary,
+        }
+
+
+class AttributeFunction(Protocol):
+    """Counts, attribute down and label across, to a number; leading axes are independent tables."""
+
+    def __call__(self, counts: Counts, /) -> NDArray[np.float64]: ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AttributeMeasure(Measure):
+    """A measure of one attribute, from its joint with the label.
 
     ``invariant`` says that spreading each block of a partition by its own conditional distribution changes nothing
     (so a per-configuration reconstruction says nothing); ``monotone`` that merging values can only make it worse.
     ``blank`` gives the value of an attribute with a single value, from the label's counts alone.
     """
 
-    name: str
-    function: MeasureFunction
-    unit: str
-    higher_is_better: bool
-    lower: float
-    upper: float
+    basis: ClassVar[Basis] = Basis.JOINT
+
+    function: AttributeFunction
     invariant: bool
     monotone: bool
-    reference: str
-    summary: str
     blank: Callable[[Counts], NDArray[np.float64]]
     scaling: Scaling = Scaling.FREE
 
     def __call__(self, counts: Counts) -> NDArray[np.float64]:
+        """The measure of a table of counts, attribute down and label across; leading axes are further tables."""
         return self.function(counts)
 
-
-MEASURES: Registry[Measure] = Registry(
-    "measures",
-    noun="measure",
-    error=MeasureError,
-    modules=(
-        "aegis.measures.information",
-        "aegis.measures.chi_square",
-        "aegis.measures.functional_dependency",
-        "aegis.measures.divergence",
-        "aegis.measures.leave_one_out",
-    ),
-)
-
-F = TypeVar("F", bound=MeasureFunction)
+    def facts(self) -> dict[str, Any]:
+        """What is declared, as a record for JSON."""
+        return Measure.facts(self) | {"invariant": self.invariant, "monotone": self.monotone}
 
 
-def measure(
+class PairFunction(Protocol):
+    """Pair tables to one utility per configuration and resamples of it, configurations down."""
+
+    def __call__(
+        self, ground: PairGround, rng: np.random.Generator, /
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]: ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PairMeasure(Measure):
+    """A measure of whole configurations, from pairs of attributes; `pair_scores` applies it."""
+
+    basis: ClassVar[Basis] = Basis.PAIRS
+
+    function: PairFunction
+
+
+MEASURES: Registry[Measure] = Registry("measures", noun="measure", error=MeasureError, package="aegis.measures")
+
+A = TypeVar("A", bound=AttributeFunction)
+P = TypeVar("P", bound=PairFunction)
+M = TypeVar("M", bound=Measure)
+
+
+def measures_of(kind: type[M]) -> dict[str, M]:
+    """The measures of one kind by name, in alphabetical order.
+
+    >>> "g3" in measures_of(AttributeMeasure), "label-probe" in measures_of(PairMeasure)
+    (True, True)
+    """
+    return {name: measure for name, measure in MEASURES.items() if isinstance(measure, kind)}
+
+
+def find_attribute_measure(name: str) -> AttributeMeasure:
+    """The measure of single attributes called ``name``; `MeasureError` where it scores whole configurations.
+
+    >>> find_attribute_measure("g3").unit
+    'share of records'
+    """
+    measure = MEASURES[name]
+    if not isinstance(measure, AttributeMeasure):
+        raise MeasureError(
+            f"{name} scores whole configurations; here a measure of single attributes is needed: "
+            f"{', '.join(measures_of(AttributeMeasure))}"
+        )
+    return measure
+
+
+def find_pair_measure(name: str) -> PairMeasure:
+    """The measure of whole configurations called ``name``; `MeasureError` where it scores single attributes."""
+    measure = MEASURES[name]
+    if not isinstance(measure, PairMeasure):
+        raise MeasureError(
+            f"{name} scores single attributes; here a measure of whole configurations is needed: "
+            f"{', '.join(measures_of(PairMeasure))}"
+        )
+    return measure
+
+
+def attribute_measure(
     name: str,
     *,
     unit: str,
@@ -84,30 +186,52 @@ def measure(
     reference: str,
     blank: Callable[[Counts], NDArray[np.float64]] | None = None,
     scaling: Scaling = Scaling.FREE,
-) -> Callable[[F], F]:
-    """Enter a function into `MEASURES` and give it back unchanged."""
+) -> Callable[[A], A]:
+    """Enter a function of a joint into `MEASURES` and give it back unchanged; its docstring says what it measures."""
 
-    def enter(function: F) -> F:
-        MEASURES.add(
-            name,
-            Measure(
-                name=name,
-                function=function,
-                unit=unit,
-                higher_is_better=higher_is_better,
-                lower=lower,
-                upper=upper,
-                invariant=invariant,
-                monotone=monotone,
-                reference=reference,
-                summary=(function.__doc__ or "").strip().split("\n")[0],
-                blank=blank or nothing,
-                scaling=scaling,
-            ),
+    def enter(function: A) -> A:
+        measure = AttributeMeasure(
+            name=name,
+            function=function,
+            unit=unit,
+            higher_is_better=higher_is_better,
+            lower=lower,
+            upper=upper,
+            invariant=invariant,
+            monotone=monotone,
+            reference=reference,
+            summary=_first_line(function),
+            blank=blank or nothing,
+            scaling=scaling,
         )
+        MEASURES.add(name, measure)
         return function
 
     return enter
+
+
+def pair_measure(name: str, *, unit: str, upper: float = float("inf"), reference: str) -> Callable[[P], P]:
+    """Enter a function of pair tables into `MEASURES` and give it back unchanged; higher is better, 0 is nothing."""
+
+    def enter(function: P) -> P:
+        measure = PairMeasure(
+            name=name,
+            function=function,
+            unit=unit,
+            higher_is_better=True,
+            lower=0.0,
+            upper=upper,
+            reference=reference,
+            summary=_first_line(function),
+        )
+        MEASURES.add(name, measure)
+        return function
+
+    return enter
+
+
+def _first_line(function: object) -> str:
+    return (function.__doc__ or "").strip().split("\n")[0]
 
 
 def nothing(label: Counts) -> NDArray[np.float64]:

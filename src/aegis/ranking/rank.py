@@ -20,9 +20,8 @@ from aegis.errors import MeasureError
 from aegis.masking.plural import count
 from aegis.measures.chi_square import chi_square_test
 from aegis.measures.deviation import is_borrowed, losses, retained_share
-from aegis.measures.measure import MEASURES, Measure
+from aegis.measures.measure import MEASURES, AttributeMeasure, find_attribute_measure
 from aegis.ranking.explain import reasons
-from aegis.ranking.pair_scores import PAIR_SCORES
 from aegis.ranking.ranking import AttributeLoss, RankedConfiguration, Ranking
 from aegis.ranking.reference import Reference, ReferenceValues, Rounding, parse_reference, reference_values
 from aegis.ranking.scores import AttributeScores, score_attribute
@@ -48,7 +47,7 @@ def rank(
     """Rank the configurations of a summary, by ``measure`` or the best there is."""
     name = measure or (TOGETHER if TOGETHER in summary.scores else BY_ATTRIBUTE)
     together = _scores_of_configurations(summary, name)
-    chosen = MEASURES[BY_ATTRIBUTE if together is not None else name]
+    chosen = find_attribute_measure(BY_ATTRIBUTE if together is not None else name)
     rng = np.random.default_rng(seed)
     scores = [score_attribute(attribute, summary, chosen, rng) for attribute in summary.attributes.values()]
     originals = reference_values(summary, chosen, parse_reference(reference), rng, rounding=Rounding(rounding))
@@ -130,7 +129,7 @@ class _Standing:
 
 def _standing_by_attributes(
     summary: Summary,
-    measure: Measure,
+    measure: AttributeMeasure,
     scores: list[AttributeScores],
     originals: ReferenceValues,
     picked: NDArray[np.int64],
@@ -174,7 +173,7 @@ def _standing_together(scores: ConfigurationScores) -> _Standing:
 
 
 def _scores_of_configurations(summary: Summary, name: str) -> ConfigurationScores | None:
-    if name not in PAIR_SCORES:
+    if not MEASURES[name].of_whole_configurations:
         return None
     if name not in summary.scores:
         raise MeasureError(
@@ -211,7 +210,7 @@ class _AttributeCards:
         scores: list[AttributeScores],
         attributes: list[AttributeSummary],
         originals: ReferenceValues,
-        measure: Measure,
+        measure: AttributeMeasure,
     ) -> None:
         self._scores, self._originals, self._measure = scores, originals, measure
         self._masked = [list(attribute.masked.values()) for attribute in attributes]
@@ -242,7 +241,7 @@ class _AttributeCards:
 
 
 def _notes(
-    summary: Summary, originals: ReferenceValues, measure: Measure, together: ConfigurationScores | None
+    summary: Summary, originals: ReferenceValues, measure: AttributeMeasure, together: ConfigurationScores | None
 ) -> tuple[str, ...]:
     said = list(originals.notes)
     # Merging small cells makes ranges too; the note on the protection names those.

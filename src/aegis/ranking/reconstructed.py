@@ -9,7 +9,7 @@ from aegis.counts.joint import Counts
 from aegis.counts.summary import AttributeSummary, MaskedJoint, Summary
 from aegis.errors import AegisError, MeasureError, SummaryError
 from aegis.masking.partition import Partition
-from aegis.measures.measure import Measure
+from aegis.measures.measure import AttributeMeasure
 from aegis.reconstruction.constraint import Constraint
 from aegis.reconstruction.per_configuration import closed_form
 from aegis.reconstruction.pooled import pooled
@@ -38,7 +38,7 @@ def pooled_joint(attribute: AttributeSummary, summary: Summary) -> Floats:
     return pooled(masked, further=further).counts
 
 
-def by_all_masks(attribute: AttributeSummary, summary: Summary, measure: Measure) -> Floats:
+def by_all_masks(attribute: AttributeSummary, summary: Summary, measure: AttributeMeasure) -> Floats:
     """One fit to everything the summary tells of the attribute, over all its masks."""
     return np.full(len(attribute.masked), float(measure(pooled_joint(attribute, summary))))
 
@@ -46,7 +46,7 @@ def by_all_masks(attribute: AttributeSummary, summary: Summary, measure: Measure
 def by_each_mask(
     attribute: AttributeSummary,
     summary: Summary,
-    measure: Measure,
+    measure: AttributeMeasure,
     rng: np.random.Generator,
     *,
     sampled: bool,

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from aegis.counts.summary import AttributeSummary, Summary
 from aegis.errors import MeasureError
 from aegis.masking.partition import Partition
-from aegis.measures.measure import Measure
+from aegis.measures.measure import AttributeMeasure
 
 Floats = NDArray[np.float64]
 
@@ -70,7 +70,7 @@ def parse_reference(name: str | Reference) -> Reference:
 
 def reference_values(
     summary: Summary,
-    measure: Measure,
+    measure: AttributeMeasure,
     reference: Reference,
     rng: np.random.Generator,
     *,
@@ -110,7 +110,7 @@ def _best_available(summary: Summary) -> Reference:
     return Reference.POOLED
 
 
-def _exact(attribute: AttributeSummary, measure: Measure) -> Floats:
+def _exact(attribute: AttributeSummary, measure: AttributeMeasure) -> Floats:
     if attribute.joint is None:
         raise MeasureError(
             f"the exact reference needs the joint of {attribute.name!r} with the label, which a summary of this level "

@@ -17,7 +17,7 @@ from aegis.counts.joint import Counts
 from aegis.counts.summary import AttributeSummary, MaskedJoint, Summary
 from aegis.masking.partition import Partition
 from aegis.masking.transition import Transition
-from aegis.measures.measure import Measure
+from aegis.measures.measure import AttributeMeasure
 
 RESAMPLES = 32
 _LARGEST_BATCH = 4_000_000  # cells; beyond it fewer resamples keep memory flat
@@ -40,7 +40,7 @@ class AttributeScores:
 
 
 def score_attribute(
-    attribute: AttributeSummary, summary: Summary, measure: Measure, rng: np.random.Generator
+    attribute: AttributeSummary, summary: Summary, measure: AttributeMeasure, rng: np.random.Generator
 ) -> AttributeScores:
     """Value and resamples of the measure for every masked joint of an attribute."""
     joint = attribute.joint

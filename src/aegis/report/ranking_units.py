@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from aegis.measures.measure import MEASURES
-from aegis.ranking.pair_scores import PAIR_SCORES
 from aegis.ranking.rank import BY_ATTRIBUTE
 
 if TYPE_CHECKING:
@@ -14,7 +13,7 @@ if TYPE_CHECKING:
 
 def is_of_whole_configurations(ranking: Ranking) -> bool:
     """Whether configurations were scored as a whole, and their attributes by another measure."""
-    return ranking.measure in PAIR_SCORES
+    return MEASURES[ranking.measure].of_whole_configurations
 
 
 def attribute_unit(ranking: Ranking) -> str:

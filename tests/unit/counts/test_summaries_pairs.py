@@ -156,6 +156,10 @@ def test_groups_are_bounded_and_keep_order_and_missing(
 def test_what_does_not_fit_is_refused() -> None:
     one = ValueGroups(codes=np.array([0]), size=1)
     cell = PairCounts(first=np.array([0]), second=np.array([0]), counts=np.array([[1, 2]]))
+    with pytest.raises(SummaryError, match="one row of label counts"):
+        PairCounts(first=np.array([0]), second=np.array([0, 1]), counts=np.array([[1, 2]]))
+    with pytest.raises(SummaryError, match="negative"):
+        PairCounts(first=np.array([-1]), second=np.array([0]), counts=np.array([[1, 2]]))
     with pytest.raises(SummaryError, match="does not fit"):
         PairTables(rows=3, sample_rows=3, labels=3, groups={"a": one, "b": one}, tables={("a", "b"): cell}, parts={})
     with pytest.raises(SummaryError, match="at least one row"):

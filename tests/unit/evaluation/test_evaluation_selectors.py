@@ -17,7 +17,7 @@ from aegis.errors import MeasureError
 from aegis.evaluation.agreement import agreement, random_choice
 from aegis.evaluation.selectors import select, selectors
 from aegis.masking.configuration import Configuration
-from aegis.measures.measure import MEASURES
+from aegis.measures.measure import AttributeMeasure, measures_of
 
 numbers = st.lists(st.integers(-5, 5).map(float), min_size=2, max_size=12)
 
@@ -100,7 +100,7 @@ def told() -> tuple[Summary, PairTables]:
 def test_every_selector_scores_every_configuration(told: tuple[Summary, PairTables]) -> None:
     found = {one.selector: one for one in select(told[0], pairs=told[1])}
     assert set(found) == set(selectors())
-    assert {name.split(" (")[0] for name in found if "(exact)" in name} == set(MEASURES)
+    assert {name.split(" (")[0] for name in found if "(exact)" in name} == set(measures_of(AttributeMeasure))
     for one in found.values():
         assert one.scores.shape == (5,)
         assert np.isfinite(one.scores).all()

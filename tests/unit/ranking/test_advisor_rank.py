@@ -15,7 +15,7 @@ from aegis.data.domain import Domain
 from aegis.data.kind import Kind
 from aegis.errors import MeasureError
 from aegis.masking.configuration import Configuration
-from aegis.measures.measure import MEASURES
+from aegis.measures.measure import AttributeMeasure, measures_of
 from aegis.ranking.explain import reasons
 from aegis.ranking.rank import rank
 from aegis.ranking.ranking import AttributeLoss
@@ -56,7 +56,7 @@ MANY: dict[str, dict[str, Any]] = {
 }
 
 
-@pytest.mark.parametrize("measure", list(MEASURES))
+@pytest.mark.parametrize("measure", list(measures_of(AttributeMeasure)))
 def test_the_ranking_is_sorted_by_deviation(measure: str) -> None:
     ranking = rank(_summary(MANY), measure=measure).ranking
     deviations = [one.deviation for one in ranking]
@@ -64,7 +64,7 @@ def test_the_ranking_is_sorted_by_deviation(measure: str) -> None:
     assert [one.rank for one in ranking] == sorted(one.rank for one in ranking)
 
 
-@pytest.mark.parametrize("measure", [name for name, m in MEASURES.items() if m.monotone])
+@pytest.mark.parametrize("measure", [name for name, m in measures_of(AttributeMeasure).items() if m.monotone])
 def test_monotone_measures_never_gain_and_refinement_ranks_first(measure: str) -> None:
     places = {one.configuration: one for one in rank(_summary(MANY), measure=measure).ranking}
     assert all(one.deviation is not None and one.deviation >= -1e-12 for one in places.values())
@@ -74,7 +74,7 @@ def test_monotone_measures_never_gain_and_refinement_ranks_first(measure: str) -
     assert places["nothing"].retained == pytest.approx(0, abs=1e-9)
 
 
-@pytest.mark.parametrize("measure", [name for name, m in MEASURES.items() if m.monotone])
+@pytest.mark.parametrize("measure", [name for name, m in measures_of(AttributeMeasure).items() if m.monotone])
 @pytest.mark.parametrize("told", [Level.ONE_D, Level.NONE])
 def test_a_publisher_ranks_as_the_provider_does(measure: str, told: Level) -> None:
     full = _summary({name: masks for name, masks in MANY.items() if name != "noisy"})

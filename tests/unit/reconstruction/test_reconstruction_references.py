@@ -13,7 +13,7 @@ from aegis.data.kind import Kind
 from aegis.errors import NotConvergedError, SummaryError
 from aegis.masking.channel import Channel
 from aegis.masking.partition import Partition
-from aegis.measures.measure import MEASURES
+from aegis.measures.measure import AttributeMeasure, find_attribute_measure, measures_of
 from aegis.reconstruction.constraint import Constraint
 from aegis.reconstruction.exact import exact
 from aegis.reconstruction.per_configuration import Start, closed_form, per_configuration
@@ -62,7 +62,7 @@ def test_the_drafts_first_start_comes_to_the_same(case: tuple[Ints, Partition], 
     np.testing.assert_allclose(from_masked.counts, closed_form(mask, masked, histogram=histogram).counts, atol=1e-6)
 
 
-@pytest.mark.parametrize("name", [name for name, measure in MEASURES.items() if measure.invariant])
+@pytest.mark.parametrize("name", [name for name, measure in measures_of(AttributeMeasure).items() if measure.invariant])
 @given(case=masked_tables(), known=st.booleans())
 @laws
 def test_the_deviation_per_configuration_is_zero(name: str, case: tuple[Ints, Partition], known: bool) -> None:
@@ -70,7 +70,7 @@ def test_the_deviation_per_configuration_is_zero(name: str, case: tuple[Ints, Pa
     counts, mask = case
     masked = mask.push(counts)
     found = per_configuration(mask, masked, histogram=counts.sum(axis=1) if known else None)
-    measure = MEASURES[name]
+    measure = find_attribute_measure(name)
     assert float(measure(found.counts)) == pytest.approx(float(measure(masked)), rel=1e-6, abs=1e-6)
 
 
@@ -82,7 +82,7 @@ def test_equalised_cells_are_independent(case: tuple[Ints, Partition]) -> None:
     found = per_configuration(mask, mask.push(counts), histogram=counts.sum(axis=1), start="equalised")
     product = np.outer(counts.sum(axis=1), counts.sum(axis=0)) / counts.sum()
     np.testing.assert_allclose(found.counts, product, atol=1e-7)
-    assert float(MEASURES["mutual-information"](found.counts)) == pytest.approx(0.0, abs=1e-9)
+    assert float(find_attribute_measure("mutual-information")(found.counts)) == pytest.approx(0.0, abs=1e-9)
 
 
 @given(case=masked_tables(), other=st.lists(st.integers(0, 2), min_size=8, max_size=8))
@@ -93,7 +93,7 @@ def test_pooling_lies_between_each_mask_and_the_truth(case: tuple[Ints, Partitio
     second = partition(np.unique(other[: len(counts)], return_inverse=True)[1])
     masked = {"mask 1": (first, first.push(counts)), "mask 2": (second, second.push(counts))}
     found = pooled(masked, histogram=counts.sum(axis=1))
-    information = MEASURES["mutual-information"]
+    information = find_attribute_measure("mutual-information")
     for mask, joint in masked.values():
         np.testing.assert_allclose(mask.push(found.counts), joint, atol=1e-5)
         assert float(information(found.counts)) >= float(information(joint)) - 1e-6
@@ -105,7 +105,7 @@ def test_without_a_histogram_the_pooled_joint_may_tell_more_than_the_truth() -> 
     counts = np.array([[4, 5], [0, 0], [0, 4], [0, 0]])
     masks = [partition(np.array(codes)) for codes in ([0, 0, 1, 1], [0, 1, 1, 0])]
     masked = {f"mask {i}": (mask, mask.push(counts)) for i, mask in enumerate(masks)}
-    information = MEASURES["mutual-information"]
+    information = find_attribute_measure("mutual-information")
     assert float(information(pooled(masked).counts)) > float(information(counts)) + 0.089
     assert float(information(pooled(masked, histogram=counts.sum(axis=1)).counts)) <= float(information(counts)) + 1e-9
 

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from aegis.candidates.search.information import Ints, Logarithms, informations
 from aegis.measures.information import mutual_information
-from aegis.measures.measure import MEASURES, Measure
+from aegis.measures.measure import AttributeMeasure, find_attribute_measure
 
 DEFAULT_MEASURE = "leave-one-out-information"
 
@@ -45,13 +45,13 @@ class Objective:
     from these classes by merging them, and the value after the pooled classes became one.
     """
 
-    measure: Measure
+    measure: AttributeMeasure
     logarithms: Logarithms
     records: int
 
     @classmethod
     def of(cls, measure: str, totals: Ints) -> Objective:
-        return cls(measure=MEASURES[measure], logarithms=Logarithms.of(totals), records=int(totals.sum()))
+        return cls(measure=find_attribute_measure(measure), logarithms=Logarithms.of(totals), records=int(totals.sum()))
 
     @property
     def prunes(self) -> bool:

@@ -17,7 +17,6 @@ from aegis.catalog.service.permissions import Permission, require
 from aegis.catalog.service.views import JobView
 from aegis.errors import ConflictError, InputError, NotFoundError
 from aegis.measures.measure import MEASURES
-from aegis.ranking.pair_scores import PAIR_SCORES
 from aegis.ranking.ranking import Ranking
 from aegis.report.charts.scatter import Point, scatter
 from aegis.report.figures import figure
@@ -31,8 +30,9 @@ KINDS = {"advise": "ranking", "verify_release": "check of a release"}
 
 
 def measure_choices() -> list[tuple[str, str]]:
-    """The measures, the choice of the advisor first."""
-    named = [(name, name.replace("-", " ")) for name in (*PAIR_SCORES, *MEASURES)]
+    """The measures, the choice of the advisor first and those of whole configurations before the others."""
+    ordered = sorted(MEASURES, key=lambda name: not MEASURES[name].of_whole_configurations)
+    named = [(name, name.replace("-", " ")) for name in ordered]
     return [("", "the best there is for these counts"), *named]
 
 

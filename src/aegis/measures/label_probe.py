@@ -1,9 +1,15 @@
-"""The label probe of whole configurations: how well a line through all masked attributes would predict the label.
+"""How well a line through all masked attributes of a configuration would predict the label, from pair counts alone.
+
+Sums over single attributes count twice what two attributes both say. The probe does not: every masked value is encoded
+by its shrunken share of each label, the encodings are standardised, and a ridge regression of the label on all of them
+is solved from their second moments. Those need the tables (attribute, label) and (attribute, attribute) only. The
+weights come from the records as counted; the score uses encodings that leave the scored record out, so that an
+identifier scores nothing. Attributes without leave-one-out information are left out altogether: they only add noise.
 
 Encodings are worked out once per (attribute, mask) and what they meet once per two attributes, for all their masks
-together; a configuration then costs one small system of equations. The same quantity from plain tables is
-`aegis.measures.probe`. All of it comes from the sample of rows that the pairs were counted on, and from levels that it
-can tell apart: a value of few records says little about its label, and a model would ask its neighbours.
+together; a configuration then costs one small system of equations. All of it comes from the sample of rows that the
+pairs were counted on, and from levels that it can tell apart: a value of few records says little about its label, and
+a model would ask its neighbours.
 """
 
 from __future__ import annotations
@@ -16,13 +22,28 @@ import numpy as np
 from numpy.typing import NDArray
 
 from aegis.counts.summary import ConfigurationSummary
-from aegis.measures.leave_one_out import PRIOR_RECORDS
-from aegis.measures.probe import encode
-from aegis.ranking.pair_ground import RESAMPLES, Floats, PairGround
+from aegis.measures.leave_one_out import PRIOR_RECORDS, leave_one_out_gain
+from aegis.measures.measure import Counts, pair_measure
+from aegis.measures.pair_ground import RESAMPLES, Floats, PairGround
 
 RIDGE = 0.05
 _MOST_CELLS = 2**23
 """Of the equations that are solved together: what bounds the memory."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class _Encoding:
+    """One attribute as numbers: a standardised column per label.
+
+    ``values[a]`` encodes value a; ``with_label`` and ``with_label_left_out`` are its cross-moments with the centred
+    indicator of each label, as counted and with the scored record left out; ``own`` its second moments.
+    """
+
+    values: Floats
+    own: Floats
+    with_label: Floats
+    with_label_left_out: Floats
+    information_bits: float
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -43,8 +64,14 @@ class _Column:
     by_part: Floats
 
 
+@pair_measure(
+    "label-probe",
+    unit="share of the label's variance",
+    upper=1.0,
+    reference="R² of a ridge regression on shrunken label shares, records left out",
+)
 def label_probe(ground: PairGround, rng: np.random.Generator) -> tuple[Floats, Floats]:
-    """R² of the ridge regression of the label on all encodings, honest by leaving records out; and resamples of it."""
+    """How well a line through all masked attributes would predict the label."""
     utilities, by_part = _probed(ground)
     parts = by_part.shape[1]
     drawn = rng.multinomial(parts, np.full(parts, 1.0 / parts), size=RESAMPLES) / parts - 1.0 / parts
@@ -79,7 +106,36 @@ def _probed_alike(ground: PairGround, configurations: Sequence[ConfigurationSumm
         return np.zeros(n), np.zeros((n, columns[0].by_part.shape[1]))
     together = max(_MOST_CELLS // unknowns**2, 1)
     solved = [_r_squared(ground, columns, slice(begin, begin + together), variance) for begin in range(0, n, together)]
-    return np.concatenate([one[0] for one in solved]), np.concatenate([one[1] for one in solved])
+    return np.concatenate([utilities for utilities, _ in solved]), np.concatenate([by_part for _, by_part in solved])
+
+
+def _encode(counts: Counts) -> _Encoding:
+    """Encode one masked attribute from its joint with the label."""
+    counts = np.asarray(counts, dtype=np.float64)
+    total, rows = counts.sum(), counts.sum(axis=1)
+    label = counts.sum(axis=0) / total
+    raw = (counts + PRIOR_RECORDS * label) / (rows + PRIOR_RECORDS)[:, None] - label
+    shares = rows / total
+    mean = shares @ raw
+    spread = np.sqrt(shares @ (raw - mean) ** 2)
+    scale = np.where(spread > 1e-9, 1.0 / np.where(spread > 1e-9, spread, 1.0), 0.0)
+    values = (raw - mean) * scale
+
+    # A record with label y takes one record out of its cell and its row: its value is encoded by the other records, of
+    # which only those with label y are one fewer.
+    seen = counts / (total * (np.maximum(rows - 1.0, 0.0) + PRIOR_RECORDS))[:, None]
+    met = (counts + PRIOR_RECORDS * label).T @ seen
+    met[np.diag_indices_from(met)] -= (np.minimum(counts, 1.0) * seen).sum(axis=0)
+    left_out = (met - np.outer(label + mean, label)) * scale[:, None]
+    # Column y holds E[encoding; label = y]: centring the indicator takes off the share of the whole.
+    centred = left_out - np.outer(left_out.sum(axis=1), label)
+    return _Encoding(
+        values=values,
+        own=values.T @ (shares[:, None] * values),
+        with_label=values.T @ (counts / total),
+        with_label_left_out=centred,
+        information_bits=float(leave_one_out_gain(counts)),
+    )
 
 
 def _column(ground: PairGround, name: str, configurations: Sequence[ConfigurationSummary]) -> _Column:
@@ -90,7 +146,7 @@ def _column(ground: PairGround, name: str, configurations: Sequence[Configuratio
     shares = parts / np.maximum(parts.sum(axis=(1, 2), keepdims=True), 1.0)
     centred = shares - shares.sum(axis=2, keepdims=True) * (counts.sum(axis=0) / counts.sum())
     levels = [ground.onto(name, (str(key), label_mask)) for key in keys]
-    encodings = [encode(counts if onto is None else onto.T @ counts, prior_records=PRIOR_RECORDS) for onto in levels]
+    encodings = [_encode(counts if onto is None else onto.T @ counts) for onto in levels]
     values = np.stack(
         [e.values if onto is None else onto @ e.values for onto, e in zip(levels, encodings, strict=True)]
     )

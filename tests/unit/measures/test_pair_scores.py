@@ -18,12 +18,12 @@ from aegis.data.domain import Domain
 from aegis.data.kind import Kind
 from aegis.errors import MeasureError
 from aegis.masking.configuration import Configuration
-from aegis.measures.leave_one_out import leave_one_out_accuracy, leave_one_out_information
-from aegis.measures.probe import probe_tables
-from aegis.ranking.dependency_tree import tree_accuracies
-from aegis.ranking.label_probe import RIDGE
-from aegis.ranking.pair_ground import PairGround, put_together
-from aegis.ranking.pair_scores import PAIR_SCORES, score_configurations
+from aegis.measures.dependency_tree import tree_accuracies
+from aegis.measures.label_probe import RIDGE
+from aegis.measures.leave_one_out import PRIOR_RECORDS, leave_one_out_accuracy, leave_one_out_information
+from aegis.measures.measure import PairMeasure, measures_of
+from aegis.measures.pair_ground import PairGround, put_together
+from aegis.measures.pair_scores import score_configurations
 
 Ints = NDArray[np.int64]
 PARTS = 8
@@ -95,21 +95,38 @@ def masked_by_hand(summary: Summary, data: dict[str, Ints], i: int) -> dict[str,
     return out
 
 
+def probe_of_rows(columns: list[Ints], label: Ints) -> float:
+    """The probe record by record: encode, standardise, solve, score each record without itself."""
+    n, target = len(label), np.eye(3)[label]
+    shares = target.mean(axis=0)
+    inside, outside = [], []
+    for column in columns:
+        counts = summed([column, label], (int(column.max()) + 1, 3))
+        if float(leave_one_out_information(counts)) <= 0:
+            continue
+        same, sizes = counts[column], counts[column].sum(axis=1, keepdims=True)
+        raw = (same + PRIOR_RECORDS * shares) / (sizes + PRIOR_RECORDS) - shares
+        without = (same - target + PRIOR_RECORDS * shares) / (sizes - 1 + PRIOR_RECORDS) - shares
+        mean, spread = raw.mean(axis=0), raw.std(axis=0)
+        inside.append((raw - mean) / spread)
+        outside.append((without - mean) / spread)
+    if not inside:
+        return 0.0
+    Z, Z_out, centred = np.hstack(inside), np.hstack(outside), target - shares
+    S = Z.T @ Z / n
+    W = np.linalg.solve(S + RIDGE * np.eye(len(S)), Z.T @ centred / n)
+    score = 2 * np.trace((Z_out.T @ centred / n).T @ W) - np.trace(W.T @ S @ W)
+    return max(float(score / (1 - (shares**2).sum())), 0.0)
+
+
 @pytest.mark.parametrize("seed", range(3))
-def test_the_probe_equals_its_definition_on_masked_tables(seed: int) -> None:
+def test_the_probe_equals_its_definition_on_masked_rows(seed: int) -> None:
     data, label = columns(25_000, seed)  # enough for every value of every attribute to be a level of its own
     summary, pairs = told(data, label, [spec for spec in SPECS if "shuffle" not in spec.values()])
     scores = score_configurations(summary, pairs, "label-probe")
     for i in range(len(summary.configurations)):
         masked = masked_by_hand(summary, data, i)
-        joints = {name: summed([codes, label], (codes.max() + 1, 3)) for name, codes in masked.items()}
-        tables = {}
-        for a, b in combinations(masked, 2):
-            dense = summed([masked[a], masked[b], label], (masked[a].max() + 1, masked[b].max() + 1, 3))
-            there = np.argwhere(dense.any(axis=2))
-            tables[a, b] = PairCounts(first=there[:, 0], second=there[:, 1], counts=dense[there[:, 0], there[:, 1]])
-        expected = probe_tables(joints, tables, ridge=RIDGE)
-        assert scores.utilities[i] == pytest.approx(expected.r_squared, abs=1e-10)
+        assert scores.utilities[i] == pytest.approx(probe_of_rows(list(masked.values()), label), abs=1e-10)
     assert scores.utilities[2] == 0.0  # everything suppressed
     assert scores.utilities[0] > 0.1
 
@@ -154,7 +171,7 @@ def test_pair_prediction_is_what_pair_and_trees_decide_what_pairs_tell_and_half_
     assert scores[2] == pytest.approx(0.0)  # everything suppressed
 
 
-@pytest.mark.parametrize("name", PAIR_SCORES)
+@pytest.mark.parametrize("name", measures_of(PairMeasure))
 def test_a_small_table_does_not_call_many_values_worse_than_few(name: str) -> None:
     """Two numbers of 400 values each on 1,000 records: nearly every cell of the pair would hold one record."""
     rng = np.random.default_rng(0)
@@ -185,6 +202,17 @@ def test_levels_put_together_lose_no_record_and_keep_the_order(seed: int, most: 
         assert mass[~alone].max() <= mass[alone].min()
 
 
+def test_saying_the_same_thing_twice_adds_little_to_the_probe() -> None:
+    data, label = columns(4_000, 3)
+
+    def probe(**data: Ints) -> float:
+        return float(score_configurations(*told(data, label, [{}]), "label-probe").utilities[0])
+
+    alone = probe(a=data["c0"])
+    assert probe(a=data["c0"], b=data["c0"]) == pytest.approx(alone, abs=0.03)
+    assert probe(a=data["c0"], b=data["c1"]) > alone + 0.03
+
+
 def test_pairs_see_an_exclusive_or_that_the_line_does_not() -> None:
     rng = np.random.default_rng(0)
     a, b = rng.integers(0, 2, 2_000), rng.integers(0, 2, 2_000)
@@ -195,7 +223,7 @@ def test_pairs_see_an_exclusive_or_that_the_line_does_not() -> None:
     assert score_configurations(summary, pairs, "label-probe").utilities[0] < 0.1
 
 
-@pytest.mark.parametrize("name", PAIR_SCORES)
+@pytest.mark.parametrize("name", measures_of(PairMeasure))
 def test_a_single_attribute_is_scored_by_itself(name: str) -> None:
     data, label = columns(500, 3)
     summary, pairs = told({"c0": data["c0"]}, label, [{}, {"c0": {"bucketize": {"width": 4}}}, {"c0": "suppress"}])
@@ -203,7 +231,7 @@ def test_a_single_attribute_is_scored_by_itself(name: str) -> None:
     assert whole > coarse > gone == pytest.approx(0.0)
 
 
-@pytest.mark.parametrize("name", PAIR_SCORES)
+@pytest.mark.parametrize("name", measures_of(PairMeasure))
 def test_a_shuffled_attribute_is_worth_what_a_suppressed_one_is(name: str) -> None:
     data, label = columns(2_000, 2)
     summary, pairs = told(data, label, [{"c0": "shuffle"}, {"c0": "suppress"}, {}])
@@ -259,7 +287,7 @@ def test_a_rare_label_makes_a_score_no_surer_than_fresh_tables_are(name: str) ->
     assert np.mean([one.standard_errors[0] for one in scores]) > 0.7 * observed
 
 
-@pytest.mark.parametrize("name", PAIR_SCORES)
+@pytest.mark.parametrize("name", measures_of(PairMeasure))
 def test_a_mask_on_the_label_is_scored_on_the_masked_label(name: str) -> None:
     data, label = columns(500, 5)
     summary, pairs = told(data, label, [{}, {"y": {"regroup": {"groups": {"ab": ["a", "b"], "c": ["c"]}}}}])
@@ -271,7 +299,7 @@ def test_a_mask_on_the_label_is_scored_on_the_masked_label(name: str) -> None:
 def test_what_cannot_be_scored_is_said() -> None:
     data, label = columns(100, 6)
     summary, pairs = told(data, label, SPECS)
-    with pytest.raises(MeasureError, match="no pair score called 'nope'"):
+    with pytest.raises(MeasureError, match="no measure called 'nope'"):
         score_configurations(summary, pairs, "nope")
     with pytest.raises(MeasureError, match="opaque"):
         score_configurations(reduced(summary, level=Level.ONE_D, opaque=True), pairs, "label-probe")
@@ -290,13 +318,13 @@ def test_what_cannot_be_scored_is_said() -> None:
         score_configurations(summary, none, "label-probe")
 
 
-@pytest.mark.parametrize("name", PAIR_SCORES)
+@pytest.mark.parametrize("name", measures_of(PairMeasure))
 def test_a_score_does_not_depend_on_which_others_are_scored(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     data, label = columns(400, 2)
     together = score_configurations(*told(data, label, SPECS), name).utilities
     alone = [score_configurations(*told(data, label, [spec]), name).utilities[0] for spec in SPECS]
     assert together == pytest.approx(alone, abs=1e-12)
-    monkeypatch.setattr("aegis.ranking.label_probe._MOST_CELLS", 1)  # a wide table: one by one
+    monkeypatch.setattr("aegis.measures.label_probe._MOST_CELLS", 1)  # a wide table: one by one
     assert score_configurations(*told(data, label, SPECS), name).utilities == pytest.approx(alone, abs=1e-12)
 
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 
 from aegis.measures.leave_one_out import leave_one_out_accuracy, leave_one_out_information
-from aegis.ranking.pair_prediction import _told
+from aegis.measures.pair_prediction import _told
 
 
 @settings(max_examples=60)

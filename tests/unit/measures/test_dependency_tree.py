@@ -17,9 +17,9 @@ from aegis.counts.summary import summarize
 from aegis.data.domain import Domain
 from aegis.data.kind import Kind
 from aegis.masking.configuration import Configuration
+from aegis.measures.dependency_tree import LARGEST, tree_accuracies
 from aegis.measures.leave_one_out import leave_one_out_accuracy, leave_one_out_information
-from aegis.ranking.dependency_tree import LARGEST, tree_accuracies
-from aegis.ranking.pair_ground import PairGround
+from aegis.measures.pair_ground import PairGround
 
 Floats = NDArray[np.float64]
 

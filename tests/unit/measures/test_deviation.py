@@ -9,26 +9,26 @@ from numpy.typing import NDArray
 
 from aegis.errors import MeasureError
 from aegis.measures.deviation import deviation, is_borrowed, losses, retained_share
-from aegis.measures.measure import MEASURES
+from aegis.measures.measure import AttributeMeasure, find_attribute_measure, measures_of
 
 stacks = arrays(np.int64, (3, 6, 2), elements=st.integers(0, 9)).filter(lambda c: (c.sum(axis=(1, 2)) > 0).all())
-MONOTONE = [name for name, measure in MEASURES.items() if measure.monotone]
+MONOTONE = [name for name, measure in measures_of(AttributeMeasure).items() if measure.monotone]
 
 
 @pytest.mark.parametrize("name", MONOTONE)
 @given(stack=stacks)
 @settings(max_examples=30, deadline=None)
 def test_for_monotone_measures_a_loss_is_the_absolute_difference(name: str, stack: NDArray[np.int64]) -> None:
-    measure = MEASURES[name]
+    measure = find_attribute_measure(name)
     original, masked = measure(stack), measure(stack.reshape(3, 3, 2, 2).sum(axis=2))
     plain, absolute = losses(measure, original, masked), losses(measure, original, masked, absolute=True)
     np.testing.assert_allclose(plain, absolute, atol=1e-9)
     np.testing.assert_allclose(deviation(absolute), np.abs(original - masked).mean(), atol=1e-12)
 
 
-@pytest.mark.parametrize("name", list(MEASURES))
+@pytest.mark.parametrize("name", list(measures_of(AttributeMeasure)))
 def test_keeping_everything_is_one_and_blanking_everything_is_nought(name: str) -> None:
-    measure = MEASURES[name]
+    measure = find_attribute_measure(name)
     joint = np.array([[40, 2, 3], [1, 30, 4], [0, 2, 20], [0, 0, 9]])
     original = measure(np.stack([joint, joint[::-1]]))
     label = joint.sum(axis=0)
@@ -40,7 +40,7 @@ def test_keeping_everything_is_one_and_blanking_everything_is_nought(name: str) 
 
 
 def test_a_gain_is_a_negative_loss_and_a_borrowed_share() -> None:
-    measure = MEASURES["leave-one-out-information"]
+    measure = find_attribute_measure("leave-one-out-information")
     identifier = np.eye(2, dtype=np.int64)[np.arange(40) % 2]
     halves = identifier.reshape(20, 2, 2).sum(axis=0)  # merged by a hidden rule that knows the label
     original, masked = measure(identifier)[None], measure(halves)[None]
@@ -52,7 +52,7 @@ def test_a_gain_is_a_negative_loss_and_a_borrowed_share() -> None:
 
 
 def test_nothing_to_lose_is_nothing_lost() -> None:
-    measure = MEASURES["mutual-information"]
+    measure = find_attribute_measure("mutual-information")
     nothing = np.zeros(2)
     assert retained_share(measure, nothing, nothing, label=np.array([5, 5])) == 1.0
 
@@ -70,7 +70,7 @@ def test_the_three_averages() -> None:
 
 
 def test_bootstrap_replicates_are_carried_along() -> None:
-    measure = MEASURES["g3"]
+    measure = find_attribute_measure("g3")
     rng = np.random.default_rng(0)
     original, masked = rng.random((7, 4)) / 4, rng.random((7, 4)) / 4 + 0.25
     label = rng.integers(20, 30, size=(7, 3))

@@ -9,12 +9,15 @@ from itertools import combinations
 import numpy as np
 from numpy.typing import NDArray
 
+from aegis.measures.dependency_tree import label_weights, tree_accuracies
+from aegis.measures.label_probe import probe_with_errors
 from aegis.measures.leave_one_out import PRIOR_RECORDS, best_other
-from aegis.ranking.dependency_tree import label_weights, tree_accuracies
-from aegis.ranking.label_probe import probe_with_errors
-from aegis.ranking.pair_ground import RESAMPLES, Floats, Key, PairGround
+from aegis.measures.measure import pair_measure
+from aegis.measures.pair_ground import RESAMPLES, Floats, Key, PairGround
 
 PROBE_WEIGHT = 0.5
+_UNIT = "share of errors avoided, entropy told and variance explained"
+_THEORY = "docs/theory/choosing-a-measure.md"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -26,14 +29,16 @@ class _PairValues:
     accuracies: Floats
 
 
+@pair_measure("pair-information", unit="bits", reference="leave-one-out information of two attributes together")
 def pair_information(ground: PairGround, rng: np.random.Generator) -> tuple[Floats, Floats]:
-    """Leave-one-out bits that two attributes tell about the label, averaged over all pairs; and resamples of it."""
+    """How many bits two masked attributes tell about the label, on average over pairs."""
     values = _pair_values(ground)
     return _resampled(ground, values.bits.mean(axis=1), values.bits_errors.mean(axis=1), rng)
 
 
+@pair_measure("pair-prediction", unit=_UNIT, reference=_THEORY)
 def pair_prediction(ground: PairGround, rng: np.random.Generator) -> tuple[Floats, Floats]:
-    """What the best pair decides, alone and grown to a tree, what all pairs know, and what a line sees; and resamples.
+    """Errors that the best pair and its trees avoid, what all pairs know, half of what a line sees.
 
     The first part is how many of the errors that the commonest label makes are avoided, on average over the best pair,
     records left out, and the trees of three to five attributes that grow from it: a mask may keep much information and
@@ -43,8 +48,9 @@ def pair_prediction(ground: PairGround, rng: np.random.Generator) -> tuple[Float
     return _predicted(ground, rng, balanced=False)
 
 
+@pair_measure("balanced-prediction", unit=_UNIT, reference=_THEORY)
 def balanced_prediction(ground: PairGround, rng: np.random.Generator) -> tuple[Floats, Floats]:
-    """The same with every label counting alike, however rare it is; and resamples of it.
+    """The same as pair-prediction with every label counting alike, for rare labels and for probabilities.
 
     A record decides for the label that is commonest *for its share*, and errors are those of guessing at random. It
     follows balanced accuracy and the area under the curve where `pair_prediction` follows accuracy.
