@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from _result import dataset
-from aegis.candidates.clusters.estimator import Anonymizer
+from aegis.candidates.clusters.anonymizer import Anonymizer
 from aegis.candidates.clusters.records import Records
 
 

@@ -21,8 +21,7 @@ import numpy as np
 
 from _result import write
 from aegis.candidates.clusters.arrays import Floats, Ints
-from aegis.candidates.clusters.centroids import centers_of
-from aegis.candidates.clusters.information_loss import information_loss
+from aegis.candidates.clusters.information_loss import centers_of, information_loss
 from aegis.candidates.clusters.mdav import MDAV
 from aegis.candidates.clusters.records import Records
 from microaggregation_data import adult

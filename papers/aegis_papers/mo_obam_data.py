@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from aegis.candidates.clusters.estimator import Anonymizer
+from aegis.candidates.clusters.anonymizer import Anonymizer
 from aegis.candidates.clusters.k_member import KMember
 from aegis.candidates.clusters.mdav import MDAV
 from aegis.candidates.clusters.mo_obam import MOOBAM

@@ -10,7 +10,7 @@ import typer
 from aegis.commands import interruption, options, terminal
 
 if TYPE_CHECKING:
-    from aegis.candidates.clusters.result import Progress
+    from aegis.candidates.clusters.anonymizer import Progress
     from aegis.library.anonymize import Anonymization
 
 

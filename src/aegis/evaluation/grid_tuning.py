@@ -8,8 +8,8 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
+from aegis.candidates.clusters.anonymizer import Anonymized
 from aegis.candidates.clusters.records import Records, collapse
-from aegis.candidates.clusters.result import Anonymized
 from aegis.candidates.clusters.risk import Risk, risk_before
 from aegis.candidates.clusters.tuning import (
     PAPER_K,

@@ -11,11 +11,10 @@ import pyarrow as pa
 import pyarrow.csv
 import pyarrow.parquet
 
-from aegis.candidates.clusters.estimator import Anonymizer
+from aegis.candidates.clusters.anonymizer import Anonymized, Anonymizer, Listener
 from aegis.candidates.clusters.k_member import KMember
 from aegis.candidates.clusters.mdav import MDAV
 from aegis.candidates.clusters.mo_obam import MOOBAM
-from aegis.candidates.clusters.result import Anonymized, Listener
 from aegis.candidates.clusters.risk import THRESHOLDS, Risk, measure_risk, risk_before
 from aegis.counts.answer import ask
 from aegis.counts.collect_classes import count_classes

@@ -13,7 +13,7 @@ from aegis.report.page import picture, render_page
 from aegis.report.ranking_words import Entry, Fact
 
 if TYPE_CHECKING:
-    from aegis.candidates.clusters.result import Anonymized
+    from aegis.candidates.clusters.anonymizer import Anonymized
     from aegis.candidates.clusters.tuning import Trial
     from aegis.evaluation.grid_tuning import GridTuning
 

@@ -9,16 +9,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from aegis.candidates.clusters.anonymizer import most_diverse_classes
 from aegis.candidates.clusters.arrays import Ints
-from aegis.candidates.clusters.branching import halves
-from aegis.candidates.clusters.centres import OneNumber
-from aegis.candidates.clusters.centroids import centers_of
-from aegis.candidates.clusters.class_program import Limit, bonus_of
-from aegis.candidates.clusters.feasibility import most_diverse_classes
-from aegis.candidates.clusters.information_loss import information_loss
+from aegis.candidates.clusters.branching import Limit, bonus_of, halves
+from aegis.candidates.clusters.centres import OneNumber, best_savings, members_of_best
+from aegis.candidates.clusters.information_loss import centers_of, information_loss
 from aegis.candidates.clusters.lower_bound import gap_in_words, lower_bound
 from aegis.candidates.clusters.mo_obam import MOOBAM
-from aegis.candidates.clusters.pricing import best_savings, members_of_best
 from aegis.candidates.clusters.records import Records, collapse
 
 

@@ -10,14 +10,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from aegis.candidates.clusters.centroids import Centroid
-from aegis.candidates.clusters.entropy import scaled_objective
-from aegis.candidates.clusters.estimator import Anonymizer
+from aegis.candidates.clusters.anonymizer import Anonymized, Anonymizer, Progress
+from aegis.candidates.clusters.information_loss import Centroid
 from aegis.candidates.clusters.k_member import KMember
 from aegis.candidates.clusters.mdav import MDAV
 from aegis.candidates.clusters.mo_obam import MOOBAM
 from aegis.candidates.clusters.records import Records
-from aegis.candidates.clusters.result import Anonymized, Progress
+from aegis.candidates.clusters.risk import scaled_objective
 from aegis.errors import AnonymizerError, GuaranteeError
 
 

@@ -9,17 +9,24 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from aegis.candidates.clusters.centroids import centers_of, published_columns
-from aegis.candidates.clusters.entropy import (
+from aegis.candidates.clusters.information_loss import (
+    centers_of,
+    deviation,
+    information_loss,
+    published_columns,
+    total_deviation,
+)
+from aegis.candidates.clusters.records import Records
+from aegis.candidates.clusters.risk import (
     class_entropies_bits,
     entropy_ceiling_bits,
+    linkage_at_risk,
+    measure_risk,
     minimum_of_sums_bits,
+    risk_before,
     scaled_objective,
     sum_of_minima_bits,
 )
-from aegis.candidates.clusters.information_loss import deviation, information_loss, total_deviation
-from aegis.candidates.clusters.records import Records
-from aegis.candidates.clusters.risk import linkage_at_risk, measure_risk, risk_before
 from aegis.errors import AnonymizerError
 
 

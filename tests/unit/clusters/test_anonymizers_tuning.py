@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from aegis.candidates.clusters.anonymizer import Progress
 from aegis.candidates.clusters.methods import ANONYMIZERS
 from aegis.candidates.clusters.mo_obam import MOOBAM
 from aegis.candidates.clusters.records import Records, collapse
-from aegis.candidates.clusters.result import Progress
 from aegis.candidates.clusters.tuning import (
     PAPER_TRADE_OFFS,
     Setting,

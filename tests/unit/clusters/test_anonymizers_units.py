@@ -9,14 +9,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from aegis.candidates.clusters.agglomerate import agglomerate
-from aegis.candidates.clusters.centroids import centers_of
-from aegis.candidates.clusters.information_loss import deviation, divisors
-from aegis.candidates.clusters.neighbours import embed, neighbours_of
+from aegis.candidates.clusters.first_partition import agglomerate, repair, sweep
+from aegis.candidates.clusters.information_loss import centers_of, deviation, divisors, embed
+from aegis.candidates.clusters.neighbourhood_search import neighbours_of, search_rounds
 from aegis.candidates.clusters.records import Records, collapse
-from aegis.candidates.clusters.repair import repair
-from aegis.candidates.clusters.search import search_rounds
-from aegis.candidates.clusters.sweep import sweep
 from aegis.candidates.clusters.units import (
     Units,
     add,

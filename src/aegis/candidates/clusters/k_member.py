@@ -10,18 +10,32 @@ import time
 
 import numpy as np
 
-from aegis.candidates.clusters.arrays import Ints
-from aegis.candidates.clusters.centroids import CENTROIDS, Centroid, centers_of
-from aegis.candidates.clusters.compiled import compiled
-from aegis.candidates.clusters.estimator import Anonymizer
-from aegis.candidates.clusters.feasibility import check_feasible, check_parameters
-from aegis.candidates.clusters.information_loss import Scale, information_loss
-from aegis.candidates.clusters.publication import Publication, publish
-from aegis.candidates.clusters.rebuild import adds_value, distance
+from aegis.candidates.clusters.anonymizer import (
+    Anonymizer,
+    Diagnosis,
+    Listener,
+    Publication,
+    check_feasible,
+    check_parameters,
+    publish,
+)
+from aegis.candidates.clusters.arrays import Ints, compiled
+from aegis.candidates.clusters.information_loss import CENTROIDS, Centroid, Scale, centers_of, information_loss
 from aegis.candidates.clusters.records import Records, collapse
-from aegis.candidates.clusters.result import Diagnosis, Listener
-from aegis.candidates.clusters.units import State, Units, add, cost_of_adding, empty_state, remove, satisfies, units_of
+from aegis.candidates.clusters.units import (
+    State,
+    Units,
+    add,
+    adds_value,
+    cost_of_adding,
+    distance,
+    empty_state,
+    remove,
+    satisfies,
+    units_of,
+)
 from aegis.errors import AnonymizerError
+from aegis.progress import Progress
 
 
 class KMember(Anonymizer):
@@ -50,7 +64,7 @@ class KMember(Anonymizer):
         self.centroid = centroid
         self.random_state = random_state
 
-    def _publication(self, records: Records, listener: Listener | None) -> Publication:
+    def _publication(self, records: Records, progress: Progress | None) -> Publication:
         began = time.perf_counter()
         tuples = collapse(records)
         check_feasible(records, tuples, k=self.k, l=self.l, classes=None)

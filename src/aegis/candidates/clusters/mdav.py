@@ -11,16 +11,27 @@ from typing import Literal
 
 import numpy as np
 
-from aegis.candidates.clusters.arrays import Floats, Ints
-from aegis.candidates.clusters.centroids import CENTROIDS, Centroid, centers_of
-from aegis.candidates.clusters.compiled import compiled
-from aegis.candidates.clusters.estimator import Anonymizer
-from aegis.candidates.clusters.feasibility import check_feasible, check_parameters
-from aegis.candidates.clusters.information_loss import Scale, divisors, information_loss
-from aegis.candidates.clusters.publication import Publication, publish
+from aegis.candidates.clusters.anonymizer import (
+    Anonymizer,
+    Diagnosis,
+    Listener,
+    Publication,
+    check_feasible,
+    check_parameters,
+    publish,
+)
+from aegis.candidates.clusters.arrays import Floats, Ints, compiled
+from aegis.candidates.clusters.information_loss import (
+    CENTROIDS,
+    Centroid,
+    Scale,
+    centers_of,
+    divisors,
+    information_loss,
+)
 from aegis.candidates.clusters.records import Records, collapse
-from aegis.candidates.clusters.result import Diagnosis, Listener
 from aegis.errors import AnonymizerError
+from aegis.progress import Progress
 
 Metric = Literal["loss", "z-scored labels"]
 
@@ -48,7 +59,7 @@ class MDAV(Anonymizer):
         self.scale = scale
         self.centroid = centroid
 
-    def _publication(self, records: Records, listener: Listener | None) -> Publication:
+    def _publication(self, records: Records, progress: Progress | None) -> Publication:
         began = time.perf_counter()
         tuples = collapse(records)
         check_feasible(records, tuples, k=self.k, l=1, classes=None)

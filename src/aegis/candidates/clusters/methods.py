@@ -1,15 +1,118 @@
-"""The anonymizers by name; other packages may add theirs through the entry points ``aegis.candidates.clusters``."""
+"""The anonymizers by name: what each does, which options it uses, and how it is made.
+
+Other packages add theirs through entry points of the group ``aegis.anonymizers``, each naming a `Method`; ``aegis
+anonymize``, ``compare`` and ``tune`` then offer it. This module imports none of the methods: a list of names is cheap.
+"""
 
 from __future__ import annotations
 
-from aegis.candidates.clusters.estimator import Anonymizer
-from aegis.candidates.clusters.k_member import KMember
-from aegis.candidates.clusters.mdav import MDAV
-from aegis.candidates.clusters.mo_obam import MOOBAM
+from collections.abc import Callable
+from dataclasses import dataclass
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
 from aegis.errors import AnonymizerError
 from aegis.registry import Registry
 
-ANONYMIZERS: Registry[type[Anonymizer]] = Registry("anonymizers", noun="anonymizer", error=AnonymizerError)
-ANONYMIZERS.add("mo-obam", MOOBAM)
-ANONYMIZERS.add("mdav", MDAV)
-ANONYMIZERS.add("k-member", KMember)
+if TYPE_CHECKING:
+    from aegis.candidates.clusters.anonymizer import Anonymizer
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Option:
+    """Something that only some methods use: what it is called, and the value that asks for nothing."""
+
+    words: str
+    neutral: Any = None
+
+
+OPTIONS: dict[str, Option] = {
+    "l": Option(words="sensitive values (--l)", neutral=1),
+    "classes": Option(words="a number of classes (--classes)"),
+    "trade_off": Option(words="a trade-off (--lambda)", neutral=0.0),
+    "seconds": Option(words="a time limit (--seconds)"),
+    "rounds": Option(words="a number of rounds (--rounds)"),
+    "centroid": Option(words="another centre than the mean (--round, --medoid)", neutral="mean"),
+    "scale": Option(words="another scale than the columns' own", neutral="raw"),
+    "bound_share": Option(words="a share of the time for a lower bound"),
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Method:
+    """One anonymizer as people choose it.
+
+    ``build`` is called with ``k``, ``seed`` and those options of ``uses`` that were asked for. Every method takes a
+    seed; one without randomness makes the same table for each.
+
+    >>> ANONYMIZERS["mdav"].anonymizer(k=5, l=2)
+    Traceback (most recent call last):
+    aegis.errors.AnonymizerError: mdav does not use sensitive values (--l); leave it out, or use k-member or mo-obam
+    """
+
+    name: str
+    summary: str
+    uses: frozenset[str]
+    build: Callable[..., Anonymizer]
+
+    def anonymizer(self, *, k: int, seed: int = 0, **asked: Any) -> Anonymizer:
+        """The anonymizer with these options; one that this method does not use is refused in words."""
+        options = {option: value for option, value in asked.items() if is_asked(option, value)}
+        for option in options:
+            if option not in self.uses:
+                raise AnonymizerError(f"{self.name} does not use {words(option)}; {_instead(option)}")
+        return self.build(k=k, seed=seed, **options)
+
+
+def is_asked(option: str, value: Any) -> bool:
+    """Whether a value of an option asks for anything."""
+    return value is not None and (option not in OPTIONS or value != OPTIONS[option].neutral)
+
+
+def words(option: str) -> str:
+    """An option as people know it."""
+    return OPTIONS[option].words if option in OPTIONS else option
+
+
+def users_of(*options: str) -> tuple[str, ...]:
+    """The methods that use all of these options."""
+    return tuple(name for name, method in ANONYMIZERS.items() if set(options) <= method.uses)
+
+
+def _instead(option: str) -> str:
+    users = users_of(option)
+    return f"leave it out, or use {' or '.join(users)}" if users else "leave it out"
+
+
+def _of(module: str, name: str) -> Callable[..., Anonymizer]:
+    """A builder that imports its class when it is first called: compiled loops take a second to load."""
+
+    def build(*, seed: int, **options: Any) -> Anonymizer:
+        made = getattr(import_module(f"aegis.candidates.clusters.{module}"), name)
+        return made(**options) if module == "mdav" else made(random_state=seed, **options)  # type: ignore[no-any-return]
+
+    return build
+
+
+ANONYMIZERS: Registry[Method] = Registry("anonymizers", noun="anonymizer", error=AnonymizerError)
+for _method in (
+    Method(
+        name="mo-obam",
+        summary="a search for classes that lose little and mix secrets well, with a bound on what is possible",
+        uses=frozenset({"l", "classes", "trade_off", "seconds", "rounds", "centroid", "scale", "bound_share"}),
+        build=_of("mo_obam", "MOOBAM"),
+    ),
+    Method(
+        name="mdav",
+        summary="classes of k to 2k − 1 records around the records farthest from the centre",
+        uses=frozenset({"centroid", "scale"}),
+        build=_of("mdav", "MDAV"),
+    ),
+    Method(
+        name="k-member",
+        summary="classes grown one at a time by the record that costs least",
+        uses=frozenset({"l", "centroid", "scale"}),
+        build=_of("k_member", "KMember"),
+    ),
+):
+    ANONYMIZERS.add(_method.name, _method)

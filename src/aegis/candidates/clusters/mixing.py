@@ -9,8 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from aegis.candidates.clusters.arrays import Floats, Ints
-from aegis.candidates.clusters.compiled import compiled
+from aegis.candidates.clusters.arrays import Floats, Ints, compiled
 from aegis.candidates.clusters.units import (
     State,
     Units,

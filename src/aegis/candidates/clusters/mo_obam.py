@@ -10,19 +10,23 @@ import time
 
 import numpy as np
 
+from aegis.candidates.clusters.anonymizer import (
+    Anonymizer,
+    Diagnosis,
+    Finished,
+    Listener,
+    Progress,
+    Publication,
+    check_feasible,
+    check_parameters,
+    publish,
+)
 from aegis.candidates.clusters.arrays import Ints
-from aegis.candidates.clusters.budget import Budget
-from aegis.candidates.clusters.centroids import CENTROIDS, Centroid
-from aegis.candidates.clusters.entropy import class_entropies_bits, entropy_ceiling_bits, sum_of_minima_bits
-from aegis.candidates.clusters.estimator import Anonymizer
-from aegis.candidates.clusters.feasibility import check_feasible, check_parameters
-from aegis.candidates.clusters.information_loss import SCALES, Scale, divisors, total_deviation
-from aegis.candidates.clusters.lower_bound import lower_bound
-from aegis.candidates.clusters.nearest_bound import nearest_bound
-from aegis.candidates.clusters.optimise import Search
-from aegis.candidates.clusters.publication import Publication, publish
+from aegis.candidates.clusters.information_loss import CENTROIDS, SCALES, Centroid, Scale, divisors, total_deviation
+from aegis.candidates.clusters.lower_bound import lower_bound, nearest_bound
+from aegis.candidates.clusters.optimise import Budget, Search
 from aegis.candidates.clusters.records import Records, collapse
-from aegis.candidates.clusters.result import Diagnosis, Finished, Listener, Progress
+from aegis.candidates.clusters.risk import class_entropies_bits, entropy_ceiling_bits, sum_of_minima_bits
 from aegis.errors import AnonymizerError
 
 MIXES_PER_ROUND = 10  # a try of the entropy stage costs a fraction of a round of the search

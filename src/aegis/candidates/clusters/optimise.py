@@ -1,31 +1,63 @@
-"""The way to a good partition: a first one, repaired to k and l, swept, then searched for as long as allowed."""
+"""The way to a good partition: a first one that keeps k and l, then searched for as long as a budget allows."""
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 
-from aegis.candidates.clusters.agglomerate import agglomerate
 from aegis.candidates.clusters.arrays import Ints
-from aegis.candidates.clusters.budget import Budget
-from aegis.candidates.clusters.division import divide
+from aegis.candidates.clusters.first_partition import agglomerate, divide, repair, sweep
 from aegis.candidates.clusters.information_loss import Scale, divisors
 from aegis.candidates.clusters.mixing import Goal, mix_rounds
-from aegis.candidates.clusters.neighbours import neighbours_of
+from aegis.candidates.clusters.neighbourhood_search import neighbours_of, search_rounds
 from aegis.candidates.clusters.records import Records, Tuples
-from aegis.candidates.clusters.repair import repair
-from aegis.candidates.clusters.search import search_rounds
-from aegis.candidates.clusters.sweep import sweep
 from aegis.candidates.clusters.units import State, Units, place, total_loss, units_of
 from aegis.errors import AnonymizerError
 
 MERGEABLE = 4000  # tuples up to which pairs of classes are merged; beyond, the table is divided from above
 NEIGHBOURS = 40
 HOT = 0.25  # starting temperature, in mean losses of a class
-
 Report = Callable[[str, Ints, float, float, int], None]
+
+
+class Budget:
+    """Counts rounds and seconds, and says how large the next slice may be."""
+
+    def __init__(self, *, seconds: float, rounds: int | None) -> None:
+        self._seconds = seconds
+        self._rounds = rounds
+        self._began = time.perf_counter()
+        self._size = 100.0
+        self._slice_began = self._began
+        self.used = 0
+
+    @property
+    def fraction(self) -> float:
+        """How much of the budget is used, 0 to 1."""
+        if self._rounds is not None:
+            return min(1.0, self.used / self._rounds) if self._rounds else 1.0
+        return min(1.0, self.seconds / self._seconds) if self._seconds > 0 else 1.0
+
+    @property
+    def seconds(self) -> float:
+        """Seconds since the start."""
+        return time.perf_counter() - self._began
+
+    def slice(self) -> int:
+        """Rounds to run before looking up again: about a twentieth of a second, or fixed if rounds are counted."""
+        self._slice_began = time.perf_counter()
+        if self._rounds is not None:
+            return max(1, min(250, self._rounds - self.used))
+        return max(20, int(self._size))
+
+    def spent(self, rounds: int) -> None:
+        """Book a slice."""
+        self.used += rounds
+        took = time.perf_counter() - self._slice_began
+        self._size = min(max(self._size * min(max(0.05 / max(took, 1e-5), 0.5), 2.0), 20.0), 1e6)
 
 
 @dataclass(slots=True, kw_only=True)

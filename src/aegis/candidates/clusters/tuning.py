@@ -12,10 +12,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from aegis.candidates.clusters.anonymizer import Anonymized
 from aegis.candidates.clusters.information_loss import Scale
 from aegis.candidates.clusters.mo_obam import MOOBAM
 from aegis.candidates.clusters.records import Records, collapse
-from aegis.candidates.clusters.result import Anonymized
 from aegis.errors import AnonymizerError
 
 PAPER_K = (5, 10, 15, 20)

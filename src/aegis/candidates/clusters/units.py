@@ -6,8 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from aegis.candidates.clusters.arrays import Floats, Ints
-from aegis.candidates.clusters.compiled import compiled
+from aegis.candidates.clusters.arrays import Floats, Ints, compiled
 from aegis.candidates.clusters.information_loss import Scale, divisors
 from aegis.candidates.clusters.records import Records, Tuples
 
@@ -272,3 +271,26 @@ def satisfies(state: State, c: int, k: int, l: int) -> bool:  # noqa: E741 - l a
         if state.distinct[c, j] < l:
             return False
     return True
+
+
+@compiled
+def distance(units: Units, u: int, v: int) -> float:
+    """How far two units are apart, by the metric of the loss."""
+    total = 0.0
+    for d in range(units.numbers.shape[1]):
+        gap = units.numbers[u, d] - units.numbers[v, d]
+        total += gap * gap
+    for j in range(units.codes.shape[1]):
+        if units.codes[u, j] != units.codes[v, j]:
+            total += 1.0
+    return total
+
+
+@compiled
+def adds_value(units: Units, state: State, u: int, c: int, l: int) -> bool:  # noqa: E741
+    """Whether ``u`` brings a sensitive value that class ``c`` lacks and needs."""
+    for e in range(units.sensitive_start[u], units.sensitive_start[u + 1]):
+        v = units.sensitive_value[e]
+        if state.seen[c, v] == 0 and state.distinct[c, units.sensitive_attribute[v]] < l:
+            return True
+    return False

@@ -1,0 +1,279 @@
+"""What every anonymizer has in common: fit, transform, and what is known after fitting.
+
+Parameters that no partition of the table can satisfy are refused with the nearest that one can. From labels come
+centres, and every promise is checked on the table that would be published; a broken k or l raises instead.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from aegis.candidates.clusters.arrays import Ints
+from aegis.candidates.clusters.information_loss import (
+    Centers,
+    Centroid,
+    Scale,
+    centers_of,
+    divisors,
+    information_loss,
+    published_columns,
+    value_counts,
+)
+from aegis.candidates.clusters.lower_bound import gap_in_words
+from aegis.candidates.clusters.records import Records, Tuples, group_rows
+from aegis.candidates.clusters.risk import (
+    Risk,
+    class_entropies_bits,
+    entropy_ceiling_bits,
+    measure_risk,
+    minimum_of_sums_bits,
+    risk_before,
+    sum_of_minima_bits,
+)
+from aegis.errors import AnonymizerError, GuaranteeError
+from aegis.progress import Progress
+
+Finished = Literal["done", "time", "rounds", "interrupted"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Diagnosis:
+    """How the search went."""
+
+    finished: Finished
+    rounds: int
+    start_loss: float  # of the first valid partition
+    best_loss: float  # the smallest known at trade-off 0 with the same k, l and number of classes
+    stages: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Anonymized:
+    """One anonymized table in numbers; every one of them was read off the table as it is published."""
+
+    method: str
+    k: int
+    l: int  # noqa: E741 - l as in l-diversity
+    classes: int  # classes the method formed
+    distinct_tuples: int  # classes an attacker sees: classes with the same centre are one
+    smallest_class: int
+    scale: str
+    information_loss: float
+    lower_bound: float | None  # on the loss of mean/mode centroids; None where none was computed
+    entropy_bits: dict[str, float]  # per sensitive attribute, of its worst class
+    entropy_sum_of_minima_bits: float
+    entropy_minimum_of_sums_bits: float
+    entropy_ceiling_bits: float
+    before: Risk
+    after: Risk
+    seconds: float
+    diagnosis: Diagnosis
+
+    @property
+    def gap(self) -> str:
+        """How near the loss is to what is possible, in words."""
+        return gap_in_words(self.information_loss, self.lower_bound or 0.0)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
+class Publication:
+    """The published tuples, the class of each record among them, and the numbers."""
+
+    labels: Ints
+    centers: Centers
+    result: Anonymized
+
+
+def publish(
+    records: Records,
+    labels: Ints,
+    *,
+    method: str,
+    k: int,
+    l: int,  # noqa: E741 - l as in l-diversity
+    centroid: Centroid,
+    scale: Scale,
+    lower_bound: float | None,
+    seconds: float,
+    diagnosis: Diagnosis,
+) -> Publication:
+    """Replace each class by its centre and measure the outcome; a broken k or l raises instead."""
+    formed = np.unique(labels, return_inverse=True)[1].astype(np.int64)
+    rows = centers_of(records, formed, centroid=centroid).rows(formed)
+    # what an attacker sees: classes with the same published tuple are one class
+    seen = group_rows([*rows.numeric.T, *rows.categorical.T], rows=len(records))
+    first = np.unique(seen, return_index=True)[1]
+    after = measure_risk(seen, records.sensitive, names=records.sensitive_names)
+    if after.smallest_class < k:
+        raise GuaranteeError(f"a published class has fewer than k = {k} records, so nothing is released")
+    if l > 1:
+        for name, codes in zip(records.sensitive_names, records.sensitive.T, strict=True):
+            if (value_counts(seen, codes, classes=after.classes) > 0).sum(axis=1).min() < l:
+                raise GuaranteeError(
+                    f"a published class has fewer than l = {l} values of {name!r}: nothing is released"
+                )
+    bits = class_entropies_bits(seen, records.sensitive)
+    result = Anonymized(
+        method=method,
+        k=k,
+        l=l,
+        classes=int(formed.max()) + 1,
+        distinct_tuples=after.classes,
+        smallest_class=after.smallest_class,
+        scale=scale,
+        information_loss=information_loss(records, rows, scale=scale),
+        lower_bound=lower_bound,
+        entropy_bits=dict(zip(records.sensitive_names, bits.min(axis=0).tolist(), strict=True)),
+        entropy_sum_of_minima_bits=sum_of_minima_bits(bits),
+        entropy_minimum_of_sums_bits=minimum_of_sums_bits(bits),
+        entropy_ceiling_bits=entropy_ceiling_bits(records.sensitive),
+        before=risk_before(records),
+        after=after,
+        seconds=seconds,
+        diagnosis=diagnosis,
+    )
+    return Publication(
+        labels=seen,
+        centers=Centers(numeric=rows.numeric[first], categorical=rows.categorical[first]),
+        result=result,
+    )
+
+
+def most_diverse_classes(codes: Ints, *, l: int) -> int:  # noqa: E741 - l as in l-diversity
+    """The most classes that can each hold ``l`` values of one attribute.
+
+    C classes need l·C cells, and a value that occurs c times fills at most min(c, C) of them.
+
+    >>> most_diverse_classes(np.array([0, 0, 0, 0, 1, 1]), l=2)
+    2
+    """
+    counts = np.bincount(codes)
+    low, high = 0, len(codes)
+    while low < high:
+        middle = (low + high + 1) // 2
+        if np.minimum(counts, middle).sum() >= l * middle:
+            low = middle
+        else:
+            high = middle - 1
+    return low
+
+
+def check_feasible(records: Records, tuples: Tuples, *, k: int, l: int, classes: int | None) -> None:  # noqa: E741
+    """Refuse parameters that no partition of this table can satisfy."""
+    rows = len(records)
+    if k > rows:
+        raise AnonymizerError(f"k = {k} needs at least {k} records and the table has {rows}: use k of at most {rows}")
+    for name, codes in zip(records.sensitive_names, records.sensitive.T, strict=True):
+        levels = len(np.unique(codes))
+        if levels < l:
+            raise AnonymizerError(
+                f"l = {l} is above the {levels} value(s) of sensitive attribute {name!r}: "
+                f"use l of at most {levels}, or leave it out"
+            )
+    if classes is None:
+        return
+    if classes > len(tuples):
+        raise AnonymizerError(
+            f"{classes} classes are more than the {len(tuples)} distinct quasi-identifier tuples: "
+            f"use at most {len(tuples)}"
+        )
+    if k * classes > rows:
+        raise AnonymizerError(
+            f"{classes} classes of at least k = {k} need {k * classes} records and the table has {rows}: "
+            f"use at most {rows // k} classes, or k of at most {rows // classes}"
+        )
+    for name, codes in zip(records.sensitive_names, records.sensitive.T, strict=True):
+        most = most_diverse_classes(codes, l=l)
+        if classes > most:
+            raise AnonymizerError(
+                f"{classes} classes cannot each hold l = {l} values of {name!r}, which allows {most}: "
+                f"use at most {most} classes, or a smaller l"
+            )
+
+
+def check_parameters(*, k: int, l: int, classes: int | None = None) -> None:  # noqa: E741
+    """Refuse parameters that make no sense for any table."""
+    for name, value in (("k", k), ("l", l), ("classes", classes)):
+        if value is not None and (isinstance(value, bool) or not isinstance(value, int | np.integer) or value < 1):
+            raise AnonymizerError(f"{name} must be a whole number of at least 1")
+
+
+class Anonymizer(ABC):
+    """Fit it to records, then read ``labels_``, ``centers_`` and ``result_``, or ``transform`` the records."""
+
+    centroid: Centroid
+    scale: Scale
+    _fitted: Publication
+    _records: Records
+
+    @abstractmethod
+    def _publication(self, records: Records, progress: Progress | None) -> Publication: ...
+
+    def fit(self, records: Records, *, progress: Progress | None = None) -> Anonymizer:
+        """Form the classes and check them on the table that would be published."""
+        self._fitted = self._publication(records, progress)
+        self._records = records
+        return self
+
+    def fit_transform(self, records: Records, *, progress: Progress | None = None) -> dict[str, NDArray[Any]]:
+        """Fit, and give the published quasi-identifier columns of the same records."""
+        return self.fit(records, progress=progress).transform()
+
+    def transform(self, records: Records | None = None) -> dict[str, NDArray[Any]]:
+        """The published quasi-identifier columns, rows in order.
+
+        Without an argument (or with the records it was fitted to) k and l hold. Other records are given the nearest
+        published tuple: no new tuple appears, but k and l are promises about the fitted table only.
+        """
+        fitted = self._known()
+        if records is None or records is self._records:
+            labels = fitted.labels
+        else:
+            self._check_alike(records)
+            labels = self._nearest(records, fitted.centers)
+        rounded = self.centroid != "mean"
+        return published_columns(self._records, fitted.centers.rows(labels), integers=rounded)
+
+    @property
+    def labels_(self) -> Ints:
+        """The published class of each record."""
+        return self._known().labels
+
+    @property
+    def centers_(self) -> Centers:
+        """The published tuples."""
+        return self._known().centers
+
+    @property
+    def result_(self) -> Anonymized:
+        """The outcome in numbers."""
+        return self._known().result
+
+    def _known(self) -> Publication:
+        if not hasattr(self, "_fitted"):
+            raise AnonymizerError(f"this {type(self).__name__} has not been fitted: call fit(records) first")
+        return self._fitted
+
+    def _check_alike(self, records: Records) -> None:
+        same_categories = all(
+            len(a) == len(b) and bool((a == b).all())
+            for a, b in zip(records.categories, self._records.categories, strict=False)
+        )
+        if records.quasi_identifiers != self._records.quasi_identifiers or not same_categories:
+            raise AnonymizerError("these records have other quasi-identifiers or other categories than the fitted ones")
+
+    def _nearest(self, records: Records, centers: Centers) -> Ints:
+        divisor = divisors(self._records, scale=self.scale)
+        labels = np.empty(len(records), dtype=np.int64)
+        for start in range(0, len(records), 1000):  # in blocks: the distances of all pairs need not fit in memory
+            part = slice(start, start + 1000)
+            gaps = (records.numeric[part, None] - centers.numeric[None]) / divisor
+            away = (gaps**2).sum(axis=2) + (records.categorical[part, None] != centers.categorical[None]).sum(axis=2)
+            labels[part] = away.argmin(axis=1)
+        return labels
+
