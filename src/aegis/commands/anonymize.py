@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from aegis.candidates.clusters.methods import ANONYMIZERS
 from aegis.commands import interruption, options, terminal
 
 if TYPE_CHECKING:
-    from aegis.candidates.clusters.anonymizer import Progress
     from aegis.library.anonymize import Anonymization
 
 
@@ -18,7 +18,7 @@ def anonymize(
     data: options.Data,
     k: Annotated[int, typer.Option("--k", min=1, help="The fewest records a class may have.")],
     out: Annotated[Path, typer.Option("--out", help="The .csv or .parquet file to write.")],
-    method: Annotated[str, typer.Option("--method", help="mo-obam, mdav or k-member.")] = "mo-obam",
+    method: Annotated[str, typer.Option("--method", help=f"The anonymizer: {', '.join(ANONYMIZERS)}.")] = "mo-obam",
     quasi: options.Quasi = "",
     sensitive: options.Sensitive = "",
     classes: Annotated[int | None, typer.Option("--classes", min=1, help="How many classes (mo-obam).")] = None,
@@ -28,7 +28,9 @@ def anonymize(
     diversity: Annotated[
         int, typer.Option("--l", min=1, help="The fewest values of each sensitive attribute in a class.")
     ] = 1,
-    seconds: Annotated[float, typer.Option("--seconds", min=0, help="Time for the search (mo-obam).")] = 20.0,
+    seconds: Annotated[
+        float | None, typer.Option("--seconds", min=0, help="Time for a search (mo-obam, 20 unless given).")
+    ] = None,
     rounded: Annotated[bool, typer.Option("--round", help="Publish rounded means.")] = False,
     medoid: Annotated[bool, typer.Option("--medoid", help="Publish real tuples: no invented values.")] = False,
     categorical: Annotated[
@@ -53,11 +55,9 @@ def anonymize(
 
     with interruption.waiting() as check, terminal.progress("searching") as bar:
 
-        def show(now: Progress) -> None:
+        def show(done: int, total: int | None, what: str) -> None:
             check()
-            bound = f", bound {now.lower_bound:.5f}" if now.lower_bound else ""
-            told = f"{now.stage}: loss {now.information_loss:.5f}{bound}, entropy {now.entropy_bits:.3f}"
-            bar(round(100 * min(now.fraction, 1)), 100, told)
+            bar(done, total, what)
 
         done = cluster(
             data,

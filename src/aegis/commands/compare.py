@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from aegis.candidates.clusters.methods import ANONYMIZERS
 from aegis.commands import options, terminal
 from aegis.masking.plural import count
 
@@ -20,8 +21,8 @@ def compare(
     data: options.Data,
     k: Annotated[int, typer.Option("--k", min=1, help="The fewest records a class may have.")],
     methods: Annotated[
-        str, typer.Option("--methods", help="Anonymizers to compare, comma separated.")
-    ] = "mo-obam,mdav,k-member",
+        str, typer.Option("--methods", help=f"Anonymizers to compare, all unless named: {','.join(ANONYMIZERS)}.")
+    ] = "",
     label: options.Label = None,
     quasi: options.Quasi = "",
     sensitive: options.Sensitive = "",
@@ -33,7 +34,9 @@ def compare(
     trade_off: Annotated[
         float, typer.Option("--lambda", help="How much mixed secrets matter against loss, 0 to 1 (mo-obam).")
     ] = 0.0,
-    seconds: Annotated[float, typer.Option("--seconds", min=0, help="Time for the search (mo-obam).")] = 20.0,
+    seconds: Annotated[
+        float | None, typer.Option("--seconds", min=0, help="Time for a search (mo-obam, 20 unless given).")
+    ] = None,
     categorical: Annotated[
         str, typer.Option("--categorical", help="Number columns that name categories, comma separated.")
     ] = "",

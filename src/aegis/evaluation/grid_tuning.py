@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,16 +12,16 @@ from aegis.candidates.clusters.records import Records, collapse
 from aegis.candidates.clusters.risk import Risk, risk_before
 from aegis.candidates.clusters.tuning import (
     PAPER_K,
+    Attempts,
     Setting,
     Trial,
-    Tuner,
     advise,
     paper_classes,
     paper_grid,
     paper_trade_offs,
     pareto_front,
     recommend,
-    try_setting,
+    search_classes,
 )
 from aegis.errors import AnonymizerError
 from aegis.evaluation.parallel import in_parallel
@@ -111,10 +110,7 @@ class _Job:
     """What a worker needs beside its task."""
 
     records: Records
-    l: int  # noqa: E741
-    seconds: float
-    rounds: int | None
-    seed: int
+    attempts: Attempts
     trade_offs: tuple[float, ...]
 
 
@@ -136,6 +132,7 @@ class _Outcome:
 def tune_records(
     records: Records,
     *,
+    method: str = "mo-obam",
     ks: Sequence[int] = PAPER_K,
     classes: Sequence[int] | None = None,
     trade_offs: Sequence[float] | None = None,
@@ -149,6 +146,7 @@ def tune_records(
 ) -> GridTuning:
     """Try a grid, the paper's by default, and a search for each k. Ctrl-C keeps the trials that are done."""
     began = time.perf_counter()
+    attempts = Attempts(method=method, l=l, seconds=seconds_each, rounds=rounds, seed=seed)
     counts = tuple(sorted(set(classes or paper_classes(records))))
     offs = tuple(sorted(set(trade_offs or paper_trade_offs(records))))
     sizes = tuple(sorted(set(ks)))
@@ -160,7 +158,7 @@ def tune_records(
             f"the grid is empty: with {len(records)} records the smallest k = {sizes[0]} allows at most "
             f"{len(records) // sizes[0]} classes; ask for fewer classes or a smaller k"
         )
-    job = _Job(records=records, l=l, seconds=seconds_each, rounds=rounds, seed=seed, trade_offs=offs)
+    job = _Job(records=records, attempts=attempts, trade_offs=offs)
     # The long ones first, so that no core waits for them at the end.
     tasks: list[Setting | _Search] = [_Search(k=k) for k in sizes if search and k <= len(records)]
     tasks += settings
@@ -227,34 +225,15 @@ def _cut_short(trial: Trial) -> bool:
 
 def _run(job: _Job, task: Setting | _Search) -> _Outcome:
     if isinstance(task, Setting):
-        trial = try_setting(job.records, task, job.l, "raw", job.seconds, job.rounds, job.seed)
+        trial = job.attempts.trial(job.records, task)
         return _Outcome(trials=(trial,), interrupted=_cut_short(trial))
     trials: list[Trial] = []
-    tuner = _WatchedTuner(
-        job.records,
-        l=job.l,
-        seconds=job.seconds,
-        rounds=job.rounds,
-        random_state=job.seed,
-        progress=lambda done, total, trial: trials.append(trial),
-    )
-    # Where every setting was refused each trial says why; an interruption is remembered by the tuner.
-    with suppress(AnonymizerError, KeyboardInterrupt):
-        tuner.search(ks=[task.k], trade_offs=job.trade_offs)
-    return _Outcome(trials=tuple(trials), interrupted=tuner.interrupted)
-
-
-class _WatchedTuner(Tuner):
-    """A tuner that remembers whether it was interrupted: its search answers with what it has either way."""
-
-    interrupted = False
-
-    def _run(self, settings: Sequence[Setting]) -> list[Trial]:
-        try:
-            return super()._run(settings)
-        except KeyboardInterrupt:
-            self.interrupted = True
-            raise
+    try:
+        for trial in search_classes(job.records, job.attempts, k=task.k, trade_offs=job.trade_offs):
+            trials.append(trial)
+    except KeyboardInterrupt:
+        return _Outcome(trials=tuple(trials), interrupted=True)
+    return _Outcome(trials=tuple(trials))
 
 
 def _words(task: Setting | _Search) -> str:

@@ -11,10 +11,8 @@ import pyarrow as pa
 import pyarrow.csv
 import pyarrow.parquet
 
-from aegis.candidates.clusters.anonymizer import Anonymized, Anonymizer, Listener
-from aegis.candidates.clusters.k_member import KMember
-from aegis.candidates.clusters.mdav import MDAV
-from aegis.candidates.clusters.mo_obam import MOOBAM
+from aegis.candidates.clusters.anonymizer import Anonymized
+from aegis.candidates.clusters.methods import ANONYMIZERS
 from aegis.candidates.clusters.risk import THRESHOLDS, Risk, measure_risk, risk_before
 from aegis.counts.answer import ask
 from aegis.counts.collect_classes import count_classes
@@ -26,9 +24,8 @@ from aegis.library.keywords import check_keywords
 from aegis.library.records import read_records
 from aegis.library.unlisted import looks_identifying
 from aegis.masking.suppress import STAR
+from aegis.progress import Progress
 from aegis.releases.write import check_format
-
-METHODS = ("mo-obam", "mdav", "k-member")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -77,19 +74,20 @@ def anonymize(
     l: int = 1,  # noqa: E741  as in l-diversity
     classes: int | None = None,
     trade_off: float = 0.0,
-    seconds: float = 20.0,
+    seconds: float | None = None,
     seed: int = 0,
     centroid: str = "mean",
     categorical: Sequence[str] = (),
     taus: Sequence[float] = (),
     out: str | Path | None = None,
     overwrite: bool = False,
-    progress: Listener | None = None,
+    progress: Progress | None = None,
     **options: Any,
 ) -> Anonymization:
     """Publish class centres instead of quasi-identifiers, with every class at least ``k`` records and ``l`` values.
 
-    ``taus`` are linkage thresholds to count people at risk for, beside 0.05, 0.075 and 0.1.
+    ``method`` is a name in `ANONYMIZERS`; an option that it does not use is refused. ``seconds`` is its own default
+    unless given. ``taus`` are linkage thresholds to count people at risk for, beside 0.05, 0.075 and 0.1.
 
     Columns that are identifying by their role are replaced by ``*``; all others are published as they are, and the
     answer names them. What is written is read back and counted again: if a class has fewer than ``k`` records nothing
@@ -104,8 +102,8 @@ def anonymize(
     if not all(0 < tau <= 1 for tau in taus):
         raise AnonymizerError("a linkage threshold is a probability above 0 and at most 1, such as 0.2")
     dataset = data if isinstance(data, Dataset) else open_dataset(data, **options)
-    estimator = _estimator(
-        method, k=k, l=l, classes=classes, trade_off=trade_off, seconds=seconds, seed=seed, centroid=centroid
+    estimator = ANONYMIZERS[method].anonymizer(
+        k=k, seed=seed, l=l, classes=classes, trade_off=trade_off, seconds=seconds, centroid=centroid
     )
     table = ask(dataset.table)
     records = read_records(dataset, quasi=quasi, sensitive=sensitive, categorical=categorical, rows=table)
@@ -138,32 +136,6 @@ def anonymize(
         as_they_are=untouched,
         looks_identifying=looks_identifying(dataset, dataset.roles, masked=(*chosen, *hidden)),
     )
-
-
-def _estimator(
-    method: str,
-    *,
-    k: int,
-    l: int,  # noqa: E741
-    classes: int | None,
-    trade_off: float,
-    seconds: float,
-    seed: int,
-    centroid: Any,
-) -> Anonymizer:
-    if method == "mo-obam":
-        return MOOBAM(
-            k=k, l=l, classes=classes, trade_off=trade_off, seconds=seconds, random_state=seed, centroid=centroid
-        )
-    if classes is not None or trade_off:
-        raise AnonymizerError(f"{method} chooses its classes itself: leave out --classes and --lambda, or use mo-obam")
-    if method == "k-member":
-        return KMember(k=k, l=l, random_state=seed, centroid=centroid)
-    if method == "mdav":
-        if l > 1:
-            raise AnonymizerError("mdav knows nothing of sensitive values: leave out --l, or use mo-obam or k-member")
-        return MDAV(k=k, centroid=centroid)
-    raise AnonymizerError(f"there is no method called {method!r}; use {', '.join(METHODS)}")
 
 
 def _check_written(

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from aegis._version import __version__
+from aegis.candidates.clusters.methods import ANONYMIZERS, is_asked, users_of, words
 from aegis.counts.answer import ask
 from aegis.data.dataset import Dataset
 from aegis.data.domain import Domain
@@ -21,7 +22,6 @@ from aegis.evaluation.classifiers import CLASSIFIERS, check_classifiers
 from aegis.evaluation.comparison_result import ORIGINAL, Balance, Comparison
 from aegis.evaluation.score_cache import ScoreCache
 from aegis.evaluation.splits import SplitPlan
-from aegis.library.anonymize import METHODS
 from aegis.library.keywords import check_keywords
 from aegis.library.model_tables import label_codes, model_table, with_published
 from aegis.library.published_cache import published
@@ -65,7 +65,7 @@ def compare(
     data: Any,
     *,
     label: str | None = None,
-    methods: Sequence[str] = METHODS,
+    methods: Sequence[str] = (),
     k: int,
     quasi: Sequence[str] = (),
     sensitive: Sequence[str] = (),
@@ -74,7 +74,7 @@ def compare(
     l: int = 1,  # noqa: E741  as in l-diversity
     classes: int | None = None,
     trade_off: float = 0.0,
-    seconds: float = 20.0,
+    seconds: float | None = None,
     models: Sequence[str] = CLASSIFIERS,
     splits: int = 100,
     test_share: float = 0.25,
@@ -94,14 +94,20 @@ def compare(
 ) -> AnonymizerComparison:
     """Compare anonymizers by the F1 scores of models trained and tested on their tables.
 
-    ``cache`` names a folder of what is done already: a second call with the same data and parameters trains nothing.
+    All anonymizers are compared unless ``methods`` names some; an option that only some of them use is theirs alone,
+    one that none uses is refused. ``cache`` names a folder of what is done already: a second call with the same data
+    and parameters trains nothing.
     """
     check_keywords(compare, options)
     target = None if report is None else Path(report)
     if target is not None:
         check_free(target, overwrite=overwrite)
     check_classifiers(tuple(models))
-    _check_methods(methods, balance)
+    asked = {"l": l, "classes": classes, "trade_off": float(trade_off), "seconds": seconds}
+    methods = tuple(methods) or tuple(ANONYMIZERS)
+    _check_methods(methods, asked)
+    if balance not in BALANCES:
+        raise MeasureError(f"there is no balance called {balance!r}; use {', '.join(BALANCES)}")
     if test_on not in TESTS_ON:
         raise MeasureError(f"models are tested on {' or '.join(TESTS_ON)} records, not on {test_on!r}")
     plan = SplitPlan(
@@ -124,14 +130,11 @@ def compare(
     for number, method in enumerate(methods):
         if progress is not None:
             progress(number, len(methods), f"anonymizing with {method}")
-        knows_l, free = method != "mdav", method == "mo-obam"
+        uses = ANONYMIZERS[method].uses
         settings = {
             "method": method,
             "k": k,
-            "l": l if knows_l else 1,
-            "classes": classes if free else None,
-            "trade_off": float(trade_off) if free else 0.0,
-            "seconds": float(seconds) if free else 0.0,
+            **{option: value for option, value in asked.items() if option in uses},
             "seed": seed,
             "categorical": list(categorical),
         }
@@ -178,15 +181,16 @@ def compare(
     return answer
 
 
-def _check_methods(methods: Sequence[str], balance: str) -> None:
-    unknown = [method for method in methods if method not in METHODS]
-    if unknown or not methods:
-        said = f"there is no method called {unknown[0]!r}" if unknown else "no method is named"
-        raise AnonymizerError(f"{said}; use {', '.join(METHODS)}")
+def _check_methods(methods: Sequence[str], asked: dict[str, Any]) -> None:
     if len(set(methods)) < len(methods):
         raise AnonymizerError("a method is named twice; name it once")
-    if balance not in BALANCES:
-        raise MeasureError(f"there is no balance called {balance!r}; use {', '.join(BALANCES)}")
+    used = frozenset().union(*(ANONYMIZERS[method].uses for method in methods))
+    for option, value in asked.items():
+        if is_asked(option, value) and option not in used:
+            users = " or ".join(users_of(option))
+            raise AnonymizerError(
+                f"none of {', '.join(methods)} uses {words(option)}; leave it out, or compare {users} too"
+            )
 
 
 def _check_roles(dataset: Dataset, label: str | None, quasi: Sequence[str], sensitive: Sequence[str]) -> None:
@@ -228,9 +232,13 @@ def _notes(
             f"Propensity matching: {rare}; each keeps its {kept} by the original quasi-identifiers, so these tell the "
             "labels apart less than they did, and anonymizing them costs less than it would."
         )
-    asked = max(facts["l"] for facts in releases.values())
-    if asked > 1 and "mdav" in releases:
-        notes.append(f"mdav knows nothing of sensitive values: l = {asked} is kept by the other methods only.")
+    most_values = max(facts["l"] for facts in releases.values())
+    blind = [method for method, facts in releases.items() if facts["l"] < most_values]
+    if blind:
+        know = "knows" if len(blind) == 1 else "know"
+        notes.append(
+            f"{', '.join(blind)} {know} nothing of sensitive values: l = {most_values} is kept by the others only."
+        )
     if mixed and found.label in sensitive and found.tested_on == "released":
         notes.append(
             f"{found.label} is sensitive too: classes were formed with its help, and the published values of the test "

@@ -44,6 +44,7 @@ class Tuning:
 def tune(
     data: Any,
     *,
+    method: str = "mo-obam",
     quasi: Sequence[str] = (),
     sensitive: Sequence[str] = (),
     ks: Sequence[int] = PAPER_K,
@@ -61,7 +62,7 @@ def tune(
     progress: Progress | None = None,
     **options: Any,
 ) -> Tuning:
-    """Try MO-OBAM over a grid and by search; ``rounds`` instead of seconds makes equal seeds give equal answers.
+    """Try a method over a grid and by search; ``rounds`` instead of seconds makes equal seeds give equal answers.
 
     An interruption is answered with what was done until then, ``tuning.interrupted`` set.
     """
@@ -73,6 +74,7 @@ def tune(
     records = read_records(dataset, quasi=quasi, sensitive=sensitive, categorical=categorical)
     found = tune_records(
         records,
+        method=method,
         ks=ks,
         classes=classes,
         trade_offs=trade_offs,

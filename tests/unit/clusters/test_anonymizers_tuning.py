@@ -5,20 +5,19 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from aegis.candidates.clusters.anonymizer import Progress
-from aegis.candidates.clusters.methods import ANONYMIZERS
 from aegis.candidates.clusters.mo_obam import MOOBAM
 from aegis.candidates.clusters.records import Records, collapse
 from aegis.candidates.clusters.tuning import (
     PAPER_TRADE_OFFS,
+    Attempts,
     Setting,
     Trial,
-    Tuner,
     paper_classes,
     paper_grid,
     paper_trade_offs,
     pareto_front,
     recommend,
+    search_classes,
 )
 from aegis.errors import AnonymizerError
 
@@ -51,7 +50,7 @@ def test_binary_secrets_start_at_higher_trade_offs() -> None:
 @pytest.fixture(scope="module")
 def trials() -> tuple[Trial, ...]:
     settings = paper_grid(people(), classes=[4, 8], trade_offs=[0.001, 1.0], ks=[5, 10])
-    return Tuner(people(), rounds=400).grid(settings).trials
+    return tuple(Attempts(rounds=400).trial(people(), setting) for setting in settings)
 
 
 def test_the_front_holds_exactly_the_unbeaten(trials: tuple[Trial, ...]) -> None:
@@ -70,72 +69,46 @@ def test_the_front_holds_exactly_the_unbeaten(trials: tuple[Trial, ...]) -> None
     assert recommend(front) in front
 
 
-def test_a_parallel_grid_finds_the_same_and_reports_each_trial(trials: tuple[Trial, ...]) -> None:
-    heard: list[tuple[int, int]] = []
-    tuner = Tuner(people(), rounds=400, workers=2, progress=lambda done, total, _: heard.append((done, total)))
-    tuned = tuner.grid([t.setting for t in trials])
-    assert heard == [(i, len(trials)) for i in range(1, len(trials) + 1)]
-    assert [t.known.information_loss for t in tuned.trials] == [t.known.information_loss for t in trials]
-    assert f"Use {tuned.recommended.setting.classes} classes" in tuned.advice
-    assert f"k = {tuned.recommended.setting.k}" in tuned.advice
-
-
-def test_a_refused_setting_keeps_its_reason_and_stops_nothing() -> None:
-    tuned = Tuner(people(secrets=2), l=2, rounds=50).grid(
-        [Setting(classes=4, trade_off=0.1, k=5), Setting(classes=140, trade_off=0.1, k=1)]
-    )
-    refused = [t for t in tuned.trials if t.result is None]
-    assert len(refused) == 1
-    assert "140 classes" in (refused[0].refusal or "")
+def test_a_refused_setting_keeps_its_reason() -> None:
+    attempts = Attempts(l=2, rounds=50)
+    assert attempts.trial(people(secrets=2), Setting(classes=4, trade_off=0.1, k=5)).refusal is None
+    refused = attempts.trial(people(secrets=2), Setting(classes=140, trade_off=0.1, k=1))
+    assert "140 classes" in (refused.refusal or "")
     with pytest.raises(AnonymizerError, match="no result"):
-        _ = refused[0].known
-    with pytest.raises(AnonymizerError, match="every setting was refused"):
-        Tuner(people(secrets=2), l=2, rounds=50).grid([Setting(classes=140, trade_off=0.1, k=1)])
+        _ = refused.known
 
 
-def test_the_automated_search_finds_where_protection_ends() -> None:
-    records = people(secrets=2)
-    tuned = Tuner(records, rounds=150).search(ks=[3], trade_offs=[0.01, 1.0])
-    assert len(tuned.trials) <= 12
-    assert tuned.recommended.known.after.homogeneity == 0
-    failed = [t.setting.classes for t in tuned.trials if t.known.after.homogeneity > 0]
-    kept = [t.setting.classes for t in tuned.trials if t.known.after.homogeneity == 0]
+def test_the_search_finds_where_protection_ends() -> None:
+    trials = list(search_classes(people(secrets=2), Attempts(rounds=150), k=3, trade_offs=[0.01, 1.0]))
+    assert len(trials) <= 12
+    assert len({trial.setting for trial in trials}) == len(trials), "no setting is tried twice"
+    failed = [trial.setting.classes for trial in trials if trial.known.after.homogeneity > 0]
+    kept = [trial.setting.classes for trial in trials if trial.known.after.homogeneity == 0]
     assert failed
     assert max(kept) < max(failed)
+    assert recommend(pareto_front(trials)).known.after.homogeneity == 0
 
 
-def test_an_empty_grid_and_no_workers_are_refused() -> None:
-    with pytest.raises(AnonymizerError, match="at least one worker"):
-        Tuner(people(), workers=0)
-    with pytest.raises(AnonymizerError, match="grid is empty"):
-        Tuner(people()).grid(paper_grid(people(), classes=[100], ks=[5]))
-
-
-def test_anonymizers_are_found_by_name() -> None:
-    assert list(ANONYMIZERS) == ["k-member", "mdav", "mo-obam"]
+def test_a_method_that_chooses_its_classes_cannot_be_tuned() -> None:
+    with pytest.raises(AnonymizerError, match="chooses its classes itself, so only k could be tuned; use mo-obam"):
+        Attempts(method="mdav")
     with pytest.raises(AnonymizerError, match="did you mean 'mdav'"):
-        _ = ANONYMIZERS["mdva"]
+        Attempts(method="mdva").trial(people(), Setting(classes=4, trade_off=0.1, k=5))
 
 
-def test_ctrl_c_keeps_the_finished_trials(monkeypatch: pytest.MonkeyPatch) -> None:
-    settings = paper_grid(people(), classes=[4, 8], trade_offs=[0.001], ks=[5])
+def test_a_trial_that_was_cut_short_ends_the_search(monkeypatch: pytest.MonkeyPatch) -> None:
+    finished: list[Trial] = []
+    fit = MOOBAM.fit
 
-    def stop_after_one(done: int, total: int, trial: Trial) -> None:
-        if done == 1:
-            raise KeyboardInterrupt
-
-    assert len(Tuner(people(), rounds=50, progress=stop_after_one).grid(settings).trials) == 1
-    calls: list[int] = []
-    real = MOOBAM.fit
-
-    def fit(self: MOOBAM, records: Records, **_: object) -> object:
-        def interrupt(progress: Progress) -> None:
-            if calls:
+    def interrupted_later(self: MOOBAM, records: Records, **_: object) -> object:
+        def interrupt(done: int, total: int | None, what: str) -> None:
+            if finished:
                 raise KeyboardInterrupt
 
-        fitted = real(self, records, progress=interrupt)
-        calls.append(1)
-        return fitted
+        return fit(self, records, progress=interrupt)
 
-    monkeypatch.setattr(MOOBAM, "fit", fit)
-    assert len(Tuner(people(), rounds=3000).grid(settings).trials) == 1
+    monkeypatch.setattr(MOOBAM, "fit", interrupted_later)
+    trials = search_classes(people(), Attempts(rounds=3000), k=5, trade_offs=[0.001])
+    finished.append(next(trials))
+    with pytest.raises(KeyboardInterrupt):
+        next(trials)

@@ -204,7 +204,33 @@ def check_parameters(*, k: int, l: int, classes: int | None = None) -> None:  # 
 
 
 class Anonymizer(ABC):
-    """Fit it to records, then read ``labels_``, ``centers_`` and ``result_``, or ``transform`` the records."""
+    """Fit it to records, then read ``labels_`` and ``result_``, or ``transform`` the records."""
+
+    @abstractmethod
+    def fit(self, records: Records, *, progress: Progress | None = None) -> Anonymizer:
+        """Form the classes and check them on the table that would be published."""
+
+    @abstractmethod
+    def transform(self, records: Records | None = None) -> dict[str, NDArray[Any]]:
+        """The published quasi-identifier columns, rows in order; k and l are promises about the fitted records."""
+
+    def fit_transform(self, records: Records, *, progress: Progress | None = None) -> dict[str, NDArray[Any]]:
+        """Fit, and give the published quasi-identifier columns of the same records."""
+        return self.fit(records, progress=progress).transform()
+
+    @property
+    @abstractmethod
+    def labels_(self) -> Ints:
+        """The published class of each record."""
+
+    @property
+    @abstractmethod
+    def result_(self) -> Anonymized:
+        """The outcome in numbers."""
+
+
+class Microaggregation(Anonymizer):
+    """An anonymizer that publishes the centre of each class; ``centers_`` holds them."""
 
     centroid: Centroid
     scale: Scale
@@ -214,15 +240,11 @@ class Anonymizer(ABC):
     @abstractmethod
     def _publication(self, records: Records, progress: Progress | None) -> Publication: ...
 
-    def fit(self, records: Records, *, progress: Progress | None = None) -> Anonymizer:
+    def fit(self, records: Records, *, progress: Progress | None = None) -> Microaggregation:
         """Form the classes and check them on the table that would be published."""
         self._fitted = self._publication(records, progress)
         self._records = records
         return self
-
-    def fit_transform(self, records: Records, *, progress: Progress | None = None) -> dict[str, NDArray[Any]]:
-        """Fit, and give the published quasi-identifier columns of the same records."""
-        return self.fit(records, progress=progress).transform()
 
     def transform(self, records: Records | None = None) -> dict[str, NDArray[Any]]:
         """The published quasi-identifier columns, rows in order.
@@ -276,4 +298,3 @@ class Anonymizer(ABC):
             away = (gaps**2).sum(axis=2) + (records.categorical[part, None] != centers.categorical[None]).sum(axis=2)
             labels[part] = away.argmin(axis=1)
         return labels
-

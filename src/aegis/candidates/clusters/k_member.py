@@ -11,9 +11,8 @@ import time
 import numpy as np
 
 from aegis.candidates.clusters.anonymizer import (
-    Anonymizer,
     Diagnosis,
-    Listener,
+    Microaggregation,
     Publication,
     check_feasible,
     check_parameters,
@@ -38,7 +37,7 @@ from aegis.errors import AnonymizerError
 from aegis.progress import Progress
 
 
-class KMember(Anonymizer):
+class KMember(Microaggregation):
     """Greedy classes of at least k records and l values of every sensitive attribute.
 
     >>> records = Records.from_arrays(numeric=[1.0, 2.0, 10.0, 11.0], sensitive=["a", "b", "a", "b"])

@@ -12,9 +12,8 @@ from typing import Literal
 import numpy as np
 
 from aegis.candidates.clusters.anonymizer import (
-    Anonymizer,
     Diagnosis,
-    Listener,
+    Microaggregation,
     Publication,
     check_feasible,
     check_parameters,
@@ -36,7 +35,7 @@ from aegis.progress import Progress
 Metric = Literal["loss", "z-scored labels"]
 
 
-class MDAV(Anonymizer):
+class MDAV(Microaggregation):
     """Classes of k to 2k − 1 records by MDAV.
 
     ``metric="loss"`` measures distance as the information loss does, on the given scale. ``"z-scored labels"`` numbers

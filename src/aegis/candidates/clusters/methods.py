@@ -89,7 +89,7 @@ def _of(module: str, name: str) -> Callable[..., Anonymizer]:
 
     def build(*, seed: int, **options: Any) -> Anonymizer:
         made = getattr(import_module(f"aegis.candidates.clusters.{module}"), name)
-        return made(**options) if module == "mdav" else made(random_state=seed, **options)  # type: ignore[no-any-return]
+        return made(**options) if module == "mdav" else made(random_state=seed, **options)
 
     return build
 

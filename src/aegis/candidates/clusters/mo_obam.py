@@ -11,11 +11,9 @@ import time
 import numpy as np
 
 from aegis.candidates.clusters.anonymizer import (
-    Anonymizer,
     Diagnosis,
     Finished,
-    Listener,
-    Progress,
+    Microaggregation,
     Publication,
     check_feasible,
     check_parameters,
@@ -28,11 +26,12 @@ from aegis.candidates.clusters.optimise import Budget, Search
 from aegis.candidates.clusters.records import Records, collapse
 from aegis.candidates.clusters.risk import class_entropies_bits, entropy_ceiling_bits, sum_of_minima_bits
 from aegis.errors import AnonymizerError
+from aegis.progress import Progress
 
 MIXES_PER_ROUND = 10  # a try of the entropy stage costs a fraction of a round of the search
 
 
-class MOOBAM(Anonymizer):
+class MOOBAM(Microaggregation):
     """Microaggregation by search, within a time budget, never below k and l.
 
     ``classes`` fixes the number of classes; None lets the search choose, which is as many as k and l allow.
@@ -80,7 +79,7 @@ class MOOBAM(Anonymizer):
         self.bound_share = bound_share
         self.random_state = random_state
 
-    def _publication(self, records: Records, listener: Listener | None) -> Publication:
+    def _publication(self, records: Records, progress: Progress | None) -> Publication:
         began = time.perf_counter()
         tuples = collapse(records)
         reserve = 5 * (time.perf_counter() - began)  # checking the published table groups rows as often again
@@ -92,21 +91,13 @@ class MOOBAM(Anonymizer):
         def report(stage: str, labels: Ints, deviation: float, fraction: float, rounds: int) -> None:
             nonlocal spoke
             now = time.perf_counter() - began
-            if listener is None or now - spoke < 0.1:
+            if progress is None or now - spoke < 0.1:
                 return
             spoke = now
             bits = sum_of_minima_bits(class_entropies_bits(labels, records.sensitive))
-            listener(
-                Progress(
-                    stage=stage,
-                    seconds=now,
-                    rounds=rounds,
-                    fraction=fraction,
-                    information_loss=deviation / total,
-                    lower_bound=quick / total,
-                    entropy_bits=bits,
-                )
-            )
+            bound = f", bound {quick / total:.5f}" if quick > 0 else ""
+            said = f"{stage}: loss {deviation / total:.5f}{bound}, entropy {bits:.3f} after {rounds} rounds"
+            progress(round(100 * min(fraction, 1.0)), 100, said)
 
         search = Search(
             records=records,

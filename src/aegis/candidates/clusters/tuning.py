@@ -6,15 +6,13 @@ The paper's rules: at most a fifth of the unique tuples as classes; k between 2 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from concurrent.futures import Executor, Future, ProcessPoolExecutor, as_completed
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from aegis.candidates.clusters.anonymizer import Anonymized
-from aegis.candidates.clusters.information_loss import Scale
-from aegis.candidates.clusters.mo_obam import MOOBAM
+from aegis.candidates.clusters.methods import ANONYMIZERS, users_of
 from aegis.candidates.clusters.records import Records, collapse
 from aegis.errors import AnonymizerError
 
@@ -45,19 +43,6 @@ class Trial:
         if self.result is None:
             raise AnonymizerError("this setting was refused and has no result")
         return self.result
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Tuned:
-    """All trials, the front of loss against entropy among them, the recommended one, and why."""
-
-    trials: tuple[Trial, ...]
-    front: tuple[Trial, ...]
-    recommended: Trial
-    advice: str
-
-
-TrialListener = Callable[[int, int, Trial], None]  # done, of how many, the latest
 
 
 def paper_classes(records: Records, *, points: int = 8) -> tuple[int, ...]:
@@ -92,136 +77,74 @@ def paper_grid(
     )
 
 
-def try_setting(
-    records: Records,
-    setting: Setting,
-    l: int,  # noqa: E741 - l as in l-diversity
-    scale: Scale,
-    seconds: float,
-    rounds: int | None,
-    seed: int,
-) -> Trial:
-    """Fit one setting; what is infeasible comes back as a refusal, so that the others go on."""
-    try:
-        method = MOOBAM(
-            k=setting.k,
-            l=l,
-            classes=setting.classes,
-            trade_off=setting.trade_off,
-            scale=scale,
-            seconds=seconds,
-            rounds=rounds,
-            bound_share=0.0,
-            random_state=seed,
-        )
-        return Trial(setting=setting, result=method.fit(records).result_)
-    except AnonymizerError as error:
-        return Trial(setting=setting, result=None, refusal=str(error))
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Attempts:
+    """How every setting of one tuning is tried: the method and what all settings share.
 
+    With ``rounds`` instead of seconds equal seeds give equal trials.
+    """
 
-class Tuner:
-    """Runs settings, in parallel if asked, and remembers every trial."""
+    method: str = "mo-obam"
+    l: int = 1  # noqa: E741 - l as in l-diversity
+    seconds: float = 2.0
+    rounds: int | None = None
+    seed: int = 0
 
-    def __init__(
-        self,
-        records: Records,
-        *,
-        l: int = 1,  # noqa: E741 - l as in l-diversity
-        scale: Scale = "raw",
-        seconds: float = 2.0,
-        rounds: int | None = None,
-        workers: int = 1,
-        random_state: int = 0,
-        progress: TrialListener | None = None,
-    ) -> None:
-        if workers < 1:
-            raise AnonymizerError("at least one worker is needed")
-        self._records = records
-        self._options = (l, scale, seconds, rounds, random_state)
-        self._workers = workers
-        self._progress = progress
-        self._trials: dict[Setting, Trial] = {}
+    def __post_init__(self) -> None:
+        tunable = users_of("classes", "trade_off")
+        if self.method in ANONYMIZERS and self.method not in tunable:
+            raise AnonymizerError(
+                f"{self.method} chooses its classes itself, so only k could be tuned; use {' or '.join(tunable)}"
+            )
 
-    def grid(self, settings: Sequence[Setting] | None = None) -> Tuned:
-        """Try every setting of a grid, the paper's by default. Ctrl-C keeps the trials that are done."""
-        chosen = tuple(paper_grid(self._records) if settings is None else settings)
-        if not chosen:
-            raise AnonymizerError("the grid is empty: no setting keeps k times the classes within the records")
+    def trial(self, records: Records, setting: Setting) -> Trial:
+        """Fit one setting; what is infeasible comes back as a refusal, so that the others go on."""
+        method = ANONYMIZERS[self.method]
+        asked = {"seconds": self.seconds, "rounds": self.rounds, "bound_share": 0.0}
         try:
-            self._run(chosen)
-        except KeyboardInterrupt:
-            if not self._trials:
-                raise
-        return self._tuned()
+            anonymizer = method.anonymizer(
+                k=setting.k,
+                seed=self.seed,
+                l=self.l,
+                classes=setting.classes,
+                trade_off=setting.trade_off,
+                **{option: value for option, value in asked.items() if option in method.uses},
+            )
+            return Trial(setting=setting, result=anonymizer.fit(records).result_)
+        except AnonymizerError as error:
+            return Trial(setting=setting, result=None, refusal=str(error))
 
-    def search(
-        self, *, ks: Sequence[int] = PAPER_K, trade_offs: Sequence[float] | None = None, most_homogeneous: int = 0
-    ) -> Tuned:
-        """For each k, halve the range of classes: the most classes that keep homogeneity within a limit.
 
-        More classes lose less and protect less, so the interesting number is where protection begins to fail; it is
-        found in about log₂ trials, and the trade-offs are then tried there only.
-        """
-        offs = tuple(paper_trade_offs(self._records) if trade_offs is None else trade_offs)
-        most = len(collapse(self._records))
-        try:
-            for k in ks:
-                classes = self._most_classes(k, most, offs[0], most_homogeneous)
-                self._run([Setting(classes=classes, trade_off=t, k=k) for t in offs])
-        except KeyboardInterrupt:
-            if not self._trials:
-                raise
-        return self._tuned()
+def search_classes(
+    records: Records, attempts: Attempts, *, k: int, trade_offs: Sequence[float], most_homogeneous: int = 0
+) -> Iterator[Trial]:
+    """Halve the range of classes for one k: the most classes that keep homogeneity within a limit.
 
-    def _most_classes(self, k: int, most: int, trade_off: float, most_homogeneous: int) -> int:
-        low, high = 1, min(most, len(self._records) // k)
-        while high - low > low // 20:  # a twentieth of the classes makes no difference
-            middle = (low + high + 1) // 2
-            trial = self._run([Setting(classes=middle, trade_off=trade_off, k=k)])[0]
-            if trial.result is not None and trial.result.after.homogeneity <= most_homogeneous:
-                low = middle
-            else:
-                high = middle - 1
-        return low
-
-    def _run(self, settings: Sequence[Setting]) -> list[Trial]:
-        todo = [setting for setting in settings if setting not in self._trials]
-        total = len(self._trials) + len(todo)
-        if self._workers == 1 or len(todo) < 2:
-            for setting in todo:
-                trial = try_setting(self._records, setting, *self._options)
-                if trial.result is not None and trial.result.diagnosis.finished == "interrupted":
-                    raise KeyboardInterrupt  # an unfinished trial would be compared with finished ones
-                self._book(trial, total)
+    More classes lose less and protect less, so the interesting number is where protection begins to fail; it is
+    found in about log₂ trials, and the trade-offs are then tried there only. A trial that Ctrl-C cut short ends the
+    search with that interruption: it would be compared with finished ones.
+    """
+    low, high = 1, min(len(collapse(records)), len(records) // k)
+    tried: set[Setting] = set()
+    while high - low > low // 20:  # a twentieth of the classes makes no difference
+        middle = (low + high + 1) // 2
+        trial = _whole(attempts.trial(records, Setting(classes=middle, trade_off=trade_offs[0], k=k)))
+        tried.add(trial.setting)
+        yield trial
+        if trial.result is not None and trial.result.after.homogeneity <= most_homogeneous:
+            low = middle
         else:
-            with ProcessPoolExecutor(max_workers=self._workers) as pool:
-                self._collect(pool, todo, total)
-        return [self._trials[setting] for setting in settings if setting in self._trials]
+            high = middle - 1
+    for trade_off in trade_offs:
+        setting = Setting(classes=low, trade_off=trade_off, k=k)
+        if setting not in tried:
+            yield _whole(attempts.trial(records, setting))
 
-    def _collect(self, pool: Executor, todo: Sequence[Setting], total: int) -> None:
-        waiting: list[Future[Trial]] = [
-            pool.submit(try_setting, self._records, setting, *self._options) for setting in todo
-        ]
-        try:
-            for future in as_completed(waiting):
-                self._book(future.result(), total)
-        except KeyboardInterrupt:
-            pool.shutdown(wait=False, cancel_futures=True)
-            raise
 
-    def _book(self, trial: Trial, total: int) -> None:
-        self._trials[trial.setting] = trial
-        if self._progress is not None:
-            self._progress(len(self._trials), total, trial)
-
-    def _tuned(self) -> Tuned:
-        trials = tuple(self._trials[setting] for setting in sorted(self._trials))
-        done = tuple(trial for trial in trials if trial.result is not None)
-        if not done:
-            raise AnonymizerError(f"every setting was refused; the first reason: {trials[0].refusal}")
-        front = pareto_front(done)
-        best = recommend(front)
-        return Tuned(trials=trials, front=front, recommended=best, advice=advise(best, front))
+def _whole(trial: Trial) -> Trial:
+    if trial.result is not None and trial.result.diagnosis.finished == "interrupted":
+        raise KeyboardInterrupt
+    return trial
 
 
 def pareto_front(trials: Sequence[Trial]) -> tuple[Trial, ...]:
