@@ -1,17 +1,33 @@
 # Two commands do everything on a machine with python3, venv and pip: make demo, make test.
+#   make test ROOM=masking   the tests of one room only: masking, privacy, clusters, catalog, service, papers, …
+#   make coverage            which lines the tests of the rooms reach; fails below the floor in pyproject.toml
+#   make docs                the documentation as a site in site/; a warning is an error
+#   make hooks               lint, types, contracts and generated pages before every commit
 PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
 PIP    := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
 
-.PHONY: demo setup test system lint types contracts unit clean
+# A room's own tests, the contract suite of its registry, and the examples in its docstrings.
+ROOM_TESTS = $(wildcard $(foreach place,tests tests/unit tests/catalog src/aegis src/aegis/candidates src/aegis/catalog \
+	src/aegis/catalog/server,$(place)/$(ROOM)) tests/contracts/test_$(ROOM)_contract.py)
+
+.PHONY: demo setup test room system lint types contracts reference docs unit coverage hooks clean
 
 demo: $(VENV)/.demo
 	$(BIN)/aegis demo --out demo
 
 setup: $(VENV)/.setup
 
-test: $(VENV)/.setup system lint types contracts unit
+ifdef ROOM
+test: room
+else
+test: $(VENV)/.setup system lint types contracts docs unit
+endif
+
+room: $(VENV)/.setup
+	$(if $(strip $(ROOM_TESTS)),,$(error there is no room called '$(ROOM)': make test ROOM=masking, say))
+	$(BIN)/pytest $(ROOM_TESTS)
 
 lint: $(VENV)/.setup
 	$(BIN)/ruff check .
@@ -23,8 +39,21 @@ types: $(VENV)/.setup
 contracts: $(VENV)/.setup
 	$(BIN)/lint-imports
 
+reference: $(VENV)/.setup
+	$(BIN)/python docs/reference/generate.py --check
+
+docs: $(VENV)/.setup
+	$(BIN)/sphinx-build --quiet --fail-on-warning --keep-going --builder html docs site
+
 unit: $(VENV)/.setup
 	$(BIN)/pytest -n 2 --dist worksteal
+
+coverage: $(VENV)/.setup
+	$(BIN)/pytest -n 2 --dist worksteal --cov --cov-report=term:skip-covered --cov-report=html:coverage \
+		tests/unit tests/contracts tests/golden
+
+hooks: $(VENV)/.setup
+	$(BIN)/pre-commit install
 
 # What some tests need beside Python: a browser for the web console, Java for Spark.
 system:
@@ -37,9 +66,9 @@ $(VENV)/.demo: $(VENV)/bin/python pyproject.toml constraints.txt
 	$(PIP) --editable '.[report]'
 	@touch $@
 
-$(VENV)/.setup: $(VENV)/bin/python pyproject.toml constraints.txt
-	$(PIP) --editable '.[all,dev]' --editable papers
+$(VENV)/.setup: $(VENV)/bin/python pyproject.toml papers/pyproject.toml constraints.txt
+	$(PIP) --editable '.[all,dev,docs]' --editable papers
 	@touch $@ $(VENV)/.demo
 
 clean:
-	rm -rf $(VENV) demo dist build
+	rm -rf $(VENV) demo dist build site coverage .coverage

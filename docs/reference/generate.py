@@ -1,4 +1,4 @@
-"""Write the reference pages from the code itself: commands, masks, measures, privacy models, the configuration schema.
+"""Write the reference pages from the code itself: commands, masks, measures, models, Python names, the schema.
 
 ``python docs/reference/generate.py`` writes them; ``--check`` fails if a page does not say what the code says.
 """
@@ -132,6 +132,22 @@ def models() -> str:
     return "".join(parts)
 
 
+def python() -> str:
+    """Every public name of the package; the site adds signatures and docstrings where the directives stand."""
+    import aegis
+
+    names = sorted(name for name in aegis.__all__ if not name.startswith("_"))
+    objects = {name: getattr(aegis, name) for name in names}
+    parts = ["# Python\n\n", NOTE, "Everything here is importable from `aegis` itself: `import aegis`.\n"]
+    for title, is_class in (("Functions", False), ("Classes", True)):
+        parts.append(f"\n## {title}\n")
+        for name, value in objects.items():
+            if isinstance(value, type) == is_class:
+                directive = "autoclass" if is_class else "autofunction"
+                parts.append(f"\n### {name}\n\n```{{eval-rst}}\n.. {directive}:: {value.__module__}.{name}\n```\n")
+    return "".join(parts)
+
+
 def openapi() -> str:
     """The description of the catalog's API."""
     from aegis.catalog.server.api.app import description
@@ -157,6 +173,7 @@ PAGES = {
     "configuration.schema.json": configurations,
     "measures.md": measures,
     "privacy-models.md": models,
+    "python.md": python,
     "api.md": api,
     "api/openapi.json": openapi,
 }

@@ -55,7 +55,7 @@ def _loaded_by(code: str) -> set[str]:
         text=True,
         check=True,
     )
-    return set(answer.stdout.split())
+    return set(answer.stdout.splitlines()[-1].split())
 
 
 def test_importing_the_package_loads_nothing_heavy() -> None:
@@ -63,9 +63,13 @@ def test_importing_the_package_loads_nothing_heavy() -> None:
     assert not _loaded_by("import aegis") & heavy
 
 
-def test_help_loads_nothing_heavy() -> None:
-    heavy = {"numpy", "ibis", "duckdb", "jax", "sklearn", "scipy", "jinja2", "pyarrow"}
-    assert not _loaded_by("import aegis.main") & heavy
+def test_help_loads_nothing_heavy_and_little_else() -> None:
+    """Modules are counted, not seconds: a busy machine is no defect. benchmarks/start_up.py measures the CPU time."""
+    heavy = {"numpy", "ibis", "duckdb", "jax", "sklearn", "scipy", "jinja2", "pyarrow", "pydantic", "sqlalchemy"}
+    loaded = _loaded_by("from aegis.main import call; assert call(['--help']) == 0")
+    assert "rich" in loaded, "help was not drawn: the test proves nothing"
+    assert not loaded & heavy
+    assert len(loaded) < 200
 
 
 def test_ranking_a_file_loads_no_pandas_and_no_scipy(tmp_path: Path) -> None:
@@ -79,7 +83,7 @@ def test_ranking_a_file_loads_no_pandas_and_no_scipy(tmp_path: Path) -> None:
     assert not loaded & {"pandas", "scipy", "sklearn", "jinja2"}
 
 
-PURE_ROOMS = ("reconstruction", "utility", "privacy", "advisor")
+PURE_ROOMS = ("reconstruction", "measures", "privacy", "ranking", "candidates.search")
 
 
 @pytest.mark.parametrize("room", PURE_ROOMS)
