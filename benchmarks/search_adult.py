@@ -30,8 +30,8 @@ from aegis.counts.class_table import ClassTable
 from aegis.data.domain import Domain
 from aegis.data.hierarchy import read_hierarchies
 from aegis.data.kind import Kind
-from aegis.masking.generalize import Generalize
 from aegis.masking.mask import Mask
+from aegis.masking.masks.generalize import Generalize
 from aegis.masking.partition import Partition
 from aegis.masking.transition import transition
 from aegis.privacy.judgement import judge_all

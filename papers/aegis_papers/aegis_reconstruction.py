@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from aegis.counts.summary import IDENTITY, AttributeSummary
 from aegis.data.domain import Domain
 from aegis.data.kind import Kind
-from aegis.masking.bucketize import Bucketize
+from aegis.masking.masks.bucketize import Bucketize
 from aegis.masking.partition import Partition
 from aegis.masking.transition import transition
 from aegis.reconstruction.per_configuration import closed_form, per_configuration

@@ -12,9 +12,8 @@ import pytest
 from aegis.data.domain import Domain, show
 from aegis.data.kind import Kind
 from aegis.errors import MaskError
-from aegis.masking.channel import Channel
 from aegis.masking.mask import MASKS, Mask, ValueMask
-from aegis.masking.partition import Partition
+from aegis.masking.partition import Channel, Partition
 from aegis.masking.transition import transition
 
 VALUES: dict[Kind, list[Any]] = {

@@ -23,30 +23,23 @@ from aegis.data.domain import Domain
 from aegis.data.hierarchy import Hierarchy
 from aegis.data.kind import Kind
 from aegis.errors import MaskError
-from aegis.masking.bottom_code import BottomCode
-from aegis.masking.bucketize import Bucketize
 from aegis.masking.chain import Chain
-from aegis.masking.date_truncate import DateTruncate
-from aegis.masking.email_mask import EmailMask
-from aegis.masking.erase_digits import EraseDigits
-from aegis.masking.gaussian_noise import AddGaussianNoise
-from aegis.masking.generalize import Generalize
-from aegis.masking.identity import Identity
-from aegis.masking.laplace_noise import AddLaplaceNoise
-from aegis.masking.last_four import LastFour
 from aegis.masking.mask import MASKS, Mask, ValueMask
-from aegis.masking.nullify import Nullify
-from aegis.masking.pseudonym import Pseudonym
-from aegis.masking.randomize import Randomize
-from aegis.masking.ranges import Ranges
-from aegis.masking.regroup import Regroup
-from aegis.masking.round import Round
-from aegis.masking.shuffle import Shuffle
-from aegis.masking.star_digits import StarDigits
-from aegis.masking.star_trailing import StarTrailing
-from aegis.masking.suppress import Suppress
-from aegis.masking.token import Token
-from aegis.masking.top_code import TopCode
+from aegis.masking.masks.bucketize import Bucketize
+from aegis.masking.masks.date_truncate import DateTruncate
+from aegis.masking.masks.digits import EraseDigits, StarDigits
+from aegis.masking.masks.generalize import Generalize
+from aegis.masking.masks.identity import Identity
+from aegis.masking.masks.limits import BottomCode, TopCode
+from aegis.masking.masks.noise import AddGaussianNoise, AddLaplaceNoise
+from aegis.masking.masks.randomize import Randomize
+from aegis.masking.masks.ranges import Ranges
+from aegis.masking.masks.regroup import Regroup
+from aegis.masking.masks.round import Round
+from aegis.masking.masks.shuffle import Shuffle
+from aegis.masking.masks.stars import EmailMask, LastFour, StarTrailing
+from aegis.masking.masks.suppress import Nullify, Suppress
+from aegis.masking.masks.tokens import Pseudonym, Token
 from aegis.masking.transition import transition
 from aegis.releases.apply import masked_table
 

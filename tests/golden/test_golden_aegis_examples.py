@@ -10,10 +10,10 @@ from numpy.typing import NDArray
 
 from aegis.data.domain import Domain
 from aegis.data.kind import Kind
-from aegis.masking.bucketize import Bucketize
+from aegis.masking.masks.bucketize import Bucketize
+from aegis.masking.masks.digits import StarDigits
+from aegis.masking.masks.suppress import Suppress
 from aegis.masking.partition import Partition
-from aegis.masking.star_digits import StarDigits
-from aegis.masking.suppress import Suppress
 from aegis.masking.transition import transition
 from aegis.measures.measure import find_attribute_measure
 from aegis.reconstruction.constraint import Constraint

@@ -9,10 +9,10 @@ from numpy.typing import NDArray
 from aegis.data.domain import Domain
 from aegis.data.kind import Kind
 from aegis.errors import SummaryError
-from aegis.masking.bucketize import Bucketize
+from aegis.masking.masks.bucketize import Bucketize
+from aegis.masking.masks.digits import StarDigits
+from aegis.masking.masks.stars import StarTrailing
 from aegis.masking.partition import Partition
-from aegis.masking.star_digits import StarDigits
-from aegis.masking.star_trailing import StarTrailing
 from aegis.masking.transition import transition
 from aegis.measures.deviation import deviation, losses
 from aegis.measures.information import entropy

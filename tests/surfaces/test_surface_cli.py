@@ -169,7 +169,7 @@ MISTAKES: dict[str, tuple[str | bytes, list[str], str]] = {
     ),
     "not yaml": (GOOD, ["--label", "y", "--configs", "{config:age: [}"], "YAML"),
     "no configurations": (GOOD, ["--label", "y"], "--generate"),
-    "unknown measure": (GOOD, ["--label", "y", "--generate", "3", "--measure", "magic"], "(known: pair-prediction, "),
+    "unknown measure": (GOOD, ["--label", "y", "--generate", "3", "--measure", "magic"], "(known: balanced-"),
     "unknown reference": (GOOD, ["--label", "y", "--generate", "3", "--reference", "magic"], "there is no reference"),
     "ragged": ("a,y\n1,CANARY\n2\n", ["--label", "y", "--generate", "3"], "line 3"),
     "wrong encoding": (b"a,y\n1,CANARY\xe9\n", ["--label", "y", "--generate", "3"], "encoding"),

@@ -15,7 +15,7 @@ from aegis.data.dataset import Dataset
 from aegis.data.domain import Domain
 from aegis.data.kind import Kind, Values
 from aegis.errors import DataError, RoleError
-from aegis.masking.suppress import STAR
+from aegis.masking.masks.suppress import STAR
 
 _COUNT = "_aegis_count"
 

@@ -33,9 +33,8 @@ from aegis.counts.summary import (
 from aegis.data.domain import Domain
 from aegis.data.kind import Kind
 from aegis.errors import MaskError, OutputError, SummaryError
-from aegis.masking.channel import Channel
 from aegis.masking.mask import Mask
-from aegis.masking.partition import Partition
+from aegis.masking.partition import Channel, Partition
 from aegis.masking.specification import build_mask
 from aegis.masking.transition import Transition
 

@@ -19,8 +19,7 @@ from aegis.counts.summary import AttributeSummary, MaskedJoint, RangedHistogram,
 from aegis.data.domain import Domain
 from aegis.data.kind import Kind
 from aegis.errors import SummaryError
-from aegis.masking.channel import Channel
-from aegis.masking.partition import Partition
+from aegis.masking.partition import Channel, Partition
 from aegis.masking.transition import Transition
 
 OTHER = "(other)"

@@ -31,8 +31,8 @@ from aegis.data.domain import Domain
 from aegis.data.kind import Kind
 from aegis.errors import SummaryError
 from aegis.masking.configuration import Configuration, canonical
-from aegis.masking.identity import Identity
 from aegis.masking.mask import Mask
+from aegis.masking.masks.identity import Identity
 from aegis.masking.transition import Transition, transition
 
 IDENTITY = Identity()

@@ -29,6 +29,27 @@ def read_mapping(path: Path, *, error: type[AegisError]) -> dict[str, Any]:
     return content
 
 
+def read_value(text: str) -> Any:
+    """A single value as somebody typed it: a number, a word, a list, a mapping. `ValueError` where it is none.
+
+    >>> read_value("[1, 2]"), read_value("high"), read_value("0.5")
+    ([1, 2], 'high', 0.5)
+    """
+    try:
+        return yaml.load(text, Loader=_WithoutAliases)  # noqa: S506 - a SafeLoader
+    except (yaml.YAMLError, ValueError, RecursionError):
+        raise ValueError("not a value in YAML") from None
+
+
+class _WithoutAliases(yaml.SafeLoader):
+    """YAML without aliases: a few lines of those can stand for more than any memory holds."""
+
+    def compose_node(self, parent: Any, index: Any) -> Any:
+        if self.check_event(yaml.AliasEvent):
+            raise yaml.YAMLError
+        return super().compose_node(parent, index)
+
+
 def number_hint(value: object) -> str:
     """What to do where YAML made text of a number: its version 1.1 asks for a point and a sign.
 

@@ -23,7 +23,7 @@ from aegis.errors import AnonymizerError, PolicyNotSatisfiedError
 from aegis.library.keywords import check_keywords
 from aegis.library.records import read_records
 from aegis.library.unlisted import looks_identifying
-from aegis.masking.suppress import STAR
+from aegis.masking.masks.suppress import STAR
 from aegis.progress import Progress
 from aegis.releases.write import check_format
 

@@ -22,7 +22,7 @@ from aegis.errors import PolicyError
 from aegis.library.candidates import find_hierarchies, one_configuration
 from aegis.library.keywords import check_keywords
 from aegis.library.masked_data import GivenConfiguration, masked_data, roles_with
-from aegis.masking.generalize import Generalize
+from aegis.masking.masks.generalize import Generalize
 from aegis.masking.partition import Partition
 from aegis.masking.transition import transition
 from aegis.privacy.judgement import Judgement, hopeless, judge_all

@@ -17,7 +17,7 @@ from aegis.errors import ConfigurationError
 from aegis.library.candidates import label_of
 from aegis.masking.configuration import Configuration
 from aegis.masking.mask import ExpressionMask, Mask
-from aegis.masking.suppress import Suppress
+from aegis.masking.masks.suppress import Suppress
 from aegis.releases.apply import ValueMapping, can_be_joined, masked_table
 from aegis.releases.fit import fitted, is_fitted, is_joined, links_of
 

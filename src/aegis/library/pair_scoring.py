@@ -9,7 +9,7 @@ from aegis.counts.collect import Counted
 from aegis.counts.collect_pairs import count_pairs
 from aegis.counts.summary import ConfigurationScores, ConfigurationSummary, MaskedJoint, Summary, mask_id
 from aegis.data.dataset import Dataset
-from aegis.masking.identity import Identity
+from aegis.masking.masks.identity import Identity
 from aegis.masking.partition import Partition
 from aegis.measures.pair_scores import score_configurations
 from aegis.progress import Progress

@@ -29,7 +29,7 @@ from aegis.library.utility_kept import utility_kept
 from aegis.library.written import measure_written, open_written
 from aegis.masking.configuration import Configuration
 from aegis.masking.configuration_file import to_mapping
-from aegis.masking.suppress import Suppress
+from aegis.masking.masks.suppress import Suppress
 from aegis.privacy.judgement import Judgement, judge_all
 from aegis.privacy.narrowed import narrowed, without
 from aegis.privacy.policy import Policy, Suppressed

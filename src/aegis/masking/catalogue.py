@@ -1,23 +1,37 @@
-"""What there is to choose from: one row per mask, for listings and the documentation."""
+"""What there is to choose from: one row per mask, for listings, the documentation and forms."""
 
 from __future__ import annotations
 
 import inspect
-from dataclasses import MISSING, dataclass, fields
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from aegis.data.kind import Kind
-from aegis.masking.aliases import ALIASES
+from aegis.data.yaml_text import read_value
+from aegis.errors import MaskError
 from aegis.masking.mask import MASKS, PermutingMask, RandomMask
+from aegis.masking.masks.identity import Identity
+from aegis.masking.parameter import Parameter, parameters_of
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Parameter:
-    """One parameter of a mask; ``default`` is None where nothing is set or it must be given."""
+class FormField:
+    """A field of a form for one parameter: what it may hold, and an example as one would type it.
+
+    ``choices`` are the words to choose from; where there are none and ``number`` is set, a number from ``least`` to
+    ``most`` is typed (a ``whole`` one), else any text, a list or a mapping in YAML.
+    """
 
     name: str
     required: bool
-    default: Any
+    choices: tuple[str, ...]
+    number: bool
+    whole: bool
+    least: float | None
+    most: float | None
+    example: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -29,6 +43,8 @@ class CatalogueRow:
     parameters: tuple[Parameter, ...]
     kinds: tuple[Kind, ...]
     random: bool
+    needs_hierarchy: bool
+    needs_secret: bool
     aliases: tuple[str, ...]
     example_spec: Any
     example_value: str
@@ -40,6 +56,21 @@ class CatalogueRow:
         shown = (p.name if p.required else f"{p.name}={p.default}" for p in self.parameters)
         return ", ".join(shown)
 
+    @property
+    def form_fields(self) -> tuple[FormField, ...]:
+        """The parameters that a form asks for; the hierarchy is that of the column."""
+        example = self.example_spec[self.name] if isinstance(self.example_spec, dict) else {}
+        asked = (p for p in self.parameters if not (self.needs_hierarchy and p.name == "hierarchy"))
+        return tuple(_form_field(parameter, example.get(parameter.name)) for parameter in asked)
+
+    def spec_from_form(self, typed: Mapping[str, str]) -> Any:
+        """The mask as a configuration writes it, from what was typed into its fields; empty ones are left out.
+
+        `MaskError` where something cannot be read; whether the values fit is seen when the mask is built.
+        """
+        given = {field.name: _read(typed[field.name]) for field in self.form_fields if typed.get(field.name)}
+        return {self.name: given} if given else self.name
+
 
 def catalogue() -> tuple[CatalogueRow, ...]:
     """All masks by name.
@@ -47,27 +78,65 @@ def catalogue() -> tuple[CatalogueRow, ...]:
     >>> {row.name: row.example_masked for row in catalogue()}["bucketize"]
     '[40, 50)'
     """
-    rows = []
-    for name, mask in MASKS.items():
-        parameters: Any = fields(mask)  # type: ignore[arg-type]  # every mask is a dataclass
-        rows.append(
-            CatalogueRow(
-                name=name,
-                summary=" ".join(inspect.getdoc(mask).split("\n\n")[0].split()),  # type: ignore[union-attr]
-                parameters=tuple(
-                    Parameter(
-                        name=item.name,
-                        required=item.default is MISSING,
-                        default=None if item.default is MISSING else item.default,
-                    )
-                    for item in parameters
-                ),
-                kinds=tuple(kind for kind in Kind if kind in mask.accepts),
-                random=issubclass(mask, RandomMask | PermutingMask),
-                aliases=tuple(alias for alias, means in sorted(ALIASES.items()) if means.mask == name),
-                example_spec={name: dict(mask.example_parameters)} if mask.example_parameters else name,
-                example_value=mask.example[0],
-                example_masked=mask.example[1],
-            )
+    return tuple(
+        CatalogueRow(
+            name=name,
+            summary=" ".join((inspect.getdoc(mask) or "").split("\n\n")[0].split()),
+            parameters=parameters_of(mask),
+            kinds=tuple(kind for kind in Kind if kind in mask.accepts),
+            random=issubclass(mask, RandomMask | PermutingMask),
+            needs_hierarchy=mask.needs_hierarchy,
+            needs_secret=mask.needs_secret,
+            aliases=tuple(sorted(alias for alias in mask.aliases if alias not in MASKS)),
+            example_spec={name: dict(mask.example_parameters)} if mask.example_parameters else name,
+            example_value=mask.example[0],
+            example_masked=mask.example[1],
         )
-    return tuple(rows)
+        for name, mask in MASKS.items()
+    )
+
+
+def form_masks(kind: Kind, *, has_hierarchy: bool) -> dict[str, CatalogueRow]:
+    """The masks that a form may offer for a column of this kind, by name.
+
+    Left out are the one that changes nothing, those that read a secret of the provider, and, unless the column has a
+    hierarchy, those that need one.
+
+    >>> [field.example for field in form_masks(Kind.INTEGER, has_hierarchy=False)["bucketize"].form_fields][:1]
+    ['10']
+    """
+    return {
+        row.name: row
+        for row in catalogue()
+        if kind in row.kinds
+        and row.name != Identity.name
+        and not row.needs_secret
+        and (has_hierarchy or not row.needs_hierarchy)
+    }
+
+
+def shown_in_form(value: Any) -> str:
+    """A parameter's value as one would type it."""
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+
+
+def _form_field(parameter: Parameter, example: Any) -> FormField:
+    rule = {} if parameter.rule is None else parameter.rule.schema()
+    return FormField(
+        name=parameter.name,
+        required=parameter.required,
+        choices=tuple(rule.get("enum", ())),
+        number=rule.get("type") in ("number", "integer"),
+        whole=rule.get("type") == "integer",
+        least=rule.get("minimum", rule.get("exclusiveMinimum")),
+        most=rule.get("maximum", rule.get("exclusiveMaximum")),
+        # The values of the documentation's column are not those of another.
+        example="" if example is None or isinstance(example, Mapping) else shown_in_form(example),
+    )
+
+
+def _read(text: str) -> Any:
+    try:
+        return read_value(text)
+    except ValueError:
+        raise MaskError("a setting cannot be read; write a number, a word, or a list like [1, 2]") from None

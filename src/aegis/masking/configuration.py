@@ -12,8 +12,8 @@ from typing import Any
 
 from aegis.data.schema import Roles, Schema
 from aegis.errors import ConfigurationError
-from aegis.masking.identity import Identity
 from aegis.masking.mask import Mask
+from aegis.masking.masks.identity import Identity
 from aegis.masking.plural import count
 
 

@@ -26,8 +26,8 @@ from aegis.data.schema import Roles
 from aegis.errors import ConfigurationError, HierarchyError, InputError, OutputError
 from aegis.masking.chain import Chain
 from aegis.masking.configuration import Configuration
-from aegis.masking.generalize import Generalize
 from aegis.masking.mask import Mask
+from aegis.masking.masks.generalize import Generalize
 from aegis.masking.published_format import is_published, masks_of_published
 from aegis.masking.specification import build_mask
 

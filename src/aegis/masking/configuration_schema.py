@@ -7,15 +7,15 @@ come last in a list, a hierarchy that is not there, and what does not fit the co
 
 from __future__ import annotations
 
-from dataclasses import fields
+from collections.abc import Collection
 from typing import Any
 
 from aegis.data.schema import Role
-from aegis.masking.aliases import ALIASES, Alias
 from aegis.masking.configuration_file import VERSION
 from aegis.masking.mask import MASKS, Mask
-from aegis.masking.parameter import SCALARS, default, optional, required
+from aegis.masking.parameter import SCALARS, default, parameters_of
 from aegis.masking.published_format import FUNCTIONS
+from aegis.masking.specification import mask_aliases
 
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
 _NULL = {"type": "null"}
@@ -24,7 +24,8 @@ _NULL = {"type": "null"}
 def configuration_schema() -> dict[str, Any]:
     """The schema for the masks that are installed."""
     parameters = {f"mask_{name}": parameters_schema(mask) for name, mask in MASKS.items()}
-    parameters |= {f"mask_{name}": parameters_schema(MASKS[a.mask], alias=a) for name, a in _aliases().items()}
+    for alias, mask in mask_aliases().items():
+        parameters[f"mask_{alias}"] = parameters_schema(mask, sets=mask.aliases[alias])
     return {
         "$schema": DIALECT,
         "title": "Aegis configuration",
@@ -36,12 +37,11 @@ def configuration_schema() -> dict[str, Any]:
     }
 
 
-def parameters_schema(mask: type[Mask], *, alias: Alias | None = None) -> dict[str, Any]:
-    """What a configuration may write below the name of a mask, or of an alias that sets some parameters itself."""
-    sets = {} if alias is None else dict(alias.sets)
-    called = {new: old for old, new in ({} if alias is None else alias.renames).items()}
-    listed = {called.get(i.name, i.name): _parameter(mask, i.name) for i in fields(mask) if i.name not in sets}  # type: ignore[arg-type]
-    needed = [called.get(name, name) for name in required(mask) if name not in sets]
+def parameters_schema(mask: type[Mask], *, sets: Collection[str] = ()) -> dict[str, Any]:
+    """What a configuration may write below the name of a mask, or of an alias that ``sets`` some parameters itself."""
+    free = [parameter for parameter in parameters_of(mask) if parameter.name not in sets]
+    listed = {parameter.name: parameter.schema() for parameter in free}
+    needed = [parameter.name for parameter in free if parameter.required]
     rules: list[dict[str, Any]] = []
     if mask.one_of:
         rules.append({"oneOf": [_given(name) for name in mask.one_of]})
@@ -57,23 +57,12 @@ def parameters_schema(mask: type[Mask], *, alias: Alias | None = None) -> dict[s
     return {"type": ["object", "null"], **schema, **_all_of(rules)}
 
 
-def _parameter(mask: type[Mask], name: str) -> dict[str, Any]:
-    rule = mask.rules.get(name)
-    if rule is None:
-        return {}
-    return {"anyOf": [rule.schema(), _NULL]} if optional(mask, name) else rule.schema()
-
-
 def _given(name: str) -> dict[str, Any]:
     return {"required": [name], "properties": {name: {"not": _NULL}}}
 
 
 def _all_of(rules: list[dict[str, Any]]) -> dict[str, Any]:
     return {"allOf": rules} if rules else {}
-
-
-def _aliases() -> dict[str, Alias]:
-    return {name: alias for name, alias in sorted(ALIASES.items()) if name not in MASKS}
 
 
 def _ref(name: str) -> dict[str, str]:

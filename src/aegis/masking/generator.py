@@ -19,29 +19,22 @@ from aegis.data.domain import Domain, show
 from aegis.data.hierarchy import Hierarchy
 from aegis.data.kind import Kind
 from aegis.errors import ConfigurationError, InputError
-from aegis.masking.automatic_hierarchy import code_length
-from aegis.masking.bottom_code import BottomCode
-from aegis.masking.bucketize import Bucketize
 from aegis.masking.configuration import Configuration
-from aegis.masking.date_truncate import DateTruncate
-from aegis.masking.digits import MOST_DIGITS
-from aegis.masking.erase_digits import EraseDigits
-from aegis.masking.gaussian_noise import AddGaussianNoise
-from aegis.masking.generalize import Generalize
-from aegis.masking.laplace_noise import AddLaplaceNoise
 from aegis.masking.mask import MASKS, Mask
-from aegis.masking.nice_number import nice_numbers
-from aegis.masking.nullify import Nullify
+from aegis.masking.masks.bucketize import Bucketize
+from aegis.masking.masks.date_truncate import DateTruncate
+from aegis.masking.masks.digits import MOST_DIGITS, EraseDigits, StarDigits
+from aegis.masking.masks.generalize import Generalize
+from aegis.masking.masks.limits import BottomCode, TopCode
+from aegis.masking.masks.noise import AddGaussianNoise, AddLaplaceNoise
+from aegis.masking.masks.randomize import Randomize
+from aegis.masking.masks.ranges import Ranges
+from aegis.masking.masks.regroup import Regroup
+from aegis.masking.masks.round import Round
+from aegis.masking.masks.shuffle import Shuffle
+from aegis.masking.masks.stars import StarTrailing
+from aegis.masking.masks.suppress import Nullify, Suppress
 from aegis.masking.partition import Partition
-from aegis.masking.randomize import Randomize
-from aegis.masking.ranges import Ranges
-from aegis.masking.regroup import Regroup
-from aegis.masking.round import Round
-from aegis.masking.shuffle import Shuffle
-from aegis.masking.star_digits import StarDigits
-from aegis.masking.star_trailing import StarTrailing
-from aegis.masking.suppress import Suppress
-from aegis.masking.top_code import TopCode
 from aegis.masking.transition import transition
 
 DEFAULT_MASKS = (
@@ -50,6 +43,7 @@ DEFAULT_MASKS = (
 )  # fmt: skip
 """Drawn from unless others are allowed: the ones that a reader of the release understands at once."""
 
+_SMALLEST_STEP, _LARGEST_STEP = 1e-9, 1e12  # beyond these a width is no longer exact in every engine
 _LARGE_CATEGORY = 200  # beyond it a configuration would list too many values
 
 
@@ -189,7 +183,7 @@ def _candidates(domain: Domain, counts: NDArray[np.float64], hierarchy: Hierarch
         yield from (DateTruncate(unit=unit) for unit in ("day", "week", "month", "quarter", "year"))
     if domain.kind is Kind.TEXT or (domain.kind is Kind.INTEGER and len(domain.values) <= 12):
         yield from _for_categories(domain, counts)
-    if domain.kind is Kind.TEXT and (length := code_length(domain)) is not None:
+    if domain.kind is Kind.TEXT and (length := _code_length(domain)) is not None:
         yield from (StarTrailing(characters=characters) for characters in range(1, length))
     yield Suppress()
     yield Nullify()
@@ -204,7 +198,7 @@ def _for_numbers(domain: Domain) -> Iterator[Mask]:
     if not 0 < spread < math.inf:
         return  # doubles cannot tell such whole numbers apart, or cannot hold their spread
     finest = spread / (2 * len(domain.values))
-    steps = nice_numbers(least=max(finest, spread / 200), most=spread)
+    steps = _nice_numbers(least=max(finest, spread / 200), most=spread)
     if domain.kind is Kind.INTEGER:
         steps = [step for step in steps if step >= 2 and isinstance(step, int)]
     yield from (Bucketize(width=width) for width in steps)
@@ -219,7 +213,8 @@ def _for_numbers(domain: Domain) -> Iterator[Mask]:
     yield from (TopCode(quantile=share) for share in (0.95, 0.9, 0.75, 0.5))
     yield from (BottomCode(quantile=share) for share in (0.05, 0.1, 0.25, 0.5))
     whole = domain.kind is Kind.INTEGER
-    for grain in nice_numbers(least=max(spread / 400, 1 if whole else 0), most=max(spread / 20, 1 if whole else 0))[:1]:
+    least = 1 if whole else 0
+    for grain in _nice_numbers(least=max(spread / 400, least), most=max(spread / 20, least))[:1]:
         for share in (0.02, 0.05, 0.1, 0.2, 0.5):
             scale = float(f"{spread * share:.3g}")
             yield AddLaplaceNoise(scale=scale, step=grain)
@@ -247,3 +242,26 @@ def _entropy(counts: NDArray[np.float64]) -> float:
 def _row_entropies(matrix: NDArray[np.float64]) -> NDArray[np.float64]:
     positive = np.where(matrix > 0, matrix, 1.0)
     return -(positive * np.log2(positive)).sum(axis=1)
+
+
+def _nice_numbers(*, least: float, most: float) -> list[float]:
+    """The round numbers (1, 2 and 5 times a power of ten) from ``least`` to ``most``, rising; whole ones as integers.
+
+    >>> _nice_numbers(least=0.3, most=12)
+    [0.5, 1, 2, 5, 10]
+    """
+    least, most = max(least, _SMALLEST_STEP), min(most, _LARGEST_STEP)
+    if not least <= most:
+        return []
+    powers = range(math.floor(math.log10(least)), math.floor(math.log10(most)) + 1)
+    numbers = [float(f"{lead}e{power}") for power in powers for lead in (1, 2, 5)]
+    return [int(n) if n.is_integer() else n for n in numbers if least <= n <= most]
+
+
+def _code_length(domain: Domain) -> int | None:
+    """The length that all values share, where they look like codes: equally long, without spaces, with a digit."""
+    texts = domain.values.tolist()
+    lengths = {len(text) for text in texts}
+    if len(lengths) != 1 or not 2 <= (length := lengths.pop()) <= 20:
+        return None
+    return length if all(not any(c.isspace() for c in t) and any(c.isdigit() for c in t) for t in texts) else None

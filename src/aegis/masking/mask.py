@@ -21,7 +21,7 @@ Missing stays missing under every mask that does not set ``covers_missing``; the
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import MISSING, fields, is_dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Self, cast
 
@@ -30,46 +30,16 @@ from numpy.typing import NDArray
 
 from aegis.data.kind import ALL_KINDS, Kind, Values
 from aegis.errors import MaskError
-from aegis.masking.parameter import Rule, required
+from aegis.masking.parameter import Rule, parameters_of
 from aegis.registry import Registry
 
 if TYPE_CHECKING:
     import ibis.expr.types as ir
 
     from aegis.data.domain import Domain
-    from aegis.masking.channel import Channel
+    from aegis.masking.partition import Channel
 
-_MODULES = (
-    "identity",
-    "suppress",
-    "nullify",
-    "bucketize",
-    "round",
-    "ranges",
-    "erase_digits",
-    "star_digits",
-    "star_trailing",
-    "generalize",
-    "regroup",
-    "top_code",
-    "bottom_code",
-    "date_truncate",
-    "last_four",
-    "email_mask",
-    "pseudonym",
-    "token",
-    "randomize",
-    "laplace_noise",
-    "gaussian_noise",
-    "shuffle",
-)
-
-MASKS: Registry[type[Mask]] = Registry(
-    "masks",
-    noun="mask",
-    error=MaskError,
-    modules=tuple(f"aegis.masking.{module}" for module in _MODULES),
-)
+MASKS: Registry[type[Mask]] = Registry("masks", noun="mask", error=MaskError, package="aegis.masking.masks")
 
 Draw = Callable[[], "ir.FloatingColumn"]
 """Gives a fresh column of uniform random numbers in [0, 1) each time it is called.
@@ -84,6 +54,8 @@ class Mask(ABC):
 
     name: ClassVar[str]
     """The name in configurations."""
+    aliases: ClassVar[Mapping[str, Mapping[str, Any]]] = {}
+    """Names that people know from warehouses and other tools, each with the parameters that it sets."""
     accepts: ClassVar[frozenset[Kind]] = ALL_KINDS
     """The kinds of column it fits."""
     covers_missing: ClassVar[bool] = False
@@ -102,6 +74,10 @@ class Mask(ABC):
     """Parameters that are given both, or neither."""
     goes_with: ClassVar[Mapping[str, str]] = {}
     """Parameters that may only be set beside another."""
+    needs_hierarchy: ClassVar[bool] = False
+    """Whether it takes the hierarchy of its column, which a configuration names or leaves out."""
+    needs_secret: ClassVar[bool] = False
+    """Whether it reads a secret that only the provider's machine has."""
 
     @abstractmethod
     def describe(self) -> str:
@@ -155,16 +131,16 @@ class Mask(ABC):
     @classmethod
     def _build(cls, given: dict[str, Any]) -> Self:
         assert is_dataclass(cls)
-        known = {item.name for item in fields(cls)}
-        unknown = sorted(set(given) - known)
+        parameters = parameters_of(cls)
+        unknown = sorted(set(given) - {parameter.name for parameter in parameters})
         if unknown:
-            takes = ", ".join(sorted(known)) or "no parameters"
+            takes = ", ".join(sorted(parameter.name for parameter in parameters)) or "no parameters"
             raise MaskError(f"mask {cls.name!r} has no parameter {', '.join(map(repr, unknown))}; it takes {takes}")
         arguments = {key: tuple(value) if isinstance(value, list) else value for key, value in given.items()}
         try:
             return cast(Self, cls(**arguments))
         except TypeError:
-            absent = sorted(set(required(cls)) - set(given))
+            absent = sorted(p.name for p in parameters if p.required and p.name not in given)
             if absent:
                 raise MaskError(f"mask {cls.name!r} needs the parameter {', '.join(absent)}") from None
             raise MaskError(f"mask {cls.name!r} has a parameter of the wrong type") from None
@@ -228,3 +204,28 @@ def as_objects(values: Any) -> Values:
     out = np.empty(len(values), dtype=object)
     out[:] = values
     return out
+
+
+def constant(column: ir.Column, value: Any) -> ir.Column:
+    """A column that holds ``value`` in every row."""
+    return column.isnull().ifelse(value, value)
+
+
+def by_threshold(number: ir.Column, cuts: Sequence[Any], leaves: Sequence[Any]) -> ir.Column:
+    """``leaves[i]`` where ``i`` of the sorted ``cuts`` are at or below the number.
+
+    A balanced tree of conditions: its depth, and the work per row, grow with the logarithm of the number of leaves.
+    """
+    assert len(leaves) == len(cuts) + 1
+    if not cuts:
+        return constant(number, leaves[0])
+    return _branch(number, cuts, leaves)
+
+
+def _branch(number: ir.Column, cuts: Sequence[Any], leaves: Sequence[Any]) -> Any:
+    if not cuts:
+        return leaves[0]
+    middle = len(cuts) // 2
+    below = _branch(number, cuts[:middle], leaves[: middle + 1])
+    above = _branch(number, cuts[middle + 1 :], leaves[middle + 1 :])
+    return (number < cuts[middle]).ifelse(below, above)

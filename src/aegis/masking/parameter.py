@@ -1,7 +1,8 @@
-"""The rules that parameters of masks follow: each is checked when a mask is made, and written into the JSON Schema.
+"""The parameters of masks and the rules they follow, said once.
 
-A mask declares them beside its fields (``rules``, ``one_of``, ``together``, ``goes_with``), so that what the program
-refuses and what the schema of configurations refuses are the same thing said once.
+A mask declares its parameters as fields with rules beside them (``rules``, ``one_of``, ``together``, ``goes_with``).
+The rules are checked when a mask is made; `parameters_of` describes them for the JSON Schema of configurations, for the
+listings and the documentation, and for the forms of the catalog.
 """
 
 from __future__ import annotations
@@ -108,6 +109,33 @@ class Text:
         return {"type": "string"}
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Parameter:
+    """One parameter of a mask; ``default`` is None where nothing is set or it must be given."""
+
+    name: str
+    required: bool
+    default: Any
+    rule: Rule | None
+
+    def schema(self) -> dict[str, Any]:
+        """What it may be, in JSON Schema; null stands for not given where nothing is set by default."""
+        if self.rule is None:
+            return {}
+        rule = self.rule.schema()
+        return rule if self.required or self.default is not None else {"anyOf": [rule, {"type": "null"}]}
+
+
+def parameters_of(mask: Any) -> tuple[Parameter, ...]:
+    """The parameters of a mask, or of a class of masks, in the order in which it declares them."""
+    described = []
+    for item in fields(mask):
+        required = item.default is MISSING and item.default_factory is MISSING
+        initial = None if item.default is MISSING else item.default
+        described.append(Parameter(name=item.name, required=required, default=initial, rule=mask.rules.get(item.name)))
+    return tuple(described)
+
+
 def check_finite(value: Any, *, mask: str, name: str) -> None:
     """Raise unless ``value`` is a finite number."""
     finite = not isinstance(value, bool) and isinstance(value, int | float)
@@ -129,7 +157,7 @@ def check_parameters(mask: Any) -> None:
         if len({given[name] is None for name in names}) > 1:
             raise MaskError(f"mask {mask.name!r} needs both {' and '.join(names)}, or neither")
     for name, rule in mask.rules.items():
-        if given[name] is not None or not optional(mask, name):
+        if given[name] is not None or default(mask, name) is not None:
             object.__setattr__(mask, name, rule.read(given[name], mask=mask.name, name=name))
     for name, companion in mask.goes_with.items():
         if given[companion] is None and given[name] != default(mask, name):
@@ -147,16 +175,6 @@ def exactly_one(mask: str, given: Mapping[str, Any]) -> str:
 def default(mask: Any, name: str) -> Any:
     """What a parameter is where it is not given; MISSING where it must be."""
     return next(item.default for item in fields(mask) if item.name == name)
-
-
-def optional(mask: Any, name: str) -> bool:
-    """Whether null stands for a parameter that is not given."""
-    return default(mask, name) is None
-
-
-def required(mask: Any) -> list[str]:
-    """The parameters that must be given."""
-    return [item.name for item in fields(mask) if item.default is MISSING and item.default_factory is MISSING]
 
 
 def is_list(value: Any) -> bool:

@@ -10,10 +10,10 @@ from typing import Any
 
 from aegis.errors import ConfigurationError
 from aegis.masking.chain import Chain
-from aegis.masking.erase_digits import EraseDigits
 from aegis.masking.mask import Mask
-from aegis.masking.ranges import Ranges
-from aegis.masking.suppress import Suppress
+from aegis.masking.masks.digits import EraseDigits
+from aegis.masking.masks.ranges import Ranges
+from aegis.masking.masks.suppress import Suppress
 
 FUNCTIONS: dict[str, tuple[type[Mask], dict[str, str]]] = {
     "erase_digits": (EraseDigits, {"num_digits": "digits"}),

@@ -11,7 +11,6 @@ from typing import Any, cast
 
 from aegis.data.hierarchy import Hierarchy
 from aegis.errors import MaskError
-from aegis.masking.aliases import ALIASES
 from aegis.masking.chain import Chain
 from aegis.masking.mask import MASKS, Mask
 
@@ -46,16 +45,27 @@ def build_mask(spec: Any, *, hierarchy: FindHierarchy | None = None) -> Mask:
     return _build(name, dict(given), hierarchy)
 
 
+def mask_aliases() -> dict[str, type[Mask]]:
+    """The other names under which masks are known, by alphabet; one that is a mask's own name is none."""
+    named = {alias: mask for _, mask in MASKS.items() for alias in mask.aliases}
+    return {alias: named[alias] for alias in sorted(named) if alias not in MASKS}
+
+
 def _build(name: str, given: dict[str, Any], hierarchy: FindHierarchy | None) -> Mask:
-    if name not in MASKS and name in ALIASES:
-        alias = ALIASES[name]
-        given = alias.translated(name, given)
-        name = alias.mask
-    if name == "generalize":
+    aliases = {} if name in MASKS else mask_aliases()
+    if name in aliases:
+        mask = aliases[name]
+        sets = mask.aliases[name]
+        if taken := sorted(set(given) & set(sets)):
+            raise MaskError(f"mask {name!r} sets {', '.join(taken)} itself; use {mask.name!r} to choose it")
+        given = {**sets, **given}
+    else:
+        mask = MASKS[name]
+    if mask.needs_hierarchy:
         wanted = given.get("hierarchy")
         if wanted is None or isinstance(wanted, str):
-            found = hierarchy(wanted) if hierarchy else None
-            if found is None and wanted is not None:
-                raise MaskError(f"mask {name!r} names the hierarchy {wanted!r}, which is not there")
-            given = {**given, "hierarchy": found}
-    return MASKS[name].from_parameters(given)
+            rows = hierarchy(wanted) if hierarchy else None
+            if rows is None and wanted is not None:
+                raise MaskError(f"mask {mask.name!r} names the hierarchy {wanted!r}, which is not there")
+            given = {**given, "hierarchy": rows}
+    return mask.from_parameters(given)

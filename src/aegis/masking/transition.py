@@ -10,10 +10,9 @@ from numpy.typing import NDArray
 from aegis.data.domain import Domain
 from aegis.data.kind import Kind, Values
 from aegis.masking.chain import Chain
-from aegis.masking.channel import Channel
-from aegis.masking.identity import Identity
 from aegis.masking.mask import Mask, PermutingMask, RandomMask, ValueMask, as_objects
-from aegis.masking.partition import Partition
+from aegis.masking.masks.identity import Identity
+from aegis.masking.partition import Channel, Partition
 
 Transition = Partition | Channel
 

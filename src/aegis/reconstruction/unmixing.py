@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from aegis.counts.joint import Counts, checked_counts
 from aegis.errors import NotConvergedError, SummaryError
-from aegis.masking.channel import Channel
+from aegis.masking.partition import Channel
 from aegis.reconstruction.fit import Diagnosis, Fit
 
 Real = NDArray[np.float64]

@@ -22,9 +22,9 @@ from aegis.data.kind import Kind, Values
 from aegis.data.lookup_table import lookup_table
 from aegis.data.schema import Schema
 from aegis.errors import HierarchyError, MaskError
-from aegis.masking.generalize import Generalize
 from aegis.masking.mask import ExpressionMask, MappedMask, Mask, PermutingMask, RandomMask, ValueMask, as_objects
-from aegis.masking.suppress import STAR
+from aegis.masking.masks.generalize import Generalize
+from aegis.masking.masks.suppress import STAR
 from aegis.masking.transition import transition
 from aegis.releases.fit import Counted, fitted, links_of
 

@@ -36,7 +36,7 @@ def links_of(mask: Mask) -> tuple[Mask, ...]:
 def is_fitted(mask: Mask, kind: Kind) -> bool:
     """Whether a mask reads nothing more off a column of this kind.
 
-    >>> from aegis.masking.bucketize import Bucketize
+    >>> from aegis.masking.masks.bucketize import Bucketize
     >>> is_fitted(Bucketize(width=10), Kind.INTEGER), is_fitted(Bucketize(quantiles=4), Kind.INTEGER)
     (True, False)
     """

@@ -9,7 +9,7 @@ import pyarrow as pa
 from aegis.counts.class_table import ClassTable
 from aegis.counts.grouping import Codes, group_rows
 from aegis.data.lookup_table import lookup_table
-from aegis.masking.suppress import STAR
+from aegis.masking.masks.suppress import STAR
 
 
 def suppressed_classes(before: ClassTable, after: ClassTable) -> Codes:

@@ -19,8 +19,7 @@ from aegis.data.hierarchy import Hierarchy
 from aegis.data.kind import Kind
 from aegis.data.schema import Column, Roles, Schema
 from aegis.errors import ConfigurationError, InputError, MaskError
-from aegis.masking.aliases import ALIASES
-from aegis.masking.catalogue import catalogue
+from aegis.masking.catalogue import catalogue, form_masks
 from aegis.masking.chain import Chain
 from aegis.masking.configuration import Configuration
 from aegis.masking.configuration_file import (
@@ -30,11 +29,11 @@ from aegis.masking.configuration_file import (
     save_configurations,
     to_mapping,
 )
-from aegis.masking.generalize import Generalize
 from aegis.masking.mask import MASKS
-from aegis.masking.ranges import Ranges
-from aegis.masking.specification import build_mask
-from aegis.masking.suppress import Suppress
+from aegis.masking.masks.generalize import Generalize
+from aegis.masking.masks.ranges import Ranges
+from aegis.masking.masks.suppress import Suppress
+from aegis.masking.specification import build_mask, mask_aliases
 
 DEGREES = Hierarchy.of([["BSc", "higher", "*"], ["MSc", "higher", "*"], ["9th", "school", "*"]])
 SPECS: list[Any] = [
@@ -254,20 +253,21 @@ def test_a_configuration_is_checked_against_a_table() -> None:
         Configuration.of("c", {"city": {"generalize": {"level": 1}}}).check(schema)
 
 
-@pytest.mark.parametrize("alias", sorted(ALIASES))
+@pytest.mark.parametrize("alias", mask_aliases())
 def test_aliases_mean_masks(alias: str) -> None:
-    means = ALIASES[alias]
+    mask = mask_aliases()[alias]
     assert alias not in MASKS
-    example = {k: v for k, v in MASKS[means.mask].example_parameters.items() if k not in means.sets}
-    assert build_mask({alias: example}).name == means.mask
-    for fixed in means.sets:
+    sets = mask.aliases[alias]
+    example = {k: v for k, v in mask.example_parameters.items() if k not in sets}
+    assert build_mask({alias: example}).name == mask.name
+    for fixed in sets:
         with pytest.raises(MaskError, match=fixed):
             build_mask({alias: {**example, fixed: 1}})
 
 
 def test_the_warehouse_words_are_known() -> None:
     words = ["bucketize", "generalize_date", "blur", "round", "add_laplace_noise", "sha256", "nullify", "last_four"]
-    assert all(word in MASKS or word in ALIASES for word in [*words, "email_mask", "date_year"])
+    assert all(word in MASKS or word in mask_aliases() for word in [*words, "email_mask", "date_year"])
 
 
 def test_the_catalogue_lists_every_mask_with_an_example_that_builds() -> None:
@@ -279,6 +279,30 @@ def test_the_catalogue_lists_every_mask_with_an_example_that_builds() -> None:
         assert row.kinds
     assert rows["round"].signature == "step"
     assert rows["pseudonym"].aliases == ("hmac", "sha256")
+
+
+@pytest.mark.parametrize("kind", list(Kind))
+def test_a_form_offers_what_fits_and_what_is_typed_into_it_builds(kind: Kind) -> None:
+    offered = form_masks(kind, has_hierarchy=False)
+    assert {"suppress", "nullify", "shuffle"} <= set(offered)
+    assert not {"identity", "pseudonym", "generalize"} & set(offered)
+    for row in offered.values():
+        typed = {field.name: field.example for field in row.form_fields}
+        if row.name == "regroup":  # the groups are those of the column at hand
+            typed["groups"] = "{south: [it, es], north: [se]}"
+        mask = build_mask(row.spec_from_form(typed))
+        assert mask == build_mask(row.example_spec)
+
+
+def test_a_form_knows_what_a_field_may_hold() -> None:
+    masks = form_masks(Kind.DATE, has_hierarchy=True)
+    (unit,) = masks["date_truncate"].form_fields
+    assert unit.required
+    assert unit.choices == ("year", "quarter", "month", "week", "day")
+    (level,) = masks["generalize"].form_fields  # the hierarchy is that of the column
+    assert (level.number, level.whole, level.least) == (True, True, 0)
+    with pytest.raises(MaskError, match="cannot be read"):
+        masks["generalize"].spec_from_form({"level": "[&a 1, *a]"})
 
 
 def test_a_chain_ends_where_meaning_ends() -> None:

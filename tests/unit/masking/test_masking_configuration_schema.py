@@ -15,12 +15,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from aegis.errors import InputError, MaskError
-from aegis.masking.aliases import ALIASES
 from aegis.masking.catalogue import catalogue
 from aegis.masking.configuration_file import configurations_from_mapping
 from aegis.masking.configuration_schema import configuration_schema
-from aegis.masking.mask import MASKS
-from aegis.masking.specification import build_mask
+from aegis.masking.mask import MASKS, Mask
+from aegis.masking.parameter import parameters_of
+from aegis.masking.specification import build_mask, mask_aliases
 
 SCHEMA = configuration_schema()
 VALIDATOR = jsonschema.Draft202012Validator(SCHEMA)
@@ -36,12 +36,16 @@ NUMBERS: list[Any] = [-1, 0, 0.5, 1, 3, 3.0, 10, 16, 64, 10_001, 2**60, 1e-3]
 OTHERS: list[Any] = [None, True, "x", "year", "1e3", "", [], [1, 2], [2, 1], ["a", "b"], [None], {}, {"g": ["a"]}]
 MORE: list[Any] = [{"g": "a"}, {"g": [None]}, [["g", ["a"]]], [["a", "*"], ["b", "*"]], [["a"], ["b", "*"]]]
 VALUES = st.sampled_from([*NUMBERS, *OTHERS, *MORE])
+ALIASES = mask_aliases()
 NAMES = [*MASKS, *ALIASES]
 
 
-def parameters_of(name: str) -> list[str]:
-    mask = MASKS[ALIASES[name].mask if name in ALIASES else name]
-    return list(mask.__dataclass_fields__)  # type: ignore[attr-defined]
+def mask_of(name: str) -> type[Mask]:
+    return ALIASES[name] if name in ALIASES else MASKS[name]
+
+
+def names_of_parameters(name: str) -> list[str]:
+    return [parameter.name for parameter in parameters_of(mask_of(name))]
 
 
 @st.composite
@@ -50,7 +54,7 @@ def singles(draw: st.DrawFn) -> Any:
     name = draw(st.sampled_from([*NAMES, "vanish"]))
     if draw(st.booleans()):
         return name
-    known = parameters_of(name) if name in NAMES else []
+    known = names_of_parameters(name) if name in NAMES else []
     keys = st.sampled_from([*known, "key", "colour"])
     return {name: draw(st.one_of(st.dictionaries(keys, VALUES, max_size=2), st.sampled_from([None, [], 3])))}
 
@@ -86,16 +90,12 @@ def test_lists_of_masks_too(masks: list[Any]) -> None:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_every_parameter_of_every_mask_alone(name: str) -> None:
-    row = {row.name: row for row in catalogue()}[ALIASES[name].mask if name in ALIASES else name]
-    example = dict(MASKS[row.name].example_parameters)
-    free = [key for key in parameters_of(name) if key not in ALIASES.get(name, _None).sets]
+    mask = mask_of(name)
+    example = dict(mask.example_parameters)
+    free = [key for key in names_of_parameters(name) if key not in mask.aliases.get(name, {})]
     for key, value in itertools.product(free, [*NUMBERS, *OTHERS, *MORE]):
         agree({"age": {name: {key: value}}})
         agree({"age": {name: {**example, key: value}}})
-
-
-class _None:
-    sets: tuple[str, ...] = ()
 
 
 @pytest.mark.parametrize("row", catalogue(), ids=lambda row: row.name)

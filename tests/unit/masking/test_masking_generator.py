@@ -14,9 +14,7 @@ from hypothesis import strategies as st
 from aegis.data.domain import Domain
 from aegis.data.hierarchy import Hierarchy
 from aegis.data.kind import Kind
-from aegis.errors import ConfigurationError, HierarchyError, MaskError
-from aegis.masking.automatic_hierarchy import automatic_hierarchy, from_partition_levels
-from aegis.masking.bucketize import Bucketize
+from aegis.errors import ConfigurationError, MaskError
 from aegis.masking.generator import DEFAULT_MASKS, STRENGTHS, generate
 from aegis.masking.mask import MASKS
 from aegis.masking.transition import transition
@@ -150,40 +148,3 @@ def test_whole_numbers_that_doubles_cannot_tell_apart_get_masks() -> None:
     """Their spread is nothing to a double, and so are widths and scales of noise made from it."""
     huge = column(Kind.INTEGER, [2**62, 2**62 + 1, 2**62 + 5])
     assert len(generate({"n": huge}, count=1, masks=list(MASKS), rng=np.random.default_rng(0))) == 1
-
-
-DOMAINS = st.one_of(
-    st.lists(st.integers(-500, 500), min_size=1, max_size=60).map(lambda v: Domain.of(Kind.INTEGER, v)),
-    st.lists(st.floats(-1e3, 1e3), min_size=1, max_size=60).map(lambda v: Domain.of(Kind.REAL, [x + 0.0 for x in v])),
-    st.lists(st.dates(), min_size=1, max_size=60).map(lambda v: Domain.of(Kind.DATE, np.array(v, dtype="M8[D]"))),
-    st.lists(st.from_regex("[0-9]{4}", fullmatch=True), min_size=1).map(lambda v: Domain.of(Kind.TEXT, v)),
-    st.lists(st.text(), min_size=1).map(lambda v: Domain.of(Kind.TEXT, v)),
-)
-
-
-@settings(deadline=None)
-@given(DOMAINS)
-def test_automatic_hierarchies_cover_their_domain(domain: Domain) -> None:
-    hierarchy = automatic_hierarchy(domain)  # construction checks that labels never fall apart
-    hierarchy.check_covers(domain, column="c")
-    assert len(hierarchy.rows) == len(domain.values)
-    assert set(hierarchy.at(hierarchy.top).values()) == {"*"}
-    sizes = [len(hierarchy.groups(level)) for level in range(hierarchy.levels)]
-    assert sizes == sorted(sizes, reverse=True)
-
-
-def test_numbers_get_nested_buckets() -> None:
-    hierarchy = automatic_hierarchy(CLINIC["age"].domain)
-    assert hierarchy.rows[17 - 17][:3] == ("17", "[16, 18)", "[16, 20)")
-    assert [len(hierarchy.groups(level)) for level in range(hierarchy.levels)] == [74, 38, 19, 10, 5, 3, 2, 1]
-
-
-def test_a_hierarchy_from_partitions() -> None:
-    age = CLINIC["age"]
-    levels = [transition(Bucketize(width=w), age.domain, age.counts) for w in (10, 30)]
-    hierarchy = from_partition_levels(age.domain, levels)  # type: ignore[arg-type]
-    assert hierarchy.rows[0] == ("17", "[10, 20)", "[0, 30)", "*")
-    with pytest.raises(HierarchyError, match="fall apart"):
-        from_partition_levels(age.domain, levels[::-1])  # type: ignore[arg-type]
-    with pytest.raises(HierarchyError, match="every value"):
-        from_partition_levels(CLINIC["city"].domain, levels)  # type: ignore[arg-type]

@@ -5,11 +5,11 @@ from __future__ import annotations
 import pytest
 
 from aegis.errors import MaskError
-from aegis.masking.bucketize import Bucketize
 from aegis.masking.configuration import Configuration
 from aegis.masking.mask import Mask
-from aegis.masking.regroup import Regroup
-from aegis.masking.suppress import Suppress
+from aegis.masking.masks.bucketize import Bucketize
+from aegis.masking.masks.regroup import Regroup
+from aegis.masking.masks.suppress import Suppress
 
 
 @pytest.mark.parametrize(

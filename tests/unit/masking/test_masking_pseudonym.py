@@ -13,7 +13,7 @@ from aegis.data.domain import Domain
 from aegis.data.kind import Kind
 from aegis.errors import MaskError
 from aegis.masking.mask import as_objects
-from aegis.masking.pseudonym import Pseudonym
+from aegis.masking.masks.tokens import Pseudonym
 from aegis.masking.transition import transition
 
 KEY = "0123456789abcdef-canary"

@@ -14,20 +14,19 @@ from aegis.data.domain import Domain
 from aegis.data.hierarchy import Hierarchy
 from aegis.data.kind import Kind
 from aegis.errors import HierarchyError
-from aegis.masking.bucketize import Bucketize
 from aegis.masking.chain import Chain
-from aegis.masking.channel import Channel
-from aegis.masking.erase_digits import EraseDigits
-from aegis.masking.generalize import Generalize
-from aegis.masking.identity import Identity
-from aegis.masking.laplace_noise import AddLaplaceNoise
 from aegis.masking.mask import Mask
-from aegis.masking.partition import Partition
-from aegis.masking.randomize import Randomize
-from aegis.masking.round import Round
-from aegis.masking.shuffle import Shuffle
-from aegis.masking.suppress import Suppress
-from aegis.masking.token import Token
+from aegis.masking.masks.bucketize import Bucketize
+from aegis.masking.masks.digits import EraseDigits
+from aegis.masking.masks.generalize import Generalize
+from aegis.masking.masks.identity import Identity
+from aegis.masking.masks.noise import AddLaplaceNoise
+from aegis.masking.masks.randomize import Randomize
+from aegis.masking.masks.round import Round
+from aegis.masking.masks.shuffle import Shuffle
+from aegis.masking.masks.suppress import Suppress
+from aegis.masking.masks.tokens import Token
+from aegis.masking.partition import Channel, Partition
 from aegis.masking.transition import compose, transition
 
 DOMAINS = st.builds(

@@ -28,7 +28,7 @@ from aegis.data.domain import Domain
 from aegis.data.hierarchy import Hierarchy
 from aegis.data.kind import Kind
 from aegis.errors import HierarchyError
-from aegis.masking.suppress import Suppress
+from aegis.masking.masks.suppress import Suppress
 from aegis.privacy.policy import Policy
 
 MEASURED = ("leave-one-out-information", "leave-one-out-accuracy", "mutual-information", "g3", "cramers-v")
@@ -157,7 +157,7 @@ def test_automatic_levels_are_nested_and_end_in_one_value(what: str, size: int, 
 
 
 def test_levels_that_split_again_are_refused() -> None:
-    from aegis.masking.bucketize import Bucketize
+    from aegis.masking.masks.bucketize import Bucketize
 
     domain = Domain.of(Kind.INTEGER, range(20))
     with pytest.raises(HierarchyError, match="splits"):

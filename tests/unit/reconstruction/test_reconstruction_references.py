@@ -11,8 +11,7 @@ from numpy.typing import NDArray
 from aegis.data.domain import Domain
 from aegis.data.kind import Kind
 from aegis.errors import NotConvergedError, SummaryError
-from aegis.masking.channel import Channel
-from aegis.masking.partition import Partition
+from aegis.masking.partition import Channel, Partition
 from aegis.measures.measure import AttributeMeasure, find_attribute_measure, measures_of
 from aegis.reconstruction.constraint import Constraint
 from aegis.reconstruction.exact import exact

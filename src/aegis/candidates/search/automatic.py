@@ -14,11 +14,11 @@ from aegis.candidates.search.chain import Chain
 from aegis.counts.grouping import Codes
 from aegis.data.domain import Domain, show
 from aegis.data.kind import Kind
-from aegis.masking.bucketize import Bucketize
-from aegis.masking.date_truncate import DateTruncate
 from aegis.masking.mask import Mask
-from aegis.masking.regroup import Regroup
-from aegis.masking.star_trailing import StarTrailing
+from aegis.masking.masks.bucketize import Bucketize
+from aegis.masking.masks.date_truncate import DateTruncate
+from aegis.masking.masks.regroup import Regroup
+from aegis.masking.masks.stars import StarTrailing
 
 BUCKETS = 16
 """About how many buckets the finest level of a number has."""

@@ -11,11 +11,11 @@ from aegis.data.domain import Domain, show
 from aegis.data.hierarchy import TOP, Hierarchy
 from aegis.data.kind import Kind
 from aegis.errors import HierarchyError
-from aegis.masking.generalize import Generalize
-from aegis.masking.identity import Identity
 from aegis.masking.mask import Mask
+from aegis.masking.masks.generalize import Generalize
+from aegis.masking.masks.identity import Identity
+from aegis.masking.masks.suppress import Suppress
 from aegis.masking.partition import Partition
-from aegis.masking.suppress import Suppress
 from aegis.masking.transition import transition
 
 

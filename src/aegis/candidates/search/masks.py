@@ -10,12 +10,12 @@ from numpy.typing import NDArray
 from aegis.data.domain import Domain, show
 from aegis.data.hierarchy import TOP, Hierarchy
 from aegis.data.kind import Kind
-from aegis.masking.bucketize import Bucketize
-from aegis.masking.generalize import Generalize
-from aegis.masking.identity import Identity
 from aegis.masking.mask import Mask
-from aegis.masking.regroup import Regroup
-from aegis.masking.suppress import Suppress
+from aegis.masking.masks.bucketize import Bucketize
+from aegis.masking.masks.generalize import Generalize
+from aegis.masking.masks.identity import Identity
+from aegis.masking.masks.regroup import Regroup
+from aegis.masking.masks.suppress import Suppress
 
 SPELLED_OUT = 3
 """Groups of at most so many values are named by all of them."""

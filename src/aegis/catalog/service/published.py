@@ -19,7 +19,7 @@ from aegis.counts.joint import Histogram, Joint
 from aegis.counts.summary import AttributeSummary, MaskedJoint, RangedHistogram, Summary
 from aegis.data.domain import Domain, show
 from aegis.data.kind import Kind
-from aegis.masking.identity import Identity
+from aegis.masking.masks.identity import Identity
 from aegis.masking.partition import Partition
 from aegis.report.charts.paired_bars import Bar
 from aegis.report.disclosure import FEWEST

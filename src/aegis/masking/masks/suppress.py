@@ -1,9 +1,10 @@
-"""Hide the column: every value becomes the same star."""
+"""Hide the column: every value becomes the same star, or missing."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from aegis.data.kind import Kind, Values
 from aegis.masking.mask import MASKS, ExpressionMask, as_objects
@@ -24,6 +25,7 @@ class Suppress(ExpressionMask):
     """
 
     name: ClassVar[str] = "suppress"
+    aliases: ClassVar[Mapping[str, Mapping[str, Any]]] = {"redact": {}}
     covers_missing: ClassVar[bool] = True  # whether a value is missing is information as well
     example: ClassVar[tuple[str, str]] = ("21162", "*")
 
@@ -38,3 +40,26 @@ class Suppress(ExpressionMask):
 
     def describe(self) -> str:
         return "suppressed"
+
+
+@MASKS.register("nullify")
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Nullify(ExpressionMask):
+    """Make every value missing; the column keeps its type.
+
+    >>> Nullify().describe()
+    'emptied'
+    """
+
+    name: ClassVar[str] = "nullify"
+    aliases: ClassVar[Mapping[str, Mapping[str, Any]]] = {"null": {}, "null_out": {}}
+    example: ClassVar[tuple[str, str]] = ("21162", "(missing)")
+
+    def on_values(self, values: Values) -> Values:
+        return as_objects([None] * len(values))
+
+    def expression(self, column: ir.Column, kind: Kind) -> ir.Column:
+        return column.notnull().ifelse(None, column)
+
+    def describe(self) -> str:
+        return "emptied"

@@ -27,6 +27,7 @@ class Round(ExpressionMask):
     """
 
     name: ClassVar[str] = "round"
+    aliases: ClassVar[Mapping[str, Mapping[str, Any]]] = {"blur": {}}
     accepts: ClassVar[frozenset[Kind]] = NUMBERS
     example: ClassVar[tuple[str, str]] = ("53.5", "50")
     example_parameters: ClassVar[Mapping[str, Any]] = {"step": 10}

@@ -1,4 +1,4 @@
-"""What Laplace and Gaussian noise share: a step and ends, so that each outcome has a known probability."""
+"""Add Laplace or Gaussian noise to a number, with a step and ends so that each outcome has a known probability."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from numpy.typing import NDArray
 from aegis.data.domain import Domain
 from aegis.data.kind import NUMBERS, Kind
 from aegis.errors import MaskError
-from aegis.masking.channel import Channel
 from aegis.masking.grid import Grid
-from aegis.masking.mask import Draw, RandomMask
+from aegis.masking.mask import MASKS, Draw, RandomMask
 from aegis.masking.parameter import Number, Rule, check_parameters
+from aegis.masking.partition import Channel
 
 if TYPE_CHECKING:
     import ibis.expr.types as ir
@@ -117,6 +117,69 @@ class NoiseMask(RandomMask):
             )
         grid = Grid.of(width=self.step, half_steps=True)
         return np.arange(first, last + 1), 2 * grid.width
+
+
+@MASKS.register("add_laplace_noise")
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AddLaplaceNoise(NoiseMask):
+    """Add Laplace noise of this ``scale``, round to a multiple of ``step`` and clamp to ``[low, high]``.
+
+    The step is 1 for whole numbers and about a hundredth to a thousandth of the spread otherwise, the ends are those
+    of the column, unless given.
+
+    >>> AddLaplaceNoise(scale=5).describe()
+    'Laplace noise of scale 5'
+    """
+
+    name: ClassVar[str] = "add_laplace_noise"
+    draws: ClassVar[int] = 1
+    example: ClassVar[tuple[str, str]] = ("43", "41")
+    example_parameters: ClassVar[Mapping[str, Any]] = {"scale": 5}
+
+    def below(self, distance: NDArray[np.float64]) -> NDArray[np.float64]:
+        tail = np.exp(-np.abs(distance)) / 2
+        return np.where(distance < 0, tail, 1 - tail)
+
+    def noise(self, draw: Draw) -> ir.Column:
+        centred = draw() - 0.5
+        left = 1 - 2 * centred.abs()
+        size = -(left > 1e-15).ifelse(left, 1e-15).ln()
+        return (centred < 0).ifelse(-size, size)
+
+    def describe(self) -> str:
+        return f"Laplace noise of scale {self.scale:g}"
+
+
+@MASKS.register("add_gaussian_noise")
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AddGaussianNoise(NoiseMask):
+    """Add Gaussian noise with standard deviation ``scale``, round to a multiple of ``step``, clamp to ``[low, high]``.
+
+    The step is 1 for whole numbers and about a hundredth to a thousandth of the spread otherwise, the ends are those
+    of the column, unless given.
+
+    >>> AddGaussianNoise(scale=5).describe()
+    'Gaussian noise of standard deviation 5'
+    """
+
+    name: ClassVar[str] = "add_gaussian_noise"
+    draws: ClassVar[int] = 2
+    example: ClassVar[tuple[str, str]] = ("43", "46")
+    example_parameters: ClassVar[Mapping[str, Any]] = {"scale": 5}
+
+    def below(self, distance: NDArray[np.float64]) -> NDArray[np.float64]:
+        from scipy.special import ndtr  # slow to import, and most configurations draw no noise
+
+        return np.asarray(ndtr(distance))
+
+    def noise(self, draw: Draw) -> ir.Column:
+        # Box and Muller: a random radius and a random angle.
+        left = 1 - draw()
+        radius = (-2 * (left > 1e-15).ifelse(left, 1e-15).ln()).sqrt()
+        return radius * (draw() * (2 * math.pi)).cos()
+
+    def describe(self) -> str:
+        return f"Gaussian noise of standard deviation {self.scale:g}"
 
 
 def _exact(number: float) -> Fraction:

@@ -1,10 +1,11 @@
-"""Replace a value by a keyed hash: always the same, and nobody without the key can check a guess."""
+"""Replace each value by a name that means nothing: a keyed hash, or a random token."""
 
 from __future__ import annotations
 
 import hashlib
 import hmac
 import os
+import secrets
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -32,6 +33,12 @@ class Pseudonym(MappedMask):
     """
 
     name: ClassVar[str] = "pseudonym"
+    needs_secret: ClassVar[bool] = True
+    aliases: ClassVar[Mapping[str, Mapping[str, Any]]] = {
+        # A hash without a key is undone by hashing guesses, so the familiar name gets the keyed one.
+        "sha256": {"length": 64},
+        "hmac": {},
+    }
     injective: ClassVar[bool] = True
     example: ClassVar[tuple[str, str]] = ("Ana Lima", "9f2c61d04be7a853")
     rules: ClassVar[Mapping[str, Rule]] = {
@@ -81,3 +88,45 @@ class Pseudonym(MappedMask):
         if len(key) < _LEAST_KEY_BYTES:
             raise MaskError(f"the key of mask {self.name!r} is shorter than {_LEAST_KEY_BYTES} bytes; {make}")
         return key
+
+
+@MASKS.register("token")
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Token(MappedMask):
+    """Replace each distinct value by ``length`` random hexadecimal digits, other ones at every application.
+
+    Within one application equal values get equal tokens and different values different ones; only the mapping, which
+    a release can export, leads back.
+
+    >>> tokens = Token().on_values(as_objects(["a", "b", "a"])).tolist()
+    >>> tokens[0] == tokens[2], tokens[0] == tokens[1], len(tokens[0])
+    (True, False, 16)
+    """
+
+    name: ClassVar[str] = "token"
+    aliases: ClassVar[Mapping[str, Mapping[str, Any]]] = {"tokenize": {}}
+    injective: ClassVar[bool] = True
+    example: ClassVar[tuple[str, str]] = ("Ana Lima", "c41f7ab2900d6e35")
+    rules: ClassVar[Mapping[str, Rule]] = {"length": Whole(at_least=8, at_most=64)}
+
+    length: int = 16
+
+    def __post_init__(self) -> None:
+        check_parameters(self)
+
+    def kind_after(self, kind: Kind) -> Kind:
+        return Kind.TEXT
+
+    def on_values(self, values: Values) -> Values:
+        given: dict[object, str] = {}
+        used: set[str] = set()
+        for value in values.tolist():
+            while value not in given:
+                token = secrets.token_hex((self.length + 1) // 2)[: self.length]
+                if token not in used:
+                    used.add(token)
+                    given[value] = token
+        return as_objects([given[value] for value in values.tolist()])
+
+    def describe(self) -> str:
+        return "random token"

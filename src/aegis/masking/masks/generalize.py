@@ -41,6 +41,7 @@ class Generalize(MappedMask):
     """
 
     name: ClassVar[str] = "generalize"
+    needs_hierarchy: ClassVar[bool] = True
     example: ClassVar[tuple[str, str]] = ("Bachelors", "Undergraduate")
     example_parameters: ClassVar[Mapping[str, Any]] = {
         "level": 1,

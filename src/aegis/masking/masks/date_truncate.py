@@ -28,6 +28,13 @@ class DateTruncate(ExpressionMask):
     """
 
     name: ClassVar[str] = "date_truncate"
+    aliases: ClassVar[Mapping[str, Mapping[str, Any]]] = {
+        "generalize_date": {},
+        "date_year": {"unit": "year"},
+        "date_quarter": {"unit": "quarter"},
+        "date_month": {"unit": "month"},
+        "date_week": {"unit": "week"},
+    }
     accepts: ClassVar[frozenset[Kind]] = DATES
     example: ClassVar[tuple[str, str]] = ("2024-05-17", "2024-05-01")
     example_parameters: ClassVar[Mapping[str, Any]] = {"unit": "month"}

@@ -12,8 +12,7 @@ from numpy.typing import NDArray
 from aegis.data.domain import Domain
 from aegis.data.kind import Kind, Values
 from aegis.errors import MaskError
-from aegis.masking.choice import by_threshold
-from aegis.masking.mask import MASKS, ExpressionMask, as_objects
+from aegis.masking.mask import MASKS, ExpressionMask, as_objects, by_threshold
 from aegis.masking.parameter import Rule, Whole, check_parameters
 
 if TYPE_CHECKING:

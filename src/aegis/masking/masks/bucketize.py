@@ -15,9 +15,8 @@ from aegis.data.domain import Domain, show
 from aegis.data.interval import Interval
 from aegis.data.kind import NUMBERS, Kind, Values
 from aegis.errors import MaskError
-from aegis.masking.choice import by_threshold
 from aegis.masking.grid import Grid
-from aegis.masking.mask import MASKS, ExpressionMask, as_objects
+from aegis.masking.mask import MASKS, ExpressionMask, as_objects, by_threshold
 from aegis.masking.parameter import Number, Rule, Whole, check_finite, check_parameters, fifteen_digits, is_list
 from aegis.masking.plural import count
 
@@ -63,6 +62,7 @@ class Bucketize(ExpressionMask):
     """
 
     name: ClassVar[str] = "bucketize"
+    aliases: ClassVar[Mapping[str, Mapping[str, Any]]] = {"bin": {}}
     accepts: ClassVar[frozenset[Kind]] = NUMBERS
     example: ClassVar[tuple[str, str]] = ("43", "[40, 50)")
     example_parameters: ClassVar[Mapping[str, Any]] = {"width": 10}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -9,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from aegis.data.domain import Domain
-from aegis.masking.channel import Channel
 from aegis.masking.mask import MASKS, PermutingMask
+from aegis.masking.partition import Channel
 
 
 @MASKS.register("shuffle")
@@ -26,6 +27,7 @@ class Shuffle(PermutingMask):
     """
 
     name: ClassVar[str] = "shuffle"
+    aliases: ClassVar[Mapping[str, Mapping[str, Any]]] = {"permute": {}}
     covers_missing: ClassVar[bool] = True
     example: ClassVar[tuple[str, str]] = ("43", "27 (of another row)")
 

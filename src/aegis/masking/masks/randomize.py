@@ -14,10 +14,9 @@ from numpy.typing import NDArray
 from aegis.data.domain import Domain
 from aegis.data.kind import Kind
 from aegis.errors import MaskError
-from aegis.masking.channel import Channel
-from aegis.masking.choice import by_threshold
-from aegis.masking.mask import MASKS, Draw, RandomMask
+from aegis.masking.mask import MASKS, Draw, RandomMask, by_threshold
 from aegis.masking.parameter import SCALARS, Number, Rule, check_parameters, is_list
+from aegis.masking.partition import Channel
 
 if TYPE_CHECKING:
     import ibis.expr.types as ir
@@ -52,6 +51,7 @@ class Randomize(RandomMask):
     """
 
     name: ClassVar[str] = "randomize"
+    aliases: ClassVar[Mapping[str, Mapping[str, Any]]] = {"pram": {}, "randomized_response": {}}
     draws: ClassVar[int] = 2
     example: ClassVar[tuple[str, str]] = ("yes", "yes or no")
     example_parameters: ClassVar[Mapping[str, Any]] = {"keep": 0.8}
