@@ -1,0 +1,209 @@
+"""What the race judges: anything that can say what models would be trained on and tested on.
+
+The protocol is that of a consumer who receives the release:
+
+- the race hands over a `Part`, training rows and test rows of the sample; the candidate answers with a `Split`;
+- what can be fitted (edges of buckets read off the data, classes, a synthesizer) is fitted on the training rows alone
+  where the candidate is fitted at all; a mask that is given is a table from code to masked code, the same for all rows;
+- test rows are masked as the training rows are, with draws of their own where a mask draws;
+- a clustered or synthetic table trains, as many rows as it has; real rows test;
+- a finished table from elsewhere that cannot say which of its rows are which records is split inside itself: it answers
+  with the label of its own test rows, and is compared without pairing.
+"""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from aegis.errors import ConfigurationError
+from aegis.learners.features import CodedColumn, Split, SplitColumn
+from aegis.learners.sample import Sample
+from aegis.learners.target import Codes, Places, Target
+from aegis.masking.configuration import Configuration
+from aegis.masking.mask import Mask
+from aegis.masking.partition import Partition
+from aegis.masking.transition import Transition, transition
+
+DRAWS = 2
+"""How often a candidate that draws is tried in every part: noise is judged by its mean."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
+class Part:
+    """Some rows of the sample to train on and others to test on, with the label of both; ``number`` names the part."""
+
+    number: int
+    training: Places
+    testing: Places
+    training_target: Target
+    testing_target: Target
+
+    def __repr__(self) -> str:
+        return f"Part({self.number}: {len(self.training)} training and {len(self.testing)} test rows)"
+
+
+class Candidate(Protocol):
+    """Something that may be released.
+
+    ``kind`` is the word of the registry it came from (``masks``, ``clusters``, …); ``draws`` is how often it is tried in
+    each part, 1 where nothing in it is random.
+    """
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def kind(self) -> str: ...
+    @property
+    def draws(self) -> int: ...
+
+    def split(self, part: Part, *, draw: int) -> Split:
+        """What models train on, and the test rows as they would meet them, in the order of ``part.testing``."""
+        ...
+
+
+class MaskTables:
+    """What masks do to the columns of a sample, worked out once per column and mask and shared by all configurations."""
+
+    def __init__(self, sample: Sample) -> None:
+        self.sample = sample
+        self._changes: dict[tuple[str, Mask], Transition] = {}
+        self._columns: dict[tuple[str, Mask, bool], CodedColumn] = {}
+        self._parts: dict[tuple[int, str, Mask, int], SplitColumn] = {}
+        self._part: Part | None = None
+
+    def __repr__(self) -> str:
+        return f"MaskTables({self.sample!r}, {len(self._changes)} masked columns)"
+
+    def change(self, column: str, mask: Mask) -> Transition:
+        """What ``mask`` does to a column, its values counted in the whole table."""
+        key = (column, mask)
+        if key not in self._changes:
+            histogram = self.sample.histograms[column]
+            self._changes[key] = transition(mask, histogram.domain, histogram.counts)
+        return self._changes[key]
+
+    def is_random(self, masks: Mapping[str, Mask]) -> bool:
+        return any(not isinstance(self.change(column, mask), Partition) for column, mask in masks.items())
+
+    def masked(self, column: str, mask: Mask, part: Part, *, draw: int, starred: Places | None = None) -> SplitColumn:
+        """A masked column in the rows of a part; rows at ``starred`` (1 for each such row of the sample) have a star."""
+        if part is not self._part:
+            self._parts.clear()  # one part at a time: what another part needs is made again
+            self._part = part
+        change = self.change(column, mask)
+        random = not isinstance(change, Partition)
+        key = (part.number, column, mask, draw if random else 0)
+        if starred is None and key in self._parts:
+            return self._parts[key]
+        codes = self.sample.codes[column]
+        training = self._moved(change, codes[part.training], column, mask, part, 2 * draw)
+        testing = self._moved(change, codes[part.testing], column, mask, part, 2 * draw + 1)
+        described = self._described(column, mask, change, star=starred is not None)
+        if starred is not None:
+            training = np.where(starred[part.training] > 0, described.size - 1, training).astype(np.int32)
+            testing = np.where(starred[part.testing] > 0, described.size - 1, testing).astype(np.int32)
+            return SplitColumn(described, training=training, testing=testing)
+        self._parts[key] = SplitColumn(described, training=training, testing=testing)
+        return self._parts[key]
+
+    def _described(self, column: str, mask: Mask, change: Transition, *, star: bool) -> CodedColumn:
+        key = (column, mask, star)
+        if key not in self._columns:
+            self._columns[key] = CodedColumn.of(change.target, more=int(star))
+        return self._columns[key]
+
+    def _moved(self, change: Transition, codes: Codes, column: str, mask: Mask, part: Part, draw: int) -> Codes:
+        if isinstance(change, Partition):
+            return change.codes[codes].astype(np.int32)
+        name = zlib.crc32(f"{column}\0{mask.describe()}".encode())
+        rng = np.random.default_rng([self.sample.seed, name, part.number, draw])
+        return drawn(change.matrix, codes, rng)
+
+
+class MaskedCandidate:
+    """A configuration of masks, with the rows that its release would star or leave out.
+
+    ``starred`` says of each row of the sample whether it is suppressed; ``quasi_identifiers`` are the columns that then
+    show a star. With ``dropped`` such rows are not in the release: nothing is learnt from them, and they are not
+    masked when they are asked about, because whoever asks holds a record that is not in the release.
+    """
+
+    kind = "masks"
+
+    def __init__(
+        self,
+        configuration: Configuration,
+        tables: MaskTables,
+        *,
+        starred: NDArray[np.bool_] | None = None,
+        quasi_identifiers: Sequence[str] = (),
+        dropped: bool = False,
+    ) -> None:
+        sample = tables.sample
+        if sample.label in configuration.columns:
+            raise ConfigurationError(
+                f"configuration {configuration.name!r} masks the label: what models reach on different labels cannot "
+                "be compared, leave that mask out"
+            )
+        if starred is not None and starred.shape != (sample.rows,):
+            raise ValueError("suppression is given for each row of the sample")
+        self.configuration = configuration
+        self._tables = tables
+        self._masks = {column: configuration[column] for column in sample.codes}
+        self._starred = None if starred is None or not starred.any() else starred
+        self._hidden = frozenset(quasi_identifiers)
+        self._dropped = dropped
+        self.draws = DRAWS if tables.is_random(self._masks) else 1
+
+    def __repr__(self) -> str:
+        return f"MaskedCandidate({self.configuration!r})"
+
+    @property
+    def name(self) -> str:
+        return self.configuration.name
+
+    def split(self, part: Part, *, draw: int) -> Split:
+        starred, target = self._starred, part.training_target
+        columns = tuple(
+            self._tables.masked(
+                column,
+                mask,
+                part,
+                draw=draw,
+                starred=starred if starred is not None and not self._dropped and column in self._hidden else None,
+            )
+            for column, mask in self._masks.items()
+        )
+        if starred is not None and self._dropped:
+            kept = np.flatnonzero(~starred[part.training])
+            target = target.at(kept)
+            columns = tuple(
+                SplitColumn(each.column, training=each.training[kept], testing=each.testing) for each in columns
+            )
+        return Split(columns=columns, target=target, test_rows=len(part.testing))
+
+
+def unmasked(tables: MaskTables) -> MaskedCandidate:
+    """The table as it is: what every candidate is held against."""
+    return MaskedCandidate(Configuration(name="unmasked", masks={}), tables)
+
+
+def drawn(matrix: NDArray[np.float64], codes: Codes, rng: np.random.Generator) -> Codes:
+    """For each code one draw from its row of a channel."""
+    chance = rng.random(len(codes))
+    order = np.argsort(codes, kind="stable")
+    ends = np.searchsorted(codes[order], np.arange(len(matrix) + 1))
+    outcome = np.empty(len(codes), dtype=np.int32)
+    for code in np.flatnonzero(np.diff(ends)):
+        rows = order[ends[code] : ends[code + 1]]
+        ladder = np.cumsum(matrix[code])
+        outcome[rows] = np.searchsorted(ladder, chance[rows] * ladder[-1], side="right")
+    return np.minimum(outcome, np.int32(matrix.shape[1] - 1))
+
+

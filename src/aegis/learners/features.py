@@ -1,0 +1,273 @@
+"""Columns of codes as the learners see them: bins in an order for the trees, numbers and indicators for the line.
+
+==================================  =============================  ==============================================
+masked column                       for trees                      for the line
+==================================  =============================  ==============================================
+numbers, dates, times               bins in their order            one scaled number
+intervals ``[a, b)``, ``3*``        bins in their order            one scaled number, the middle
+anything else                       bins in the order of their     one indicator per value; rare values share one
+                                    share of the label
+a missing or starred value          a bin of its own, the first    an indicator of its own, and the mean
+==================================  =============================  ==============================================
+
+What must be learnt of a column (shares, means, which values are rare) is learnt from its training rows alone. A column
+that is the same in all training rows says nothing and is left out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from aegis.data.domain import Domain
+from aegis.learners.numbers import as_numbers
+from aegis.learners.target import Codes, Floats, Places, Target
+
+Bins = NDArray[np.uint8]
+
+MOST_BINS = 64
+LEAST_ROWS = 10
+"""A category that fewer training rows have shares its bin and its indicator with the other rare ones."""
+MOST_LEVELS = 40
+
+
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class CodedColumn:
+    """What the codes of a column stand for: so many values, with a number each if they are ordered.
+
+    ``numbers`` is None for categories; a code that is no number among numbers (missing, starred) has NaN.
+    """
+
+    size: int
+    numbers: Floats | None = None
+
+    def __post_init__(self) -> None:
+        if self.numbers is not None and self.numbers.shape != (self.size,):
+            raise ValueError("an ordered column has one number per code")
+
+    def __repr__(self) -> str:
+        return f"CodedColumn({self.size} codes{', ordered' if self.numbers is not None else ''})"
+
+    @classmethod
+    def of(cls, domain: Domain, *, more: int = 0) -> CodedColumn:
+        """The codes of a domain, and so many ``more`` after them that are no values of it (a star)."""
+        numbers = as_numbers(domain)
+        if numbers is None:
+            return cls(size=domain.size + more)
+        return cls(size=domain.size + more, numbers=np.append(numbers, [np.nan] * (domain.missing + more)))
+
+    @cached_property
+    def order(self) -> Places | None:
+        """The codes by their numbers, those that are none first."""
+        if self.numbers is None:
+            return None
+        return np.argsort(np.where(np.isnan(self.numbers), -np.inf, self.numbers), kind="stable")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
+class PreparedColumn:
+    """One column of a split, ready for every learner: training rows and test rows.
+
+    ``numbers`` are None where the column is of categories; ``levels`` is how many indicators it has, 0 for none.
+    """
+
+    bins: tuple[Bins, Bins]
+    bin_count: int
+    numbers: tuple[Floats, Floats] | None
+    places: tuple[Places, Places] | None
+    levels: int
+
+
+class SplitColumn:
+    """A column's codes in the training and the test rows of one split; prepared once, however many tables share it."""
+
+    __slots__ = ("_prepared", "column", "testing", "training")
+
+    def __init__(self, column: CodedColumn, *, training: Codes, testing: Codes) -> None:
+        self.column, self.training, self.testing = column, training, testing
+        self._prepared: tuple[Target, PreparedColumn | None] | None = None
+
+    def __repr__(self) -> str:
+        return f"SplitColumn({self.column!r}, {len(self.training)} training and {len(self.testing)} test rows)"
+
+    def prepared(self, target: Target) -> PreparedColumn | None:
+        """Ready for learners of ``target``, the label of the training rows; None if it is the same in all of them."""
+        if self._prepared is None or self._prepared[0] is not target:
+            self._prepared = target, _prepare(self.column, self.training, self.testing, target)
+        return self._prepared[1]
+
+
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class Split:
+    """What a learner trains on, and the rows it is asked about: the same columns, the label of the training rows.
+
+    ``own_target`` is the label of the test rows where these are not those that the race asked for.
+    """
+
+    columns: tuple[SplitColumn, ...]
+    target: Target
+    test_rows: int
+    own_target: Target | None = None
+
+    def __post_init__(self) -> None:
+        for column in self.columns:
+            if len(column.training) != len(self.target) or len(column.testing) != self.test_rows:
+                raise ValueError("every column of a split has a code for each training row and each test row")
+
+    def __repr__(self) -> str:
+        return f"Split({len(self.columns)} columns, {len(self.target)} training and {self.test_rows} test rows)"
+
+    @cached_property
+    def prepared(self) -> tuple[PreparedColumn, ...]:
+        """The columns that say something, ready for the learners."""
+        found = (column.prepared(self.target) for column in self.columns)
+        return tuple(column for column in found if column is not None)
+
+    @cached_property
+    def bin_counts(self) -> Places:
+        return np.array([column.bin_count for column in self.prepared], dtype=np.int64)
+
+    @cached_property
+    def bins(self) -> tuple[Bins, Bins]:
+        """Bins of the training rows and of the test rows, a line for each column."""
+        first = np.stack([column.bins[0] for column in self.prepared])
+        return first, np.stack([column.bins[1] for column in self.prepared])
+
+    @cached_property
+    def line_weights(self) -> int:
+        """How many weights an output of the line has: the intercept, the numbers, the indicators."""
+        numbers = sum(column.numbers is not None for column in self.prepared)
+        return 1 + numbers + sum(column.levels for column in self.prepared)
+
+    def dense(self, part: int) -> Floats:
+        """The scaled numbers, a line for each row of the training part (0) or the test part (1)."""
+        lines = [column.numbers[part] for column in self.prepared if column.numbers is not None]
+        return _by_row(lines, self._rows(part), np.float64)
+
+    def places(self, part: int) -> Places:
+        """The places of the indicators among the weights, a line for each row."""
+        offset = 1 + sum(column.numbers is not None for column in self.prepared)
+        lines = []
+        for column in self.prepared:
+            if column.places is not None:
+                lines.append(column.places[part] + offset)
+                offset += column.levels
+        return _by_row(lines, self._rows(part), np.int64)
+
+    def _rows(self, part: int) -> int:
+        return self.test_rows if part else len(self.target)
+
+
+def _by_row(lines: Sequence[NDArray[np.generic]], rows: int, dtype: type[np.generic]) -> NDArray[np.generic]:
+    return np.ascontiguousarray(np.stack(lines, axis=1)) if lines else np.empty((rows, 0), dtype=dtype)
+
+
+def _prepare(column: CodedColumn, training: Codes, testing: Codes, target: Target) -> PreparedColumn | None:
+    counts = np.bincount(training, minlength=column.size)
+    if np.count_nonzero(counts) < 2:
+        return None
+    if column.numbers is None:
+        ranks, frequent = _category_ranks(training, counts, target)
+        numbers = None
+        level_of, levels = _levels(counts, frequent)
+    else:
+        assert column.order is not None
+        ranks = np.empty(column.size, dtype=np.int64)
+        ranks[column.order] = np.arange(column.size)
+        numbers = _scaled(column.numbers, counts)
+        level_of, levels = _special_levels(column.numbers, counts)
+    bin_of, bin_count = _bins(ranks, counts)
+    return PreparedColumn(
+        bins=(bin_of[training], bin_of[testing]),
+        bin_count=bin_count,
+        numbers=None if numbers is None else (numbers[training], numbers[testing]),
+        places=None if not levels else (level_of[training], level_of[testing]),
+        levels=levels,
+    )
+
+
+def _bins(ranks: Places, counts: Places) -> tuple[Bins, int]:
+    """The bin of each code, given its place in the order; one that no training row has goes with the one before."""
+    places = int(ranks.max()) + 1
+    in_order = np.bincount(ranks, weights=counts, minlength=places)
+    seen = in_order > 0
+    number = np.cumsum(seen) - 1
+    if number[-1] >= MOST_BINS:
+        before = np.cumsum(in_order) - in_order
+        group = (before * (MOST_BINS / in_order.sum())).astype(np.int64)
+        starts = seen & (np.maximum.accumulate(np.where(seen, group, -1)) > _previous(group, seen))
+        number = np.cumsum(starts) - 1
+    number = np.maximum(number, 0)
+    return number.astype(np.uint8)[ranks], int(number[-1]) + 1
+
+
+def _previous(group: Places, seen: NDArray[np.bool_]) -> Places:
+    """The group of the last place before that was seen; -1 where there is none."""
+    running = np.maximum.accumulate(np.where(seen, group, -1))
+    return np.concatenate([[-1], running[:-1]])
+
+
+def _category_ranks(training: Codes, counts: Places, target: Target) -> tuple[Places, NDArray[np.bool_]]:
+    """The place of each category by its share of the label; rare ones and those never seen share one place."""
+    frequent = counts >= LEAST_ROWS
+    if target.classes > 2:
+        table = np.bincount(
+            training.astype(np.int64) * target.classes + target.labels, minlength=len(counts) * target.classes
+        ).reshape(-1, target.classes)
+        standing = _first_direction(table.astype(np.float64))
+    else:
+        sums = np.bincount(training, weights=target.numbers, minlength=len(counts))
+        standing = sums / np.maximum(counts, 1)
+    rest = ~frequent
+    total = counts[rest].sum()
+    standing[rest] = (standing[rest] * counts[rest]).sum() / total if total else np.average(standing, weights=counts)
+    # Rounded, so that equal shares stay equal whatever the order in which they were summed.
+    return np.unique(standing.round(12), return_inverse=True)[1].astype(np.int64), frequent
+
+
+def _first_direction(table: Floats) -> Floats:
+    """Where each category stands along the direction in which the shares of the classes differ most."""
+    counts = table.sum(axis=1)
+    shares = table / np.maximum(counts, 1.0)[:, None]
+    apart = shares - table.sum(axis=0) / counts.sum()
+    _, vectors = np.linalg.eigh((apart * counts[:, None]).T @ apart)
+    direction = vectors[:, -1]
+    return np.asarray(apart @ (direction * np.sign(direction[np.abs(direction).argmax()])))
+
+
+def _levels(counts: Places, frequent: NDArray[np.bool_]) -> tuple[Places, int]:
+    """The indicator of each category: the commonest have their own, the others share the last."""
+    falling = np.argsort(-counts, kind="stable")
+    own = falling[frequent[falling]][:MOST_LEVELS]
+    level_of = np.full(len(counts), len(own), dtype=np.int64)
+    level_of[own] = np.arange(len(own))
+    return level_of, len(own) + 1
+
+
+def _special_levels(numbers: Floats, counts: Places) -> tuple[Places, int]:
+    """Indicators of the codes that are no numbers: none where no training row has one."""
+    special = np.isnan(numbers) & (counts > 0)
+    levels = int(special.sum())
+    level_of = np.zeros(len(numbers), dtype=np.int64)
+    level_of[special] = np.arange(1, levels + 1)
+    return level_of, levels + 1 if levels else 0
+
+
+def _scaled(numbers: Floats, counts: Places) -> Floats | None:
+    """Numbers with mean 0 and variance 1 over the training rows; the mean for codes that are none."""
+    known = ~np.isnan(numbers)
+    weights, values = counts[known], numbers[known]
+    total = weights.sum()
+    if total <= 0:
+        return None
+    mean = weights @ values / total
+    spread = np.sqrt(weights @ (values - mean) ** 2 / total)
+    if spread <= 1e-12 * max(abs(mean), 1.0):
+        return None
+    scaled = np.zeros(len(numbers))
+    scaled[known] = (values - mean) / spread
+    return scaled

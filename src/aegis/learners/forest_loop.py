@@ -1,0 +1,182 @@
+"""The compiled loop of the forest: trees on random rows and columns, each asked about the test rows while it grows."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from aegis.learners.compiled import compiled
+
+
+@compiled
+def mixed(state: Any) -> Any:
+    """The next state of a generator that needs no other memory than its last number (splitmix64)."""
+    state = (state + np.uint64(0x9E3779B97F4A7C15)) & np.uint64(0xFFFFFFFFFFFFFFFF)
+    word = state
+    word = (word ^ (word >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    word = (word ^ (word >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return word ^ (word >> np.uint64(31))
+
+
+@compiled
+def below(state: Any, limit: Any) -> Any:
+    """A number from 0 up to ``limit`` that a state stands for."""
+    return np.int64((state >> np.uint64(11)) % np.uint64(limit))
+
+
+@compiled
+def grow_forest(
+    bins: NDArray[np.uint8],
+    sizes: NDArray[np.int64],
+    labels: NDArray[np.int64],
+    numbers: NDArray[np.float64],
+    classes: int,
+    tests: NDArray[np.uint8],
+    trees: int,
+    columns_tried: int,
+    least: int,
+    seed: int,
+) -> NDArray[np.float64]:
+    """What the forest expects of each test row: the chances of the classes, or a number where ``classes`` is 0.
+
+    ``bins`` and ``tests`` hold a column of the table in each line. Two classes need one sum per bin, as numbers do:
+    the impurity of two classes is the variance of a 0/1 number.
+    """
+    columns, rows = bins.shape
+    asked = tests.shape[1]
+    sums = classes if classes > 2 else 1
+    most = 1
+    for column in range(columns):
+        most = max(most, sizes[column])
+    answers = np.zeros((asked, sums))
+    order = np.empty(rows, np.int64)
+    asked_order = np.empty(asked, np.int64)
+    spare = np.empty(max(rows, asked), np.int64)
+    cells = np.zeros((most, sums + 1))
+    left = np.empty(sums)
+    total = np.empty(sums)
+    shuffled = np.arange(columns)
+    begins = np.empty(rows + 2, np.int64)
+    ends = np.empty(rows + 2, np.int64)
+    asked_begins = np.empty(rows + 2, np.int64)
+    asked_ends = np.empty(rows + 2, np.int64)
+    states = np.empty(rows + 2, np.uint64)
+    for tree in range(trees):
+        state = mixed(np.uint64(seed) * np.uint64(1_000_003) + np.uint64(tree))
+        for i in range(rows):
+            state = mixed(state)
+            order[i] = below(state, rows)
+        for i in range(asked):
+            asked_order[i] = i
+        depth = 1
+        begins[0], ends[0], asked_begins[0], asked_ends[0], states[0] = 0, rows, 0, asked, mixed(state)
+        while depth > 0:
+            depth -= 1
+            begin, end = begins[depth], ends[depth]
+            asked_begin, asked_end, state = asked_begins[depth], asked_ends[depth], states[depth]
+            if asked_end == asked_begin:
+                continue  # nobody asks what grows here; every node draws from a state of its own
+            count = end - begin
+            total[:] = 0.0
+            if classes > 2:
+                for i in range(begin, end):
+                    total[labels[order[i]]] += 1.0
+            else:
+                for i in range(begin, end):
+                    total[0] += numbers[order[i]]
+            best, best_column, best_bin = -1.0, -1, 0
+            if count >= 2 * least:
+                pure = False
+                if classes == 2:
+                    pure = total[0] <= 0.0 or total[0] >= count
+                elif classes > 2:
+                    for k in range(sums):
+                        pure = pure or total[k] >= count
+                if not pure:
+                    for i in range(columns):
+                        shuffled[i] = i
+                    tried = 0
+                    for place in range(columns):
+                        if tried >= columns_tried and best_column >= 0:
+                            break
+                        state = mixed(state)
+                        swap = place + below(state, columns - place)
+                        column = shuffled[swap]
+                        shuffled[swap] = shuffled[place]
+                        shuffled[place] = column
+                        size = sizes[column]
+                        cells[:size, :] = 0.0
+                        line = bins[column]
+                        if sums > 1:
+                            for i in range(begin, end):
+                                row = order[i]
+                                cells[line[row], 0] += 1.0
+                                cells[line[row], 1 + labels[row]] += 1.0
+                        else:
+                            for i in range(begin, end):
+                                row = order[i]
+                                cells[line[row], 0] += 1.0
+                                cells[line[row], 1] += numbers[row]
+                        tried += 1
+                        left[:] = 0.0
+                        left_count = 0.0
+                        for b in range(size - 1):
+                            if cells[b, 0] == 0.0:
+                                continue
+                            left_count += cells[b, 0]
+                            right_count = count - left_count
+                            if right_count < least:
+                                break
+                            squares_left, squares_right = 0.0, 0.0
+                            for k in range(sums):
+                                left[k] += cells[b, 1 + k]
+                                squares_left += left[k] * left[k]
+                                right = total[k] - left[k]
+                                squares_right += right * right
+                            if left_count < least:
+                                continue
+                            gain = squares_left / left_count + squares_right / right_count
+                            if gain > best:
+                                best, best_column, best_bin = gain, column, b
+            if best_column < 0:
+                for i in range(asked_begin, asked_end):
+                    for k in range(sums):
+                        answers[asked_order[i], k] += total[k] / count
+                continue
+            middle = parted(order, spare, bins[best_column], best_bin, begin, end)
+            asked_middle = parted(asked_order, spare, tests[best_column], best_bin, asked_begin, asked_end)
+            begins[depth], ends[depth] = begin, middle
+            asked_begins[depth], asked_ends[depth] = asked_begin, asked_middle
+            states[depth] = mixed(state ^ np.uint64(0x5851F42D4C957F2D))
+            depth += 1
+            begins[depth], ends[depth] = middle, end
+            asked_begins[depth], asked_ends[depth] = asked_middle, asked_end
+            states[depth] = mixed(state ^ np.uint64(0x14057B7EF767814F))
+            depth += 1
+    return answers / trees
+
+
+@compiled
+def parted(
+    order: NDArray[np.int64],
+    spare: NDArray[np.int64],
+    line: NDArray[np.uint8],
+    last: int,
+    begin: int,
+    end: int,
+) -> int:
+    """Put the rows whose bin is at most ``last`` first, both parts in their order; give where the second begins."""
+    kept, moved = begin, 0
+    for i in range(begin, end):
+        row = order[i]
+        if line[row] <= last:
+            order[kept] = row
+            kept += 1
+        else:
+            spare[moved] = row
+            moved += 1
+    for i in range(moved):
+        order[kept + i] = spare[i]
+    return kept

@@ -1,0 +1,213 @@
+"""What usefulness is measured by: a number people know, with its direction and how it is printed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from aegis.errors import MeasureError
+from aegis.learners.target import Floats, Target
+from aegis.registry import Registry
+
+COMMON = 0.9
+"""Where one label has at least this share of the rows, nearly every model answers that label: accuracy cannot tell."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Goal:
+    """``by_row`` gives a number for each test row whose mean is what was reached: predictions, the label of the test
+    rows, and that of the training rows. ``guess`` is what the best guess without any column predicts.
+
+    ``percent`` goals are printed as a percentage and their intervals in points.
+    """
+
+    name: str
+    title: str
+    higher_is_better: bool
+    for_numbers: bool
+    percent: bool
+    by_row: Callable[[Floats, Target, Target], Floats]
+    guess: Callable[[Target], Floats]
+
+    def better(self, first: float, second: float) -> float:
+        """By how much ``first`` is better than ``second``."""
+        return first - second if self.higher_is_better else second - first
+
+    def fits(self, target: Target) -> bool:
+        return self.for_numbers == (target.classes == 0)
+
+    def shown(self, value: float) -> str:
+        """The value as people read it.
+
+        >>> GOALS["accuracy"].shown(0.8412), GOALS["r2"].shown(0.7132), GOALS["mae"].shown(12.3456)
+        ('84.1 %', '0.713', '12.35')
+        """
+        return f"{self._number(value)}{' %' if self.percent else ''}"
+
+    def shown_width(self, width: float) -> str:
+        """Half an interval, in points where the goal is a percentage."""
+        return self._number(width)
+
+    def _number(self, value: float) -> str:
+        if self.percent:
+            return f"{100 * value:.1f}"
+        return f"{value:.3f}" if self.name in ("r2", "auc", "log-loss") else f"{value:.4g}"
+
+    def sentence(self, value: float, half_width: float, *, unmasked: float, guessing: float) -> str:
+        """One line that says what is reached, and between what.
+
+        >>> GOALS["accuracy"].sentence(0.8412, 0.003, unmasked=0.852, guessing=0.759)
+        'accuracy 84.1 % ± 0.3 (unmasked 85.2 %, guessing 75.9 %)'
+        """
+        return (
+            f"{self.title} {self.shown(value)} ± {self.shown_width(half_width)} "
+            f"(unmasked {self.shown(unmasked)}, guessing {self.shown(guessing)})"
+        )
+
+
+GOALS: Registry[Goal] = Registry("goals", noun="goal", error=MeasureError)
+
+
+def goal_for(target: Target, name: str | None = None) -> tuple[Goal, str]:
+    """The goal called ``name``, or the one that fits the label, and why it was taken; an error where it does not fit."""
+    if name is not None:
+        goal = GOALS[name]
+        if not goal.fits(target):
+            kinds = ("classes", "numbers")
+            fitting = ", ".join(each for each, known in GOALS.items() if known.fits(target))
+            raise MeasureError(
+                f"the goal {name!r} is for labels that are {kinds[goal.for_numbers]}, and this label is treated as "
+                f"{kinds[target.classes == 0]}; use {fitting}"
+            )
+        return goal, "as asked"
+    if target.classes == 0:
+        return GOALS["r2"], "the label is a number"
+    if target.shares().max() >= COMMON:
+        return GOALS["balanced-accuracy"], f"one label has {target.shares().max():.0%} of the rows, accuracy cannot tell"
+    return GOALS["accuracy"], "the label is a class"
+
+
+def _right(chances: Floats, wanted: Target, seen: Target) -> Floats:
+    return (chances.argmax(axis=1) == wanted.labels).astype(np.float64)
+
+
+def _right_alike(chances: Floats, wanted: Target, seen: Target) -> Floats:
+    """Right answers, every label counting alike, when the answer is the label whose chance is highest for its share."""
+    shares = seen.shares()
+    raised = np.where(shares > 0, chances / np.where(shares > 0, shares, 1.0), 0.0)
+    right = raised.argmax(axis=1) == wanted.labels
+    counts = np.bincount(wanted.labels, minlength=wanted.classes)
+    weight = len(wanted) / (np.count_nonzero(counts) * np.maximum(counts, 1))
+    return np.where(right, weight[wanted.labels], 0.0)
+
+
+def _area(chances: Floats, wanted: Target, seen: Target) -> Floats:
+    """The area under the ROC curve of each label against the others, averaged over the labels that occur.
+
+    A row's part is the share of the rows of the other side that it stands on the right side of, as DeLong splits it.
+    """
+    rows = len(wanted)
+    parts = []
+    for label in range(1, 2) if wanted.classes == 2 else range(wanted.classes):
+        of_label = wanted.labels == label
+        positives = int(of_label.sum())
+        negatives = rows - positives
+        if not positives or not negatives:
+            continue
+        scores = chances[:, label]
+        own, others = np.sort(scores[of_label]), np.sort(scores[~of_label])
+        above = (np.searchsorted(others, scores[of_label], "left") + np.searchsorted(others, scores[of_label], "right")) / (
+            2 * negatives
+        )
+        below = 1.0 - (
+            np.searchsorted(own, scores[~of_label], "left") + np.searchsorted(own, scores[~of_label], "right")
+        ) / (2 * positives)
+        area = float(above.mean())
+        part = np.empty(rows)
+        part[of_label] = area + (above - area) * rows / (2 * positives) * 2
+        part[~of_label] = area + (below - area) * rows / (2 * negatives) * 2
+        parts.append(part)
+    return np.mean(parts, axis=0) if parts else np.full(rows, 0.5)
+
+
+def _log_loss(chances: Floats, wanted: Target, seen: Target) -> Floats:
+    """A chance is never taken to be below one in twice as many rows as were learnt from: none can be known better."""
+    least = 0.5 / max(len(seen), 1)
+    kept = np.clip(chances, least, None)
+    kept = kept / kept.sum(axis=1, keepdims=True)
+    return -np.log(kept[np.arange(len(wanted)), wanted.labels])
+
+
+def _explained(expected: Floats, wanted: Target, seen: Target) -> Floats:
+    """The share of the variance that is explained; a row's part counts what it adds to the variance as well."""
+    apart = (wanted.numbers - wanted.numbers.mean()) ** 2
+    variance = float(apart.mean())
+    if variance <= 0:
+        return np.zeros(len(wanted))
+    errors = (wanted.numbers - expected[:, 0]) ** 2 / variance
+    return 1.0 - errors + errors.mean() * (apart / variance - 1.0)
+
+
+def _absolute(expected: Floats, wanted: Target, seen: Target) -> Floats:
+    return np.abs(wanted.numbers - expected[:, 0])
+
+
+def _shares(seen: Target) -> Floats:
+    return seen.shares()
+
+
+def _mean(seen: Target) -> Floats:
+    return np.array([seen.numbers.mean()])
+
+
+def _median(seen: Target) -> Floats:
+    return np.array([np.median(seen.numbers)])
+
+
+for _goal in (
+    Goal(
+        name="accuracy",
+        title="accuracy",
+        higher_is_better=True,
+        for_numbers=False,
+        percent=True,
+        by_row=_right,
+        guess=_shares,
+    ),
+    Goal(
+        name="balanced-accuracy",
+        title="balanced accuracy",
+        higher_is_better=True,
+        for_numbers=False,
+        percent=True,
+        by_row=_right_alike,
+        guess=_shares,
+    ),
+    Goal(
+        name="auc", title="AUC", higher_is_better=True, for_numbers=False, percent=False, by_row=_area, guess=_shares
+    ),
+    Goal(
+        name="log-loss",
+        title="log loss",
+        higher_is_better=False,
+        for_numbers=False,
+        percent=False,
+        by_row=_log_loss,
+        guess=_shares,
+    ),
+    Goal(
+        name="r2", title="R²", higher_is_better=True, for_numbers=True, percent=False, by_row=_explained, guess=_mean
+    ),
+    Goal(
+        name="mae",
+        title="mean absolute error",
+        higher_is_better=False,
+        for_numbers=True,
+        percent=False,
+        by_row=_absolute,
+        guess=_median,
+    ),
+):
+    GOALS.add(_goal.name, _goal)

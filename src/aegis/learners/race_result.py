@@ -1,0 +1,151 @@
+"""What a race found: for each candidate what models reach on it, and which candidates may be the best."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from aegis.learners.goal import GOALS, Goal
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reached:
+    """What models reach: the mean over the learners, and the interval that holds it with 95 % probability."""
+
+    performance: float
+    interval: tuple[float, float]
+
+    @property
+    def half_width(self) -> float:
+        return (self.interval[1] - self.interval[0]) / 2
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Raced:
+    """One candidate after the race.
+
+    ``performance`` is what models are expected to reach with as many rows as the last stage had; a candidate that was
+    out before is shifted by what the others gained since. ``stage`` is the last one that it was in, ``rows`` how many
+    rows that had. ``kept`` is the share of the gain over guessing that is left of the unmasked table's, between 0 and 1;
+    None where the unmasked table itself is no better than guessing. ``no_loss_found`` says that it is not worse than
+    the unmasked table within the noise.
+    """
+
+    rank: int
+    name: str
+    kind: str
+    performance: float
+    interval: tuple[float, float]
+    kept: float | None
+    no_loss_found: bool
+    in_best_group: bool
+    stage: int
+    rows: int
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            "rank": self.rank,
+            "configuration": self.name,
+            "kind": self.kind,
+            "performance": self.performance,
+            "interval": list(self.interval),
+            "kept": self.kept,
+            "no_loss_found": self.no_loss_found,
+            "in_best_group": self.in_best_group,
+            "stage": self.stage,
+            "rows": self.rows,
+        }
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RaceStage:
+    """One stage: on so many rows, cut into so many parts, so many times; who came in and who was out after it."""
+
+    number: int
+    rows: int
+    folds: int
+    repeats: int
+    candidates: int
+    out: tuple[str, ...]
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            "stage": self.number,
+            "rows": self.rows,
+            "folds": self.folds,
+            "repeats": self.repeats,
+            "candidates": self.candidates,
+            "out": list(self.out),
+        }
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RaceResult:
+    """A race: its candidates in order, the best first.
+
+    The candidates that are ``in_best_group`` hold the best one with ``probability``. ``guessing`` is what can be
+    reached without any column, ``unmasked`` what the table itself gives. ``goal_reason`` says why the goal was taken.
+    An ``interrupted`` race tells what it knew by then.
+    """
+
+    goal: str
+    goal_reason: str
+    probability: float
+    unmasked: Reached
+    guessing: float
+    ranking: tuple[Raced, ...]
+    stages: tuple[RaceStage, ...]
+    learners: tuple[str, ...]
+    label: str
+    sample_rows: int
+    table_rows: int
+    rows_without_label: int
+    seed: int
+    notes: tuple[str, ...]
+    interrupted: bool
+
+    @property
+    def best(self) -> Raced:
+        return self.ranking[0]
+
+    @property
+    def best_group(self) -> tuple[Raced, ...]:
+        """The candidates that may be the best."""
+        return tuple(candidate for candidate in self.ranking if candidate.in_best_group)
+
+    @property
+    def measured_by(self) -> Goal:
+        return GOALS[self.goal]
+
+    def sentence(self, candidate: Raced | None = None) -> str:
+        """What models reach on a candidate (the best one unless given), beside the unmasked table and guessing."""
+        shown = candidate or self.best
+        half = (shown.interval[1] - shown.interval[0]) / 2
+        return self.measured_by.sentence(
+            shown.performance, half, unmasked=self.unmasked.performance, guessing=self.guessing
+        )
+
+    def kept_words(self, candidate: Raced) -> str:
+        """How much of the gain over guessing is kept, in words: never more than all of it."""
+        if candidate.kept is None:
+            return "nothing to keep: the unmasked table is no better than guessing"
+        return "no loss found" if candidate.no_loss_found else f"{candidate.kept:.0%} kept"
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            "goal": self.goal,
+            "goal_reason": self.goal_reason,
+            "label": self.label,
+            "unmasked": {"performance": self.unmasked.performance, "interval": list(self.unmasked.interval)},
+            "guessing": self.guessing,
+            "probability": self.probability,
+            "ranking": [candidate.to_json() for candidate in self.ranking],
+            "stages": [stage.to_json() for stage in self.stages],
+            "learners": list(self.learners),
+            "sample_rows": self.sample_rows,
+            "table_rows": self.table_rows,
+            "rows_without_label": self.rows_without_label,
+            "seed": self.seed,
+            "notes": list(self.notes),
+            "interrupted": self.interrupted,
+        }

@@ -1,0 +1,275 @@
+"""One stated sample of a table's rows, as small integers: what the learners judge candidates on.
+
+It holds rows, so it stays on the provider's side; scores travel, rows do not. The engine draws it, and nothing else of
+the table is pulled. The order of the rows is a shuffle that depends on their content and the seed alone, so that every
+beginning of the sample is a sample too, and an engine may hand them over as it likes.
+"""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from aegis.counts.answer import ask, codes_in, count_rows, encode, to_numpy
+from aegis.counts.collect import Counted
+from aegis.counts.joint import Histogram
+from aegis.data.dataset import Dataset
+from aegis.data.domain import Domain
+from aegis.data.kind import Kind
+from aegis.data.sampling import sampled
+from aegis.data.schema import Role
+from aegis.errors import DataError, InputError, LabelError
+from aegis.learners.goal import GOALS
+from aegis.learners.target import Codes, Floats, Target
+
+MOST_ROWS = 20_000
+FEW_ROWS, LEAST_ROWS = 200, 30
+MOST_CLASSES = 50
+FEW_NUMBERS = 20
+"""Numbers and dates with more distinct values than these are predicted as numbers, with fewer as classes."""
+
+_SAMPLED = 1.2  # a sample has no fixed size: a few more rows than are wanted
+_MANY_ROWS = 1_000_000  # enough blocks of them that a few are a fair sample
+_BLOCKS = 3  # times as many rows as are needed lie in the blocks that are read
+_COINCIDENCES = 10.0  # numbers that would meet so often by chance and never do are the numbers of rows
+
+
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class Sample:
+    """``codes[name][i]`` is the code of row i in ``histograms[name].domain``; the label is known in every row.
+
+    The histograms are those of the whole table where it was counted: masks read their edges and ranges off them.
+    ``label_numbers`` is None where the label is a text or a truth value. ``table_rows`` is how many rows the table has,
+    ``rows_without_label`` how many of those drawn were left out.
+    """
+
+    label: str
+    label_domain: Domain
+    label_codes: Codes
+    label_numbers: Floats | None
+    histograms: Mapping[str, Histogram]
+    codes: Mapping[str, Codes]
+    table_rows: int
+    rows_without_label: int
+    seed: int
+    notes: tuple[str, ...] = field(default=())
+
+    def __repr__(self) -> str:
+        return f"Sample({self.rows} of {self.table_rows} rows, {len(self.codes)} columns)"
+
+    @property
+    def rows(self) -> int:
+        return len(self.label_codes)
+
+    def target(self, goal: str | None = None) -> Target:
+        """The label as a goal asks for it: classes or numbers; by its kind where no goal is named."""
+        as_numbers = self.looks_like_numbers if goal is None else GOALS[goal].for_numbers
+        if as_numbers:
+            if self.label_numbers is None:
+                raise LabelError(
+                    f"the goal {goal!r} needs a label of numbers and {self.label!r} holds {self.label_domain.kind}; "
+                    "use accuracy, balanced-accuracy, auc or log-loss"
+                )
+            _check_no_numbering(self.label, self.label_domain, self.label_numbers)
+            return Target.of_numbers(self.label_numbers)
+        classes = len(self.label_domain.values)
+        if classes > MOST_CLASSES:
+            advice = "cut it into classes, for example with --label-bins 4, or use r2 or mae"
+            if self.label_numbers is None:
+                advice = "choose a column of fewer classes"
+            raise LabelError(
+                f"the label {self.label!r} has {classes:,} distinct values and at most {MOST_CLASSES} classes can be "
+                f"learnt; {advice}"
+            )
+        return Target.of_classes(self.label_codes, classes)
+
+    @property
+    def looks_like_numbers(self) -> bool:
+        """Whether the label is predicted as a number unless a goal says otherwise."""
+        return self.label_numbers is not None and len(self.label_domain.values) > FEW_NUMBERS
+
+
+def draw_sample(
+    dataset: Dataset,
+    *,
+    label: str,
+    histograms: Mapping[str, Histogram] | None = None,
+    label_domain: Domain | None = None,
+    most_rows: int = MOST_ROWS,
+    seed: int = 0,
+) -> Sample:
+    """Draw at most ``most_rows`` rows with their label.
+
+    ``histograms`` are the columns that were counted, by name; without them every column that is not identifying is
+    read, and masks know only the values of the sample. ``label_domain`` is the label's where it was cut into bins.
+    """
+    if label not in dataset.schema:
+        raise LabelError(f"there is no column {label!r}; the columns are {', '.join(dataset.schema.names)}")
+    if most_rows < LEAST_ROWS:
+        raise InputError(f"a sample needs at least {LEAST_ROWS} rows; raise the limit")
+    names = list(histograms) if histograms is not None else _columns(dataset, label)
+    if not names:
+        raise DataError(f"{dataset.name} has no usable column beside the label; add a column or take a role away")
+    rows = _table_rows(dataset, histograms)
+    answer = _drawn(dataset, [label, *names], rows=rows, most_rows=most_rows, seed=seed)
+    labelled = answer.filter(answer[label].is_valid())
+    left_out = len(answer) - len(labelled)
+    known = dict(histograms or {})
+    codes: dict[str, Codes] = {}
+    for name in names:
+        if name in known:
+            codes[name] = _codes(labelled[name], known[name].domain)
+        else:
+            domain, found = encode(labelled[name], dataset.schema.kind(name))
+            known[name] = Histogram(domain=domain, counts=np.bincount(found, minlength=domain.size))
+            codes[name] = found.astype(np.int32)
+    kind = dataset.schema.kind(label)
+    label_numbers = None
+    if label_domain is None:
+        label_domain, label_codes = _encoded_label(labelled[label], kind)
+        label_numbers = _numbers(labelled[label], kind) if kind.is_ordered else None
+    else:
+        label_codes = _codes(labelled[label], label_domain)
+    order = _shuffled([label_codes, *codes.values()], seed)[:most_rows]
+    return checked(
+        Sample(
+            label=label,
+            label_domain=label_domain,
+            label_codes=label_codes[order],
+            label_numbers=None if label_numbers is None else label_numbers[order],
+            histograms=known,
+            codes={name: column[order] for name, column in codes.items()},
+            table_rows=rows,
+            rows_without_label=left_out,
+            seed=seed,
+        )
+    )
+
+
+def sample_of(dataset: Dataset, counted: Counted, *, most_rows: int = MOST_ROWS, seed: int = 0) -> Sample:
+    """A sample of a table that was counted: the same columns, the same ranges, the same bins of the label."""
+    domain = counted.label_histogram.domain
+    return draw_sample(
+        dataset,
+        label=counted.label,
+        histograms={name: joint.histogram() for name, joint in counted.joints.items()},
+        label_domain=domain if domain.discretised else None,
+        most_rows=most_rows,
+        seed=seed,
+    )
+
+
+def checked(sample: Sample) -> Sample:
+    """The sample with its notes, or the reason why nothing can be learnt from it."""
+    values = len(sample.label_domain.values)
+    if not sample.rows and sample.rows_without_label:
+        raise LabelError(f"the label {sample.label!r} is missing in every row; choose another column")
+    if sample.rows < LEAST_ROWS:
+        raise InputError(
+            f"{sample.rows} rows have a label and at least {LEAST_ROWS} are needed to train on some and test on "
+            "others; give more rows"
+        )
+    if values < 2:
+        raise LabelError(f"the label {sample.label!r} has the same value in every row; choose a column that varies")
+    if sample.label_numbers is None and values >= sample.rows:
+        raise LabelError(
+            f"the label {sample.label!r} has another value in every row, so no two rows are alike; choose a column of "
+            "classes or numbers"
+        )
+    if sample.looks_like_numbers:
+        assert sample.label_numbers is not None
+        _check_no_numbering(sample.label, sample.label_domain, sample.label_numbers)
+    notes = []
+    if sample.rows_without_label:
+        notes.append(f"{sample.rows_without_label:,} rows without a label are left out")
+    if sample.rows < FEW_ROWS:
+        notes.append(f"only {sample.rows} rows have a label: intervals are wide")
+    object.__setattr__(sample, "notes", tuple(notes))
+    return sample
+
+
+def _check_no_numbering(label: str, domain: Domain, numbers: Floats) -> None:
+    """Raise if whole numbers or dates are all different where chance would make many of them meet."""
+    rows = len(numbers)
+    if domain.kind not in (Kind.INTEGER, Kind.DATE) or len(np.unique(numbers)) < rows:
+        return
+    span = float(numbers.max() - numbers.min()) + 1.0
+    if rows * rows / (2 * span) >= _COINCIDENCES:
+        raise LabelError(
+            f"the label {label!r} has another value in every row, as numbers of rows have; choose a column to predict"
+        )
+
+
+def _columns(dataset: Dataset, label: str) -> list[str]:
+    return [
+        column.name
+        for column in dataset.schema
+        if column.name != label and dataset.roles.get(column.name) is not Role.IDENTIFYING
+    ]
+
+
+def _table_rows(dataset: Dataset, histograms: Mapping[str, Histogram] | None) -> int:
+    rows = int(next(iter(histograms.values())).rows) if histograms else count_rows(dataset.table)
+    if rows == 0:
+        raise DataError(f"{dataset.name} has no rows; give a table with some")
+    return rows
+
+
+def _drawn(dataset: Dataset, names: list[str], *, rows: int, most_rows: int, seed: int) -> pa.Table:
+    wanted = _SAMPLED * most_rows
+    if rows <= wanted:
+        return ask(dataset.table.select(*names))
+    table, fraction = dataset.table, wanted / rows
+    if rows >= _MANY_ROWS:
+        # Some blocks of rows first, so that the others need not be read, then single rows of those.
+        table = dataset.some_blocks(one_in=max(1, int(1 / (_BLOCKS * fraction))), seed=seed)
+        fraction = 1 / _BLOCKS
+    return ask(sampled(table.select(*names), fraction, seed=seed))
+
+
+def _codes(column: pa.ChunkedArray, domain: Domain) -> Codes:
+    """The code of each row; in a discretised domain that of the range a number falls into."""
+    if not domain.discretised:
+        return codes_in(column, domain).astype(np.int32)
+    present, values = to_numpy(column, domain.kind)
+    codes = np.full(len(column), len(domain.values), dtype=np.int32)
+    codes[present] = np.maximum(np.searchsorted(domain.values, values, side="right") - 1, 0)
+    return codes
+
+
+def _encoded_label(column: pa.ChunkedArray, kind: Kind) -> tuple[Domain, Codes]:
+    domain, codes = encode(column, kind)
+    return domain, codes.astype(np.int32)
+
+
+def _numbers(column: pa.ChunkedArray, kind: Kind) -> Floats:
+    """Numbers as they are, dates and times in days."""
+    _, values = to_numpy(column, kind)
+    if kind is Kind.DATE or kind is Kind.TIMESTAMP:
+        return values.astype("datetime64[us]").astype(np.int64) / 86_400e6
+    return values.astype(np.float64)
+
+
+def _shuffled(columns: list[Codes], seed: int) -> NDArray[np.int64]:
+    """An order that depends on what the rows hold and on the seed; rows that are alike may change places."""
+    mixed = np.full(len(columns[0]), zlib.crc32(str(seed).encode()), dtype=np.uint64)
+    for column in columns:
+        mixed = _stirred(mixed, column)
+    # Rows that are alike are told apart by which of them they are, or they would stand side by side.
+    alike = np.argsort(mixed, kind="stable")
+    begins = np.flatnonzero(np.diff(mixed[alike], prepend=mixed[alike][:1] + np.uint64(1)))
+    which = np.empty(len(mixed), dtype=np.int64)
+    which[alike] = np.arange(len(mixed)) - np.repeat(begins, np.diff(begins, append=len(mixed)))
+    return np.argsort(_stirred(mixed, which), kind="stable")
+
+
+def _stirred(mixed: NDArray[np.uint64], column: NDArray[np.integer]) -> NDArray[np.uint64]:
+    stirred = (mixed ^ column.astype(np.uint64)) * np.uint64(0x9E3779B97F4A7C15)
+    stirred ^= stirred >> np.uint64(29)
+    stirred *= np.uint64(0xBF58476D1CE4E5B9)
+    return stirred ^ (stirred >> np.uint64(32))
