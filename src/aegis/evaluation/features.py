@@ -14,7 +14,6 @@ Every value of a domain is described once; the rows pick their description by co
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -22,13 +21,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from aegis.data.domain import Domain
-from aegis.data.interval import Interval
-from aegis.data.kind import Kind
+from aegis.learners.numbers import as_numbers
 
 Codes = NDArray[np.int64]
 Matrix = NDArray[np.float64]
-
-_STARRED = re.compile(r"^(-?\d+)(\*+)$")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -95,45 +91,3 @@ def _indicators(counts: Matrix, known: int, size: int, encoding: Encoding) -> Ma
     for place, values in enumerate(columns):
         indicators[values, place] = 1.0
     return indicators
-
-
-def as_numbers(domain: Domain) -> Matrix | None:
-    """A number for each value of the domain (missing apart), or None where its values are categories.
-
-    >>> as_numbers(Domain.of(Kind.TEXT, ["[20, 30)", "[30, 40)"])).tolist()
-    [25.0, 35.0]
-    >>> as_numbers(Domain.of(Kind.TEXT, ["2*", "3*"])).tolist()
-    [24.5, 34.5]
-    >>> as_numbers(Domain.of(Kind.TEXT, ["(-inf, 20)", "[20, 30)", "[30, inf)"])).tolist()
-    [15.0, 25.0, 35.0]
-    >>> as_numbers(Domain.of(Kind.TEXT, ["red", "2*"])) is None
-    True
-    """
-    if domain.kind in (Kind.DATE, Kind.TIMESTAMP):
-        return domain.values.astype("datetime64[s]").astype(np.int64) / 86_400.0
-    if domain.kind is not Kind.TEXT:
-        return domain.values.astype(np.float64)
-    if not len(domain.values):
-        return None
-    read = [_interval(text) for text in domain.values.tolist()]
-    intervals = [interval for interval in read if interval is not None]
-    if len(intervals) < len(read):
-        return None
-    return _middles(intervals)
-
-
-def _interval(text: str) -> Interval | None:
-    if starred := _STARRED.match(text):
-        lowest = int(starred[1]) * 10 ** len(starred[2])
-        return Interval(lowest, lowest + 10 ** len(starred[2]) - 1, True, True)
-    return Interval.parse(text)
-
-
-def _middles(intervals: list[Interval]) -> Matrix:
-    """The middle of each; one without end is taken to be as wide as the others, or two would meet in a point."""
-    low = np.array([interval.low for interval in intervals])
-    high = np.array([interval.high for interval in intervals])
-    widths = (high - low)[np.isfinite(high - low)]
-    width = float(np.median(widths)) if len(widths) and np.median(widths) > 0 else 1.0
-    low, high = np.where(np.isinf(low), high - width, low), np.where(np.isinf(high), low + width, high)
-    return np.where(np.isfinite(low + high), (low + high) / 2, 0.0)

@@ -7,10 +7,10 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 import numpy as np
-from numpy.typing import NDArray
 
 from aegis.errors import ConfigurationError
 from aegis.evaluation.coded_rows import CodedRows, Codes
+from aegis.learners.draws import drawn
 from aegis.masking.mask import Mask
 from aegis.masking.partition import Partition
 from aegis.masking.transition import Transition, transition
@@ -50,16 +50,3 @@ class RowMasker:
             return change.codes[codes]
         rng = np.random.default_rng([self._seed, zlib.crc32(column.encode())])
         return drawn(change.matrix, codes, rng)
-
-
-def drawn(matrix: NDArray[np.float64], codes: Codes, rng: np.random.Generator) -> Codes:
-    """For each code one draw from its row of a channel."""
-    chance = rng.random(len(codes))
-    order = np.argsort(codes, kind="stable")
-    ends = np.searchsorted(codes[order], np.arange(len(matrix) + 1))
-    outcome = np.empty(len(codes), dtype=np.int64)
-    for code in np.flatnonzero(np.diff(ends)):
-        rows = order[ends[code] : ends[code + 1]]
-        ladder = np.cumsum(matrix[code])
-        outcome[rows] = np.searchsorted(ladder, chance[rows] * ladder[-1], side="right")
-    return np.minimum(outcome, matrix.shape[1] - 1)

@@ -108,9 +108,7 @@ def boost(
                 column, last = int(best[chosen, 1]), int(best[chosen, 2])
                 begin, end = begins[chosen], ends[chosen]
                 middle = parted(order, spare, bins[column], last, begin, end)
-                asked_middle = parted(
-                    asked_order, spare, tests[column], last, asked_begins[chosen], asked_ends[chosen]
-                )
+                asked_middle = parted(asked_order, spare, tests[column], last, asked_begins[chosen], asked_ends[chosen])
                 small, large = (chosen, grown) if middle - begin <= end - middle else (grown, chosen)
                 # The smaller part is summed; what is left of the whole is the larger part.
                 if small == chosen:

@@ -22,6 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from aegis.errors import ConfigurationError
+from aegis.learners.draws import drawn
 from aegis.learners.features import CodedColumn, Split, SplitColumn
 from aegis.learners.sample import Sample
 from aegis.learners.target import Codes, Places, Target
@@ -29,6 +30,8 @@ from aegis.masking.configuration import Configuration
 from aegis.masking.mask import Mask
 from aegis.masking.partition import Partition
 from aegis.masking.transition import Transition, transition
+
+Flags = NDArray[np.bool_]
 
 DRAWS = 2
 """How often a candidate that draws is tried in every part: noise is judged by its mean."""
@@ -51,8 +54,8 @@ class Part:
 class Candidate(Protocol):
     """Something that may be released.
 
-    ``kind`` is the word of the registry it came from (``masks``, ``clusters``, …); ``draws`` is how often it is tried in
-    each part, 1 where nothing in it is random.
+    ``kind`` is the word of the registry it came from (``masks``, ``clusters``, …); ``draws`` is how often it is tried
+    in each part, 1 where nothing in it is random.
     """
 
     @property
@@ -68,7 +71,7 @@ class Candidate(Protocol):
 
 
 class MaskTables:
-    """What masks do to the columns of a sample, worked out once per column and mask and shared by all configurations."""
+    """What masks do to the columns of a sample: worked out once per column and mask, shared by all configurations."""
 
     def __init__(self, sample: Sample) -> None:
         self.sample = sample
@@ -91,8 +94,8 @@ class MaskTables:
     def is_random(self, masks: Mapping[str, Mask]) -> bool:
         return any(not isinstance(self.change(column, mask), Partition) for column, mask in masks.items())
 
-    def masked(self, column: str, mask: Mask, part: Part, *, draw: int, starred: Places | None = None) -> SplitColumn:
-        """A masked column in the rows of a part; rows at ``starred`` (1 for each such row of the sample) have a star."""
+    def masked(self, column: str, mask: Mask, part: Part, *, draw: int, starred: Flags | None = None) -> SplitColumn:
+        """A masked column in the rows of a part; ``starred`` says which rows of the sample have a star instead."""
         if part is not self._part:
             self._parts.clear()  # one part at a time: what another part needs is made again
             self._part = part
@@ -106,8 +109,8 @@ class MaskTables:
         testing = self._moved(change, codes[part.testing], column, mask, part, 2 * draw + 1)
         described = self._described(column, mask, change, star=starred is not None)
         if starred is not None:
-            training = np.where(starred[part.training] > 0, described.size - 1, training).astype(np.int32)
-            testing = np.where(starred[part.testing] > 0, described.size - 1, testing).astype(np.int32)
+            training = np.where(starred[part.training], described.size - 1, training).astype(np.int32)
+            testing = np.where(starred[part.testing], described.size - 1, testing).astype(np.int32)
             return SplitColumn(described, training=training, testing=testing)
         self._parts[key] = SplitColumn(described, training=training, testing=testing)
         return self._parts[key]
@@ -123,7 +126,7 @@ class MaskTables:
             return change.codes[codes].astype(np.int32)
         name = zlib.crc32(f"{column}\0{mask.describe()}".encode())
         rng = np.random.default_rng([self.sample.seed, name, part.number, draw])
-        return drawn(change.matrix, codes, rng)
+        return drawn(change.matrix, codes, rng).astype(np.int32)
 
 
 class MaskedCandidate:
@@ -141,7 +144,7 @@ class MaskedCandidate:
         configuration: Configuration,
         tables: MaskTables,
         *,
-        starred: NDArray[np.bool_] | None = None,
+        starred: Flags | None = None,
         quasi_identifiers: Sequence[str] = (),
         dropped: bool = False,
     ) -> None:
@@ -192,18 +195,3 @@ class MaskedCandidate:
 def unmasked(tables: MaskTables) -> MaskedCandidate:
     """The table as it is: what every candidate is held against."""
     return MaskedCandidate(Configuration(name="unmasked", masks={}), tables)
-
-
-def drawn(matrix: NDArray[np.float64], codes: Codes, rng: np.random.Generator) -> Codes:
-    """For each code one draw from its row of a channel."""
-    chance = rng.random(len(codes))
-    order = np.argsort(codes, kind="stable")
-    ends = np.searchsorted(codes[order], np.arange(len(matrix) + 1))
-    outcome = np.empty(len(codes), dtype=np.int32)
-    for code in np.flatnonzero(np.diff(ends)):
-        rows = order[ends[code] : ends[code + 1]]
-        ladder = np.cumsum(matrix[code])
-        outcome[rows] = np.searchsorted(ladder, chance[rows] * ladder[-1], side="right")
-    return np.minimum(outcome, np.int32(matrix.shape[1] - 1))
-
-

@@ -1,4 +1,4 @@
-"""The one place of the learners that knows numba: their loops are compiled once and kept on disk for the next process."""
+"""The one place of the learners that knows numba: loops are compiled once and kept on disk for the next process."""
 
 from __future__ import annotations
 

@@ -19,6 +19,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,6 +29,7 @@ from aegis.learners.numbers import as_numbers
 from aegis.learners.target import Codes, Floats, Places, Target
 
 Bins = NDArray[np.uint8]
+T = TypeVar("T", np.float64, np.int64)
 
 MOST_BINS = 64
 LEAST_ROWS = 10
@@ -162,7 +164,7 @@ class Split:
         return self.test_rows if part else len(self.target)
 
 
-def _by_row(lines: Sequence[NDArray[np.generic]], rows: int, dtype: type[np.generic]) -> NDArray[np.generic]:
+def _by_row(lines: Sequence[NDArray[T]], rows: int, dtype: type[T]) -> NDArray[T]:
     return np.ascontiguousarray(np.stack(lines, axis=1)) if lines else np.empty((rows, 0), dtype=dtype)
 
 

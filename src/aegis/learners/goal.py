@@ -71,7 +71,7 @@ GOALS: Registry[Goal] = Registry("goals", noun="goal", error=MeasureError)
 
 
 def goal_for(target: Target, name: str | None = None) -> tuple[Goal, str]:
-    """The goal called ``name``, or the one that fits the label, and why it was taken; an error where it does not fit."""
+    """The goal called ``name``, or the one that suits the label, and why it was taken; an error if it does not fit."""
     if name is not None:
         goal = GOALS[name]
         if not goal.fits(target):
@@ -84,8 +84,9 @@ def goal_for(target: Target, name: str | None = None) -> tuple[Goal, str]:
         return goal, "as asked"
     if target.classes == 0:
         return GOALS["r2"], "the label is a number"
-    if target.shares().max() >= COMMON:
-        return GOALS["balanced-accuracy"], f"one label has {target.shares().max():.0%} of the rows, accuracy cannot tell"
+    commonest = float(target.shares().max())
+    if commonest >= COMMON:
+        return GOALS["balanced-accuracy"], f"one label has {commonest:.0%} of the rows, so that accuracy cannot tell"
     return GOALS["accuracy"], "the label is a class"
 
 
@@ -117,19 +118,20 @@ def _area(chances: Floats, wanted: Target, seen: Target) -> Floats:
         if not positives or not negatives:
             continue
         scores = chances[:, label]
-        own, others = np.sort(scores[of_label]), np.sort(scores[~of_label])
-        above = (np.searchsorted(others, scores[of_label], "left") + np.searchsorted(others, scores[of_label], "right")) / (
-            2 * negatives
-        )
-        below = 1.0 - (
-            np.searchsorted(own, scores[~of_label], "left") + np.searchsorted(own, scores[~of_label], "right")
-        ) / (2 * positives)
-        area = float(above.mean())
-        part = np.empty(rows)
-        part[of_label] = area + (above - area) * rows / (2 * positives) * 2
-        part[~of_label] = area + (below - area) * rows / (2 * negatives) * 2
-        parts.append(part)
+        area_of_row = np.empty(rows)
+        area_of_row[of_label] = _share_below(scores[~of_label], scores[of_label])
+        area_of_row[~of_label] = 1.0 - _share_below(scores[of_label], scores[~of_label])
+        area = float(area_of_row[of_label].mean())
+        weight = np.where(of_label, rows / positives, rows / negatives)
+        parts.append(area + (area_of_row - area) * weight)
     return np.mean(parts, axis=0) if parts else np.full(rows, 0.5)
+
+
+def _share_below(others: Floats, scores: Floats) -> Floats:
+    """The share of ``others`` that lie below each of ``scores``, equal ones counting half."""
+    ordered = np.sort(others)
+    places = np.searchsorted(ordered, scores, "left") + np.searchsorted(ordered, scores, "right")
+    return places / (2.0 * len(others))
 
 
 def _log_loss(chances: Floats, wanted: Target, seen: Target) -> Floats:
@@ -185,9 +187,7 @@ for _goal in (
         by_row=_right_alike,
         guess=_shares,
     ),
-    Goal(
-        name="auc", title="AUC", higher_is_better=True, for_numbers=False, percent=False, by_row=_area, guess=_shares
-    ),
+    Goal(name="auc", title="AUC", higher_is_better=True, for_numbers=False, percent=False, by_row=_area, guess=_shares),
     Goal(
         name="log-loss",
         title="log loss",
@@ -197,9 +197,7 @@ for _goal in (
         by_row=_log_loss,
         guess=_shares,
     ),
-    Goal(
-        name="r2", title="R²", higher_is_better=True, for_numbers=True, percent=False, by_row=_explained, guess=_mean
-    ),
+    Goal(name="r2", title="R²", higher_is_better=True, for_numbers=True, percent=False, by_row=_explained, guess=_mean),
     Goal(
         name="mae",
         title="mean absolute error",

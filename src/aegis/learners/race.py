@@ -1,7 +1,7 @@
 """The race: all candidates on few rows, those that cannot be best drop out, the rest get more rows.
 
-What a candidate reaches is the mean over all learners of what each reaches on rows it was not trained on. Candidates are
-compared row by row on the same test rows. The variance of such a difference is widened, because the parts that are
+What a candidate reaches is the mean over all learners of what each reaches on rows it was not trained on. Candidates
+are compared row by row on the same test rows. The variance of such a difference is widened, because the parts that are
 tested in turn share their training rows (Nadeau and Bengio, 2003): with ``J`` parts by ``1 + J / (J − 1)``. No other
 score decides who takes part: where three attributes together decide, only models see it.
 """
@@ -30,8 +30,8 @@ Progress = Callable[[int, int | None, str], None]
 
 PROBABILITY = 0.95
 OTHER_MODELS = 0.001
-"""By how much models of another make may change the difference of two candidates: a standard deviation, as a share of
-what the unmasked table gains over guessing plus one tenth (found on the public tables, benchmarks/race_selection.py)."""
+"""By how much models of another make may change the difference of two candidates: a standard deviation, times what
+the unmasked table gains over guessing plus one tenth (found on the public tables by benchmarks/race_selection.py)."""
 
 
 @dataclass(slots=True, eq=False)
@@ -150,7 +150,7 @@ class _Heat:
             spent += len(running) * rows
             running = [candidate for candidate in running if candidate.name in group]
             following = self.schedule.later(len(running), len(self.target), before=rows, spent=spent)
-            last = interrupted or len(running) < 2 or following is None
+            last = interrupted or following is None
             measured.append(replace(stage, stage=replace(stage.stage, out=() if last else out)))
             if interrupted:
                 return measured, True

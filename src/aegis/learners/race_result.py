@@ -26,7 +26,7 @@ class Raced:
 
     ``performance`` is what models are expected to reach with as many rows as the last stage had; a candidate that was
     out before is shifted by what the others gained since. ``stage`` is the last one that it was in, ``rows`` how many
-    rows that had. ``kept`` is the share of the gain over guessing that is left of the unmasked table's, between 0 and 1;
+    rows that had. ``kept`` is the share of the gain over guessing that is left of the unmasked table's, from 0 to 1;
     None where the unmasked table itself is no better than guessing. ``no_loss_found`` says that it is not worse than
     the unmasked table within the noise.
     """

@@ -13,15 +13,15 @@ from aegis.learners.target import Places, Target
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Schedule:
     """The first stage gives every candidate ``first_rows``, fewer (``least_rows``) where candidates are so many that
-    ``first_effort``, candidates times rows, would be exceeded. Each later stage has ``growth`` times the rows, as long
-    as all stages together stay within ``effort``. A small table is split more than once instead: until its rows, counted
-    as often as they are tested, are about ``first_rows``.
+    ``first_effort``, candidates times rows, would be exceeded. A later stage shares half of what is left of ``effort``
+    among those that are left, and has at least ``growth`` times the rows of the one before. A small table is split
+    more than once instead, until its rows, counted as often as they are tested, are about ``first_rows``.
     """
 
     first_rows: int = 4_000
     least_rows: int = 1_000
     first_effort: int = 200_000
-    growth: float = 2.5
+    growth: float = 1.5
     effort: int = 500_000
     most_repeats: int = 6
 
@@ -31,11 +31,12 @@ class Schedule:
 
     def later(self, candidates: int, rows: int, *, before: int, spent: int) -> int | None:
         """The rows of the next stage; None where there are no more rows or the effort is spent."""
-        affordable = (self.effort - spent) // max(candidates, 1)
-        wanted = min(int(before * self.growth), rows, affordable)
-        if wanted >= rows * 0.8 and rows <= affordable:
-            wanted = rows  # a last small step is not worth a stage of its own
-        return wanted if wanted >= min(1.5 * before, rows) and wanted > before else None
+        left = (self.effort - spent) // max(candidates, 1)
+        for affordable in (left // 2, left):  # half of what is left, all of it if that is too little to go on with
+            wanted = rows if affordable >= 0.8 * rows else affordable
+            if wanted >= min(self.growth * before, rows) and wanted > before:
+                return wanted
+        return None
 
     def folds(self, rows: int, table_rows: int) -> tuple[int, int]:
         """How many parts the rows are cut into, and how often: a small table can be tested over and over."""
@@ -48,7 +49,7 @@ class Schedule:
 def parts(target: Target, rows: int, *, folds: int, repeats: int, seed: int) -> list[Part]:
     """The first ``rows`` rows cut into parts that are tested in turn, every label having its share in each."""
     some = target.labels[:rows]
-    made = []
+    made: list[Part] = []
     for repeat in range(repeats):
         order = np.random.default_rng([seed, rows, repeat]).permutation(rows)
         if target.classes:

@@ -17,9 +17,11 @@ from aegis.data.engine import open_dataset
 from aegis.data.kind import Kind
 from aegis.errors import ConfigurationError, DataError, MeasureError
 from aegis.evaluation.coded_rows import CodedRows, read_rows
-from aegis.evaluation.features import Encoding, as_numbers, feature_matrix
-from aegis.evaluation.masked_rows import RowMasker, drawn
+from aegis.evaluation.features import Encoding, feature_matrix
+from aegis.evaluation.masked_rows import RowMasker
 from aegis.evaluation.splits import SplitPlan
+from aegis.learners.draws import drawn
+from aegis.learners.numbers import as_numbers
 from aegis.masking.configuration import Configuration
 from aegis.masking.generator import DEFAULT_MASKS, _candidates
 from aegis.masking.transition import transition
