@@ -10,7 +10,8 @@ import numpy as np
 import pyarrow as pa
 
 from _result import dataset
-from aegis.counts.collect import Counted, count_joints
+from aegis.counts.collect import count_joints
+from aegis.counts.joint import Counted
 from aegis.data.dataset import Dataset
 from aegis.data.engine import open_dataset
 from aegis.data.schema import Roles

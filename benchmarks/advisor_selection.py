@@ -27,7 +27,7 @@ from numpy.typing import NDArray
 from _result import write
 from _selection_data import CACHE, CASES, Case, configurations, counted
 from aegis.counts.collect_pairs import count_pairs
-from aegis.counts.summary import summarize
+from aegis.counts.summary import masked_counts
 from aegis.evaluation.agreement import Agreement, agreement, random_choice
 from aegis.evaluation.coded_rows import CodedRows, read_rows
 from aegis.evaluation.gold import GoldScore, GoldStandard, gold_standard, reliability, split_half
@@ -89,7 +89,7 @@ def one(case: Case, strength: str, seed: int, *, verifying: bool) -> dict[str, A
     plan = SplitPlan(splits=case.splits, most_training_rows=case.most_rows, most_test_rows=case.most_rows)
     with ResultCache(CACHE) as cache:
         gold = gold_standard(rows, chosen, label=case.label, models=LIGHT_MODELS, plan=plan, cache=cache, progress=say)
-        summary = summarize(
+        summary = masked_counts(
             name=case.name,
             label=case.label,
             label_histogram=known.label_histogram,

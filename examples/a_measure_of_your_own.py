@@ -33,5 +33,5 @@ known = [
     for name, masks in plain.items()
 ]
 
-advice = aegis.advise(pa.table(table), label="health", configurations=known, measure="gini-gain")
+advice = aegis.advise(pa.table(table), label="health", configs=known, measure="gini-gain")
 print(advice.measure, "prefers", advice.best.configuration)

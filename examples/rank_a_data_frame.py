@@ -17,6 +17,6 @@ candidates = [
 ]
 roles = aegis.Roles(label="health", identifying=("patient",), quasi_identifying=("age", "zip", "gender"))
 
-advice = aegis.advise(patients, roles=roles, configurations=candidates)
+advice = aegis.advise(patients, roles=roles, configs=candidates)
 for one in advice.ranking:
     print(one.rank, one.configuration, f"{one.deviation:+.4f}", "; ".join(one.reasons))

@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from aegis.counts.collect import Counted, count_joints
-from aegis.counts.joint import Histogram, Joint
-from aegis.counts.summary import Summary, summarize
+from aegis.counts.collect import count_joints
+from aegis.counts.joint import Counted, Histogram, Joint
+from aegis.counts.summary import Summary, masked_counts
 from aegis.data.dataset import Dataset
 from aegis.data.engine import open_dataset
 from aegis.data.schema import Roles
@@ -107,7 +107,7 @@ class Table:
 def summary_of(name: str, label: str, joints: Mapping[str, Joint], chosen: Sequence[Configuration]) -> Summary:
     """The counts of some joints under some configurations."""
     first = next(iter(joints.values()))
-    return summarize(
+    return masked_counts(
         name=name,
         label=label,
         label_histogram=Histogram(domain=first.label, counts=first.counts.sum(axis=0)),

@@ -10,7 +10,7 @@ import numpy as np
 from aegis.candidates.search.search import search
 from aegis.data.schema import Roles
 from aegis.evaluation.gold import gold_standard
-from aegis.library.check import classes_of
+from aegis.library.judging import classes_of
 from aegis.masking.configuration import Configuration
 from aegis.privacy.k_anonymity import KAnonymity
 from aegis.privacy.policy import Policy

@@ -30,8 +30,10 @@ from typing import cast
 from aegis._version import __version__
 from aegis.data.output import check_free
 from aegis.errors import InputError
+from aegis.operation import operation
+from aegis_papers.command import Reproduce
 from aegis_papers.reproduction import Reproduction
-from aegis_papers.setting import Progress, Setting
+from aegis_papers.setting import Setting
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -81,43 +83,35 @@ def find(name: str) -> Chapter:
     return CHAPTERS[name]
 
 
-def reproduce(
-    name: str,
-    *,
-    datasets: str | Path | None = None,
-    quick: bool = False,
-    seed: int = 0,
-    work: str | Path | None = None,
-    report: str | Path | None = None,
-    overwrite: bool = False,
-    progress: Progress | None = None,
-) -> Reproduction:
+@operation(Reproduce)
+def reproduce(options: Reproduce) -> Reproduction:
     """Repeat a paper's tables and figures and say of each value whether ours is the same.
 
     Finished parts are kept in ``work`` until the run is complete; a folder that was named keeps them for good.
     """
-    chapter = find(name).load()
-    if report is not None:
-        check_free(Path(report), overwrite=overwrite)
+    chapter = find(options.name).load()
+    if options.report is not None:
+        check_free(Path(options.report), overwrite=options.overwrite)
     setting = Setting(
-        chapter=name,
-        datasets=None if datasets is None else Path(datasets),
-        quick=quick,
-        seed=seed,
-        work=Path(work) if work is not None else None if quick else _cache_folder(),
+        chapter=options.name,
+        datasets=None if options.datasets is None else Path(options.datasets),
+        quick=options.quick,
+        seed=options.seed,
+        work=Path(options.work) if options.work is not None else None if options.quick else _cache_folder(),
     )
-    if progress is not None:
-        setting = replace(setting, progress=progress)
+    if options.progress is not None:
+        setting = replace(setting, progress=options.progress)
     started = time.process_time()
     done = chapter(setting)
     if not done.cpu_seconds:
         done = replace(done, cpu_seconds=setting.cpu_seconds or time.process_time() - started)
-    if report is not None:
+    if options.report is not None:
         from aegis.report.page import write_page  # an extra
         from aegis_papers.page import render_reproduction
 
-        write_page(Path(report), render_reproduction(done, version=__version__), overwrite=overwrite)
-    if work is None:
+        page = render_reproduction(done, version=__version__)
+        write_page(Path(options.report), page, overwrite=options.overwrite)
+    if options.work is None:
         setting.forget()
     return done
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from pathlib import Path
+from dataclasses import KW_ONLY, dataclass
 from typing import TYPE_CHECKING, Annotated
 
-import typer
 from rich.text import Text
 
-from aegis.commands import options, terminal
+from aegis.commands import terminal
+from aegis.commands.command import MEASURE, command
+from aegis.commands.fields import Argument, Option, Overwrite, PathLike, Report, Seed, Working
 
 if TYPE_CHECKING:
     from aegis_papers.reproduction import Reproduction, Value
@@ -16,55 +17,42 @@ if TYPE_CHECKING:
 _STYLES = {"same": "green", "better": "bold green", "different": "yellow", "not comparable": "dim"}
 
 
-def reproduce(
-    name: Annotated[str, typer.Argument(help="Which paper: aegis, mo-obam or minimax.")],
-    datasets: Annotated[
-        Path | None,
-        typer.Option("--datasets", envvar="AEGIS_DATASETS", help="Folder of the public data sets the paper uses."),
-    ] = None,
-    quick: Annotated[
-        bool,
-        typer.Option(
-            "--quick",
-            help="Up to half a minute (minimax) on bundled data: shows the page, compares nothing real.",
-        ),
-    ] = False,
-    work: Annotated[
-        Path | None,
-        typer.Option("--work", help="Folder that keeps finished parts (default: the user's cache, until the end)."),
-    ] = None,
-    seed: options.Seed = 0,
-    report: options.Report = None,
-    overwrite: options.Overwrite = False,
-    json: options.Json = False,
-) -> None:
+@dataclass(frozen=True)
+class Reproduce(Working):
     """Repeat a paper's tables and figures and say of each value whether ours is the same."""
-    from aegis_papers.chapters import reproduce as repeat
 
-    try:
-        with terminal.progress("reproducing") as progress:
-            done = repeat(
-                name,
-                datasets=datasets,
-                quick=quick,
-                seed=seed,
-                work=work,
-                report=report,
-                overwrite=overwrite,
-                progress=progress,
-            )
-    except KeyboardInterrupt:
-        if work is not None or not quick:
-            terminal.aside("stopped; finished parts are kept, and the same command goes on behind them")
-        raise
-    if json:
-        terminal.print_json(done.to_json())
-    else:
-        _show(done)
-    if report is not None:
-        terminal.talk().print(f"report: {report}", soft_wrap=True)
-    elif not json:
-        terminal.next_step(f"aegis reproduce {name} … --report {name}.html for the figures and the reasons")
+    name: Annotated[str, Argument("Which paper: aegis, mo-obam or minimax.")]
+    _: KW_ONLY
+    datasets: Annotated[
+        PathLike | None, Option("Folder of the public data sets the paper uses.", variable="AEGIS_DATASETS")
+    ] = None
+    quick: Annotated[
+        bool, Option("Up to half a minute (minimax) on bundled data: shows the page, compares nothing real.")
+    ] = False
+    work: Annotated[
+        PathLike | None, Option("Folder that keeps finished parts (default: the user's cache, until the end).")
+    ] = None
+    seed: Seed = 0
+    report: Report = None
+    overwrite: Overwrite = False
+
+
+@command(
+    "reproduce",
+    Reproduce,
+    run="aegis_papers.chapters:reproduce",
+    group=MEASURE,
+    working="reproducing",
+    interrupted="stopped; finished parts are kept, and the same command goes on behind them",
+    register=False,
+)
+def reproduce(done: Reproduction, options: Reproduce) -> None:
+    """Every claim with its verdict."""
+    _show(done)
+    if options.report is None:
+        terminal.next_step(
+            f"aegis reproduce {options.name} … --report {options.name}.html for the figures and the reasons"
+        )
 
 
 def _show(done: Reproduction) -> None:

@@ -1,14 +1,42 @@
 """Aegis: share data that is private enough to leave and useful enough to learn from.
 
-The public names are loaded when first used, so that importing the package costs next to nothing.
+The public names are loaded when first used, so that importing the package costs next to nothing; editors and type
+checkers see them as they are.
 """
 
 from __future__ import annotations
 
 from importlib import import_module
-from typing import Any
+from typing import TYPE_CHECKING
 
 from aegis._version import __version__
+
+if TYPE_CHECKING:
+    from aegis.catalog.client.client import Client as Client
+    from aegis.counts.folder import read_summary as read_summary
+    from aegis.counts.summary import Summary as Summary
+    from aegis.data.engine import open_dataset as open_dataset
+    from aegis.data.hierarchy import Hierarchy as Hierarchy
+    from aegis.data.schema import Roles as Roles
+    from aegis.errors import AegisError as AegisError
+    from aegis.library.advise import advise as advise
+    from aegis.library.anonymize import anonymize as anonymize
+    from aegis.library.apply import apply as apply
+    from aegis.library.check import check as check
+    from aegis.library.compare import compare as compare
+    from aegis.library.evaluate import evaluate as evaluate
+    from aegis.library.exposure import exposure as exposure
+    from aegis.library.generate import generate as generate
+    from aegis.library.inspect import inspect as inspect
+    from aegis.library.parts import merge as merge
+    from aegis.library.release import release as release
+    from aegis.library.search import search as search
+    from aegis.library.summarize import summarize as summarize
+    from aegis.library.tune import tune as tune
+    from aegis.library.verify import verify as verify
+    from aegis.masking.configuration import Configuration as Configuration
+    from aegis.masking.configuration_file import load_configurations as load_configurations
+    from aegis.ranking.ranking import Ranking as Ranking
 
 _HOMES: dict[str, str] = {
     "AegisError": "aegis.errors",
@@ -28,7 +56,7 @@ _HOMES: dict[str, str] = {
     "generate": "aegis.library.generate",
     "inspect": "aegis.library.inspect",
     "load_configurations": "aegis.masking.configuration_file",
-    "merge_summaries": "aegis.library.parts",
+    "merge": "aegis.library.parts",
     "open_dataset": "aegis.data.engine",
     "read_summary": "aegis.counts.folder",
     "release": "aegis.library.release",
@@ -40,11 +68,12 @@ _HOMES: dict[str, str] = {
 
 __all__ = ["__version__", *_HOMES]
 
+if not TYPE_CHECKING:  # a type checker would take this for a promise of any name
 
-def __getattr__(name: str) -> Any:
-    if name not in _HOMES:
-        raise AttributeError(f"module 'aegis' has no attribute {name!r}")
-    return getattr(import_module(_HOMES[name]), name)
+    def __getattr__(name):
+        if name not in _HOMES:
+            raise AttributeError(f"module 'aegis' has no attribute {name!r}")
+        return getattr(import_module(_HOMES[name]), name)
 
 
 def __dir__() -> list[str]:

@@ -4,6 +4,7 @@
 
     AegisError                     exit  http
     ├── InputError                    2   422   what was given cannot be used as it is
+    │   ├── OptionError                         an option that does not exist, is out of range or would not be used
     │   ├── DataError                           a file or table cannot be read, or holds nothing usable
     │   ├── RoleError                           a column is absent, or has no role or two
     │   ├── LabelError                          the label is absent, constant or continuous
@@ -51,6 +52,10 @@ class InputError(AegisError):
     """What was given cannot be used as it is."""
 
     http_status: ClassVar[int] = 422
+
+
+class OptionError(InputError):
+    """An option that does not exist, is out of range, or would not be used as it was given."""
 
 
 class DataError(InputError):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import sys
-from importlib.metadata import entry_points
 from typing import Annotated, Any
 
 import typer
@@ -13,28 +12,25 @@ from typer.core import TyperGroup
 from aegis._version import __version__
 from aegis.catalog.commands import audit, backup, demo_catalog, provide, pull, push, serve, worker
 from aegis.commands import (
-    advise,
     anonymize,
     apply,
     check,
     compare,
     configurations,
     curve,
-    demo,
     evaluate,
     exposure,
     inspect,
     interruption,
-    merge,
     reference,
     release,
     sanitize,
     search,
     start,
-    summarize,
     tune,
     verify,
 )
+from aegis.commands.command import COMMANDS, GROUP_HELP, GROUPS, as_function
 from aegis.errors import AegisError
 
 
@@ -76,9 +72,6 @@ def _root(
 
 app.command("start")(start.start)
 app.command("inspect")(inspect.inspect)
-app.command("advise")(advise.advise)
-app.command("summarize")(summarize.summarize)
-app.command("merge")(merge.merge)
 app.command("generate")(configurations.generate)
 app.command("diff")(configurations.diff)
 app.command("search")(search.search)
@@ -95,7 +88,6 @@ app.add_typer(curve.app, name="curve", no_args_is_help=True)
 app.command("evaluate")(evaluate.evaluate)
 app.command("masks")(reference.masks)
 app.command("measures")(reference.measures)
-app.command("demo")(demo.demo)
 app.command("serve")(serve.serve)
 app.command("demo-catalog")(demo_catalog.demo_catalog)
 app.add_typer(push.app, name="push", no_args_is_help=True)
@@ -107,9 +99,22 @@ app.command("backup")(backup.backup)
 app.command("restore")(backup.restore)
 
 
-# Commands of other packages, the papers' among them.
-for _entry in entry_points(group="aegis.commands"):
-    app.command(_entry.name)(_entry.load())
+def _build() -> None:
+    """Every registered command, under its heading; two words make a command of a group."""
+    groups: dict[str, typer.Typer] = {}
+    ranks = {group: rank for rank, group in enumerate(GROUPS)}
+    for name, made in sorted(COMMANDS.items(), key=lambda item: (ranks.get(item[1].group, len(ranks)), item[0])):
+        first, _, second = name.partition(" ")
+        if not second:
+            app.command(name, rich_help_panel=made.group)(as_function(made))
+            continue
+        if first not in groups:
+            groups[first] = typer.Typer(no_args_is_help=True, help=GROUP_HELP.get(first, ""))
+            app.add_typer(groups[first], name=first, rich_help_panel=made.group)
+        groups[first].command(second)(as_function(made))
+
+
+_build()
 
 
 # Typer carries its own copy of click: what both call a usage error is found through the class it exports.

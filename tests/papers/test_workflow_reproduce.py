@@ -18,7 +18,7 @@ from aegis_papers.aegis_table import table_2
 from aegis_papers.reproduction import Verdict
 from aegis_papers.setting import Setting
 
-DATASETS = Path(os.environ.get("AEGIS_DATASETS", Path(__file__).parents[4] / "shared" / "datasets"))
+DATASETS = Path(os.environ.get("AEGIS_DATASETS", Path(__file__).parents[3] / "shared" / "datasets"))
 
 
 def test_a_part_is_computed_once_and_depends_on_what_it_is_told(tmp_path: Path) -> None:

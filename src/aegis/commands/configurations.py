@@ -64,7 +64,7 @@ def diff(
     hierarchies: options.Hierarchies = None,
 ) -> None:
     """Show what the second configuration does differently: + masked there only, - here only, ~ both."""
-    from aegis.library.candidates import one_configuration
+    from aegis.library.proposals import one_configuration
 
     first = one_configuration(one, hierarchies=hierarchies)
     second = one_configuration(other, hierarchies=hierarchies)

@@ -2,38 +2,31 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
-import typer
-
-from aegis.commands import options, terminal
+from aegis.commands import terminal
 from aegis.commands.advise import show_ranking
+from aegis.commands.command import START, command
+from aegis.commands.fields import Option, PathLike, Seed, Working
+
+if TYPE_CHECKING:
+    from aegis.ranking.ranking import Ranking
 
 
-def demo(
-    out: Annotated[Path, typer.Option("--out", help="Folder for the example and its report.")] = Path("demo"),
-    json: options.Json = False,
-    seed: options.Seed = 0,
-) -> None:
+@dataclass(frozen=True, kw_only=True)
+class Demo(Working):
     """Write the clinic example, rank its configurations and write the report."""
-    from aegis.library.advise import advise
-    from aegis.library.clinic import write_clinic
 
-    table = write_clinic(out)
-    report = out / "ranking.html"
-    with terminal.progress("counting") as progress:
-        advice = advise(
-            table,
-            configurations=out / "configurations",
-            seed=seed,
-            progress=progress,
-            report=report,
-            overwrite=True,
-        )
-    if json:
-        terminal.print_json(advice.to_json())
-    else:
-        show_ranking(advice, top=20)
-    terminal.talk().print(f"example: {table}\nreport:  {report.resolve()}")
-    terminal.next_step(f"aegis start YOUR.csv, or aegis inspect {table}")
+    out: Annotated[PathLike, Option("Folder for the example and its report.")] = Path("demo")
+    seed: Seed = 0
+
+
+@command("demo", Demo, run="aegis.library.clinic:demo", group=START, working="counting")
+def show(ranking: Ranking, options: Demo) -> None:
+    """The ranking of the example, and where it lies."""
+    folder = Path(options.out)
+    show_ranking(ranking, top=20)
+    terminal.talk().print(f"example: {folder / 'clinic.csv'}\nreport:  {(folder / 'ranking.html').resolve()}")
+    terminal.next_step(f"aegis start YOUR.csv, or aegis inspect {terminal.word(folder / 'clinic.csv')}")

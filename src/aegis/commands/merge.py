@@ -2,25 +2,35 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import Annotated
+from collections.abc import Sequence
+from dataclasses import KW_ONLY, dataclass
+from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
+from aegis.commands.command import CHOOSE, command
+from aegis.commands.fields import Argument, Option, Options, Overwrite, PathLike, SummaryLike
+from aegis.commands.summarize import description, show_summary
 
-from aegis.commands import options
-from aegis.commands.summarize import show_summary
+if TYPE_CHECKING:
+    from aegis.counts.summary import Summary
 
 
-def merge(
-    summaries: Annotated[list[Path], typer.Argument(help="Summary folders of different rows, two or more.")],
-    out: Annotated[Path, typer.Option("--out", help="Folder to write.")],
-    name: Annotated[
-        str | None, typer.Option("--name", help="What to call the whole (default: the name of the first).")
-    ] = None,
-    overwrite: options.Overwrite = False,
-    json: options.Json = False,
-) -> None:
+@dataclass(frozen=True)
+class Merge(Options):
     """Add summaries of different rows under the same configurations: counts add up exactly, and no row is shared."""
-    from aegis.library.parts import merge_summaries
 
-    show_summary(merge_summaries(summaries, out=out, name=name, overwrite=overwrite), out, json=json)
+    summaries: Annotated[Sequence[SummaryLike], Argument("Summary folders of different rows, two or more.")]
+    _: KW_ONLY
+    out: Annotated[PathLike | None, Option("Folder to write.")] = None
+    name: Annotated[str | None, Option("What to call the whole (default: the name of the first).")] = None
+    overwrite: Overwrite = False
+
+
+def as_json(summary: Summary, options: Merge) -> dict[str, Any]:
+    """What the folder now holds."""
+    return description(summary, options.out)
+
+
+@command("merge", Merge, run="aegis.library.parts:merge", group=CHOOSE, json=as_json, one_of=("out",))
+def show(summary: Summary, options: Merge) -> None:
+    """What the folder now holds, and what can be done with it."""
+    show_summary(summary, options.out)

@@ -2,143 +2,129 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from collections.abc import Sequence
+from dataclasses import KW_ONLY, dataclass
+from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
-
-from aegis.commands import options, terminal
-from aegis.masking.plural import count as counted
+from aegis.commands import terminal
+from aegis.commands.command import CHOOSE, command
+from aegis.commands.fields import (
+    Data,
+    Label,
+    LabelBins,
+    Option,
+    Overwrite,
+    PathLike,
+    PolicyLike,
+    Proposing,
+    Seed,
+    WithRoles,
+    Working,
+)
+from aegis.masking.plural import count
 
 if TYPE_CHECKING:
+    from aegis.counts.collect import Limits
     from aegis.counts.summary import Summary
+else:
+    Limits = object
+
+DECIDED = ("label", "configs", "generate", "level", "ranges", "opaque", "label_bins", "policy", "min_count", "epsilon")
+"""What a summary that is added to has decided already."""
 
 
-def summarize(
-    data: options.Data,
-    out: Annotated[Path | None, typer.Option("--out", help="Folder to write.")] = None,
-    append: Annotated[
-        Path | None, typer.Option("--append", help="Add the rows to this summary, counted as it was counted.")
-    ] = None,
-    part: Annotated[
-        str | None, typer.Option("--part", help="What to call the rows that are added (default: the data's name).")
-    ] = None,
-    label: options.Label = None,
-    configs: options.Configs = None,
-    generate: options.Generate = 0,
-    strength: options.Strength = "mixed",
-    masks: options.Masks = "",
-    level: Annotated[
-        str | None,
-        typer.Option("--level", help="What is told of unmasked columns: 2d (unless --opaque), 1d or none."),
-    ] = None,
-    ranges: Annotated[
-        int | None, typer.Option("--ranges", min=1, help="Tell 1D histograms in this many ranges (level 1d).")
-    ] = None,
-    opaque: Annotated[
-        bool, typer.Option("--opaque", help="Name the masks by numbers only, and tell no values: level none.")
-    ] = False,
-    pairs: Annotated[
-        bool,
-        typer.Option("--pairs/--no-pairs", help="Add scores of whole configurations, measured on pairs of columns."),
-    ] = True,
-    score: Annotated[
-        list[str] | None,
-        typer.Option("--score", help="Add this score of whole configurations too (aegis measures); may be repeated."),
-    ] = None,
-    policy: options.Policy = None,
-    min_count: Annotated[
-        int | None, typer.Option("--min-count", help="Merge cells of fewer records than this.")
-    ] = None,
-    epsilon: Annotated[
-        float | None, typer.Option("--epsilon", help="Add differentially private noise, with this budget for all.")
-    ] = None,
-    hierarchies: options.Hierarchies = None,
-    seed: options.Seed = 0,
-    overwrite: options.Overwrite = False,
-    json: options.Json = False,
-    label_bins: options.LabelBins = None,
-    identifying: options.Identifying = "",
-    quasi: options.Quasi = "",
-    sensitive: options.Sensitive = "",
-    insensitive: options.Insensitive = "",
-    delimiter: options.Delimiter = None,
-    encoding: options.Encoding = "utf-8",
-    missing: options.Missing = None,
-    table: options.Table = None,
-    engine: options.Engine = None,
-) -> None:
+@dataclass(frozen=True)
+class Summarize(Proposing, WithRoles, Working):
     """Count the table once and write a summary that can be ranked without the rows.
 
     With --append only new rows are counted, and added to a summary that is there already.
     """
-    from aegis.counts.summary import Level
-    from aegis.library.summarize import DEFAULT_PAIR_SCORES
-    from aegis.library.summarize import summarize as count
 
-    if level is not None and level not in (known := [each.value for each in Level]):
-        raise typer.BadParameter(f"must be one of {', '.join(known)}", param_hint="--level")
-    folder = out or append
-    if folder is None:
-        raise typer.BadParameter("give a folder to write, or with --append one to add to", param_hint="--out")
-    with terminal.progress("counting") as progress:
-        summary = count(
-            data,
-            label=label,
-            configurations=configs,
-            generate=generate,
-            strength=strength,
-            masks=options.names(masks) or None,
-            seed=seed,
-            level=level or "2d",
-            ranges=ranges,
-            opaque=opaque,
-            out=out,
-            overwrite=overwrite,
-            roles=options.roles(identifying=identifying, quasi=quasi, sensitive=sensitive, insensitive=insensitive),
-            label_bins=label_bins,
-            policy=policy,
-            pair_scores=tuple(dict.fromkeys([*(DEFAULT_PAIR_SCORES if pairs else ()), *(score or ())])),
-            min_count=min_count,
-            epsilon=epsilon,
-            hierarchies=hierarchies,
-            append=append,
-            part=part,
-            progress=progress,
-            **options.reading(delimiter=delimiter, encoding=encoding, missing=missing, table=table, engine=engine),
-        )
-    if level is not None and summary.level.value != level:
-        why = "names its masks by numbers and tells nothing of unmasked columns" if opaque else "had its level before"
-        terminal.aside(f"note: the summary {why}: its level is {summary.level.value} and not {level}")
-    show_summary(summary, folder, json=json)
+    data: Data
+    _: KW_ONLY
+    out: Annotated[PathLike | None, Option("Folder to write.")] = None
+    append: Annotated[PathLike | None, Option("Add the rows to this summary, counted as it was counted.")] = None
+    part: Annotated[
+        str | None, Option("What to call the rows that are added (default: the data's name).", only_with="append")
+    ] = None
+    label: Label = None
+    label_bins: LabelBins = None
+    level: Annotated[
+        str | None,
+        Option("What is told of unmasked columns (default: 2d, or none with --opaque).", choices=("2d", "1d", "none")),
+    ] = None
+    ranges: Annotated[int | None, Option("Show 1D histograms in this many ranges (level 1d).", minimum=1)] = None
+    opaque: Annotated[bool, Option("Name the masks by numbers only, and show no values: level none.")] = False
+    pairs: Annotated[bool, Option("Add scores of whole configurations, measured on pairs of columns.")] = True
+    score: Annotated[
+        Sequence[str], Option("Add this score of whole configurations too; see aegis measures.", repeat=True)
+    ] = ()
+    policy: Annotated[PolicyLike | None, Option("Keep only configurations that satisfy this policy.")] = None
+    min_count: Annotated[int | None, Option("Merge cells of fewer records than this.")] = None
+    epsilon: Annotated[float | None, Option("Add differentially private noise, with this budget for all.")] = None
+    seed: Seed = 0
+    overwrite: Overwrite = False
+    limits: Annotated[
+        Limits | None, Option("Up to how many distinct values a column is counted exactly.", terminal=False)
+    ] = None
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.append is not None:
+            self.refuse(*DECIDED, because="the summary that is added to decides what is counted")
+        if self.ranges is not None and self.level != "1d":
+            self.refuse("ranges", because="ranges are for histograms of --level 1d")
+        if self.opaque and self.level not in (None, "none"):
+            self.refuse("level", because="an opaque summary shows nothing of unmasked columns: its level is none")
+        if self.min_count is not None or self.epsilon is not None:
+            self.refuse("score", because="scores of pairs are not covered by --min-count and --epsilon")
 
 
-def show_summary(summary: Summary, folder: Path, *, json: bool) -> None:
+def as_json(summary: Summary, options: Summarize) -> dict[str, Any]:
+    """What the folder now holds."""
+    return description(summary, options.out or options.append)
+
+
+def description(summary: Summary, folder: object) -> dict[str, Any]:
+    """What a summary holds, without its counts."""
+    return {
+        "folder": str(folder),
+        "level": summary.level.value,
+        "rows": int(summary.rows),
+        "label": summary.label,
+        "attributes": list(summary.attributes),
+        "configurations": [configuration.name for configuration in summary.configurations],
+        "skipped": dict(summary.skipped),
+        "protection": None if summary.protection is None else summary.protection.to_json(),
+        "parts": list(summary.parts),
+    }
+
+
+@command(
+    "summarize",
+    Summarize,
+    run="aegis.library.summarize:summarize",
+    group=CHOOSE,
+    working="counting",
+    json=as_json,
+    one_of=("out", "append"),
+)
+def show(summary: Summary, options: Summarize) -> None:
+    """What the folder now holds, and what can be done with it."""
+    show_summary(summary, options.out or options.append)
+
+
+def show_summary(summary: Summary, folder: object) -> None:
     """What a folder now holds, and what can be done with it."""
-    if json:
-        terminal.print_json(
-            {
-                "folder": str(folder),
-                "level": summary.level.value,
-                "rows": int(summary.rows),
-                "label": summary.label,
-                "attributes": list(summary.attributes),
-                "configurations": [c.name for c in summary.configurations],
-                "skipped": dict(summary.skipped),
-                "protection": None if summary.protection is None else summary.protection.to_json(),
-                "parts": list(summary.parts),
-            }
-        )
-        return
     terminal.talk().print(
-        f"{folder}: level {summary.level.value}, {counted(summary.rows, 'row')}, "
-        f"{counted(len(summary.attributes), 'attribute')}, "
-        f"{counted(len(summary.configurations), 'configuration')}",
+        f"{folder}: level {summary.level.value}, {count(summary.rows, 'row')}, "
+        f"{count(len(summary.attributes), 'attribute')}, "
+        f"{count(len(summary.configurations), 'configuration')}",
         soft_wrap=True,
     )
     if summary.parts:
         terminal.aside(
-            f"the sum of {counted(len(summary.parts), 'part')}; scores of pairs of attributes cannot be added, so it "
+            f"the sum of {count(len(summary.parts), 'part')}; scores of pairs of attributes cannot be added, so it "
             "is ranked by single attributes"
         )
     if summary.protection is not None:

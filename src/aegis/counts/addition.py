@@ -22,7 +22,7 @@ from aegis.counts.summary import (
     RangedHistogram,
     Summary,
     configuration_of,
-    summarize,
+    masked_counts,
 )
 from aegis.data.domain import Domain
 from aegis.data.kind import Kind
@@ -50,7 +50,7 @@ def add_summaries(parts: Sequence[Summary], *, name: str | None = None) -> Summa
     if not names:
         raise SummaryError("no attribute was counted in all of the parts; summarise them again with the same columns")
     if first.level is Level.TWO_D:
-        whole = summarize(
+        whole = masked_counts(
             name=name or first.name,
             label=first.label,
             label_histogram=histogram,

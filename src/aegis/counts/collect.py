@@ -6,14 +6,14 @@ where the cost of the advisor lies, and it does not depend on how many configura
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from aegis.counts.answer import NO_LIMIT, distinct_in_first, grouped, plain
 from aegis.counts.binned import Binned, binned, binned_counts, count_bins
-from aegis.counts.joint import Histogram, Joint
+from aegis.counts.joint import Counted, Histogram, Joint
 from aegis.data.dataset import Dataset
 from aegis.data.domain import Domain
 from aegis.data.kind import Kind
@@ -33,17 +33,6 @@ class Limits:
     bins: int = 512
     label_classes: int = 50
     peek_rows: int = 25_000
-
-
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Counted:
-    """One pass over a table: each attribute with the label, and why some columns were left out."""
-
-    rows: int
-    label: str
-    label_histogram: Histogram
-    joints: Mapping[str, Joint]
-    skipped: Mapping[str, str]
 
 
 def count_joints(

@@ -18,8 +18,7 @@ from numpy.typing import NDArray
 
 from aegis.counts.answer import ask, codes_in, plain, to_numpy
 from aegis.counts.binned import stepped
-from aegis.counts.collect import Counted
-from aegis.counts.joint import Histogram, Joint
+from aegis.counts.joint import Counted, Histogram, Joint
 from aegis.counts.pair_counts import MOST_PAIRED, PairCounts, PairTables, ValueGroups
 from aegis.data.dataset import Dataset
 from aegis.data.domain import Domain

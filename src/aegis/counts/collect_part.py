@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 
 from aegis.counts.answer import NO_LIMIT
 from aegis.counts.binned import Binned, binned
-from aegis.counts.collect import Counted, counted_joint, histogram_of
-from aegis.counts.joint import Histogram, Joint
+from aegis.counts.collect import counted_joint, histogram_of
+from aegis.counts.joint import Counted, Histogram, Joint
 from aegis.counts.summary import Summary
 from aegis.data.dataset import Dataset
 from aegis.data.domain import Domain

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -72,3 +73,14 @@ class Joint:
         if on_label is not None:
             counts, label = on_label.push(counts, axis=1), on_label.target
         return Joint(attribute=attribute, label=label, counts=counts)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Counted:
+    """One pass over a table: each attribute with the label, and why some columns were left out."""
+
+    rows: int
+    label: str
+    label_histogram: Histogram
+    joints: Mapping[str, Joint]
+    skipped: Mapping[str, str]

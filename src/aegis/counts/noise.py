@@ -7,8 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from aegis.counts.collect import Counted
-from aegis.counts.joint import Counts, Histogram, Joint
+from aegis.counts.joint import Counted, Counts, Histogram, Joint
 from aegis.counts.protection import Protection
 from aegis.errors import MissingExtraError, SummaryError
 

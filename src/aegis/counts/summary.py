@@ -186,7 +186,7 @@ def configuration_of(summary: Summary, name: str) -> Configuration:
     return Configuration(name=name, masks=masks, label=summary.label)
 
 
-def summarize(
+def masked_counts(
     *,
     name: str,
     label: str,
@@ -195,7 +195,7 @@ def summarize(
     configurations: Iterable[Configuration],
     skipped: Mapping[str, str] | None = None,
 ) -> Summary:
-    """The full (``2d``) summary of counted joints under some configurations: every distinct mask is applied once."""
+    """What was counted, under some configurations (level ``2d``): every distinct mask is applied once."""
     masked: dict[str, dict[tuple[str, str | None], MaskedJoint]] = {attribute: {} for attribute in joints}
     changes: dict[tuple[str, Mask], tuple[str, Transition]] = {}
     label_masks: dict[str, tuple[Mask | None, Transition | None]] = {}

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from aegis.counts.answer import ask, to_numpy
-from aegis.counts.collect import Counted
+from aegis.counts.joint import Counted
 from aegis.data.dataset import Dataset
 from aegis.data.domain import Domain
 from aegis.errors import DataError, RoleError

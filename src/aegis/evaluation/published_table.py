@@ -11,10 +11,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from aegis.counts.collect import Counted
-from aegis.counts.joint import Joint
+from aegis.counts.joint import Counted, Joint
 from aegis.counts.pair_counts import PairTables
-from aegis.counts.summary import Summary, summarize
+from aegis.counts.summary import Summary, masked_counts
 from aegis.evaluation.coded_rows import CodedRows
 from aegis.masking.configuration import Configuration
 from aegis.measures.measure import AttributeMeasure, PairMeasure, measures_of
@@ -48,7 +47,7 @@ def table_scores(original: Summary, table: PublishedTable, *, seed: int = 0) -> 
         scores[f"{name} ({Reference.EXACT.value})"] = change if measure.higher_is_better else -change
     if table.pairs is not None:
         counted = table.counted
-        summary = summarize(
+        summary = masked_counts(
             name=table.name,
             label=counted.label,
             label_histogram=counted.label_histogram,

@@ -13,9 +13,9 @@ from aegis.data.hierarchy import Hierarchy
 from aegis.data.output import PRIVATE, PUBLIC, check_apart, check_free, drafts_of
 from aegis.data.yaml_text import dump
 from aegis.errors import OutputError
-from aegis.library.candidates import find_hierarchies, one_configuration
 from aegis.library.keywords import check_keywords
 from aegis.library.masked_data import GivenConfiguration, all_masks, masked_data, roles_with
+from aegis.library.proposals import find_hierarchies, one_configuration
 from aegis.library.release import mapping_text
 from aegis.library.unlisted import looks_identifying
 from aegis.masking.configuration import Configuration

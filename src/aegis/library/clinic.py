@@ -14,8 +14,12 @@ from typing import Any
 
 import numpy as np
 
+from aegis.commands.demo import Demo
 from aegis.data.yaml_text import dump
 from aegis.errors import OutputError
+from aegis.library.advise import advise
+from aegis.operation import operation
+from aegis.ranking.ranking import Ranking
 
 ROWS = 12_000
 HEALTH = ("very good", "good", "moderate", "poor", "very poor")
@@ -166,3 +170,18 @@ def _table_text(rows: int, seed: int) -> str:
     writer.writerow(drawn)
     writer.writerows(zip(*drawn.values(), strict=True))
     return text.getvalue()
+
+
+@operation(Demo)
+def demo(options: Demo) -> Ranking:
+    """Write the clinic, rank its configurations and write the report beside it."""
+    folder = Path(options.out)
+    table = write_clinic(folder)
+    return advise(
+        table,
+        configs=folder / "configurations",
+        seed=options.seed,
+        progress=options.progress,
+        report=folder / "ranking.html",
+        overwrite=True,
+    )

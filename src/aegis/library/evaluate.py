@@ -11,10 +11,11 @@ from typing import Any
 import numpy as np
 
 from aegis._version import __version__
-from aegis.counts.collect import Counted
+from aegis.commands.fields import ConfigurationsLike
 from aegis.counts.collect_pairs import count_pairs
+from aegis.counts.joint import Counted
 from aegis.counts.pair_counts import PairTables
-from aegis.counts.summary import summarize as summarize_counts
+from aegis.counts.summary import masked_counts
 from aegis.data.dataset import Dataset
 from aegis.data.engine import open_dataset
 from aegis.data.hierarchy import Hierarchy
@@ -31,10 +32,10 @@ from aegis.evaluation.result_cache import ResultCache
 from aegis.evaluation.selectors import Selection, select
 from aegis.evaluation.splits import SplitPlan
 from aegis.evaluation.verify import SECOND_OPINION, verify_candidates
-from aegis.library.candidates import Configurations, checked, find_hierarchies, gather, label_of, with_generated
+from aegis.library.counting import count
 from aegis.library.families import GIVEN, RELEASED, Family, FamilySource, check_families
 from aegis.library.keywords import check_keywords
-from aegis.library.summarize import count
+from aegis.library.proposals import checked, find_hierarchies, gather, generated, label_of
 from aegis.measures.measure import PairMeasure, measures_of
 from aegis.progress import Progress
 from aegis.ranking.rank import TOGETHER
@@ -44,7 +45,7 @@ def evaluate(
     data: Any,
     *,
     label: str | None = None,
-    configurations: Configurations = None,
+    configurations: ConfigurationsLike | None = None,
     generate: int = 0,
     strength: str = "mixed",
     families: Sequence[str] = (),
@@ -110,7 +111,7 @@ def evaluate(
     else:
         published = tuple(source.published(one) for one in tables)
         made = {
-            one: with_generated(given, counted, count=generate, strength=strength, seed=one, hierarchies=known)
+            one: given + generated(counted, count=generate, strength=strength, seed=one, hierarchies=known)
             for one in seeds
         }
         found.append(
@@ -120,7 +121,7 @@ def evaluate(
             )
         )
     for family in (draw for each in found for draw in each):
-        checked(list(family.configurations), counted, dataset.schema.names)
+        checked(list(family.configurations), dataset.schema.names)
         if len(family.configurations) + len(family.tables) < 2:
             raise ConfigurationError("ways of choosing are compared on two candidates or more; give or --generate more")
     started = time.process_time()
@@ -223,7 +224,7 @@ class _Judge:
 
     def _selections(self, family: Family) -> list[Selection]:
         """The scores of every selector that can judge all candidates of the family."""
-        summary = summarize_counts(
+        summary = masked_counts(
             name=self.name,
             label=self.counted.label,
             label_histogram=self.counted.label_histogram,

@@ -9,9 +9,10 @@ from typing import Any
 import numpy as np
 
 from aegis.candidates.search.search import search
-from aegis.counts.collect import Counted, count_joints
+from aegis.counts.collect import count_joints
 from aegis.counts.collect_classes import count_classes
 from aegis.counts.collect_pairs import count_pairs
+from aegis.counts.joint import Counted
 from aegis.data.dataset import Dataset
 from aegis.data.engine import open_dataset
 from aegis.data.hierarchy import Hierarchy
@@ -19,7 +20,7 @@ from aegis.errors import ConfigurationError, DataError, PolicyNotSatisfiedError
 from aegis.evaluation.coded_rows import CodedRows, read_rows
 from aegis.evaluation.published_table import PublishedTable
 from aegis.library.anonymize import anonymize
-from aegis.library.candidates import with_generated
+from aegis.library.proposals import generated
 from aegis.library.sanitized_tables import SanitizedTables
 from aegis.masking.configuration import Configuration
 from aegis.masking.generator import STRENGTHS
@@ -104,12 +105,11 @@ class FamilySource:
     def _generated(
         self, count: int, *, strength: str, seed: int, masks: Sequence[str] | None = None, prefix: str = ""
     ) -> list[Configuration]:
-        found = with_generated(
-            [],
+        found = generated(
             self.counted,
             count=count,
             strength=strength,
-            masks=masks,
+            masks=masks or (),
             seed=seed,
             hierarchies=self.hierarchies,
         )

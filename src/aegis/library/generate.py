@@ -11,9 +11,9 @@ from aegis.data.engine import open_dataset
 from aegis.data.hierarchy import Hierarchy
 from aegis.data.output import check_apart
 from aegis.data.schema import Roles
-from aegis.library.candidates import find_hierarchies, with_generated
+from aegis.library.counting import count
 from aegis.library.keywords import check_keywords
-from aegis.library.summarize import count
+from aegis.library.proposals import find_hierarchies, generated
 from aegis.masking.configuration import Configuration
 from aegis.masking.configuration_file import check_ending, save_configurations
 from aegis.progress import Progress
@@ -41,13 +41,12 @@ def generate(
     if out is not None:
         check_ending(Path(out))
     dataset = data if isinstance(data, Dataset) else open_dataset(data, roles=roles, **options)
-    counted = count(dataset, label=label, label_bins=label_bins, progress=progress)
-    made = with_generated(
-        [],
+    counted = count(dataset, label=label or dataset.roles.label, label_bins=label_bins, progress=progress)
+    made = generated(
         counted,
         count=configurations,
         strength=strength,
-        masks=masks,
+        masks=tuple(masks or ()),
         seed=seed,
         hierarchies=find_hierarchies(hierarchies, data),
     )

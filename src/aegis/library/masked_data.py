@@ -14,7 +14,7 @@ from aegis.data.engine import open_dataset
 from aegis.data.kind import Kind
 from aegis.data.schema import Roles
 from aegis.errors import ConfigurationError
-from aegis.library.candidates import label_of
+from aegis.library.proposals import label_of
 from aegis.masking.configuration import Configuration
 from aegis.masking.mask import ExpressionMask, Mask
 from aegis.masking.masks.suppress import Suppress

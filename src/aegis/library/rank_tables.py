@@ -2,48 +2,39 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
+from aegis.commands.advise import Advise
 from aegis.counts.answer import count_rows
 from aegis.counts.class_table import ClassTable
 from aegis.counts.collect_classes import count_classes
+from aegis.counts.summary import Summary
 from aegis.data.dataset import Dataset
 from aegis.data.engine import open_dataset
 from aegis.data.schema import Roles
 from aegis.errors import ConfigurationError, DataError, LabelError, PolicyNotSatisfiedError
-from aegis.library.candidates import Configurations, find_hierarchies, gather, label_of
-from aegis.library.check import classes_of, read_policy
-from aegis.library.gate import merged_classes
+from aegis.library.judging import classes_of, read_policy
+from aegis.library.opening import open_table
+from aegis.library.proposals import find_hierarchies, gather, label_of
 from aegis.privacy.judgement import judge_all
-from aegis.privacy.policy import Policy
 from aegis.ranking.ranking import Ranking
 from aegis.ranking.tuple_rank import Candidate, rank_tuples
+from aegis.ranking.verdicts import merged_classes
 from aegis.releases.write import sha256_of
 
 
-def rank_tables(
-    data: Any,
-    *,
-    tables: Sequence[str | Path],
-    configurations: Configurations = None,
-    label: str | None = None,
-    policy: Policy | str | Path | None = None,
-    hierarchies: Any = None,
-    roles: Roles | None = None,
-    **options: Any,
-) -> Ranking:
-    """Rank ``tables``, each the same records as ``data`` anonymized in some way, beside ``configurations``.
+def rank_tables(options: Advise) -> Ranking:
+    """Rank tables, each the same records as the data anonymized in some way, beside configurations.
 
-    With a ``policy`` every candidate is judged by it; those that fail are named and left out. Without one the
+    With a policy every candidate is judged by it; those that fail are named and left out. Without one the
     quasi-identifiers come from the roles, and nothing is judged.
     """
-    dataset = data if isinstance(data, Dataset) else open_dataset(data, roles=roles, **options)
-    rules = None if policy is None else read_policy(policy)
-    known = find_hierarchies(hierarchies, data)
-    given = gather(configurations, hierarchies=known, data=data)
-    label = label_of(label, dataset.roles.label, given)
+    assert not isinstance(options.data, Summary)
+    dataset = open_table(options.data, options)
+    rules = None if options.policy is None else read_policy(options.policy)
+    known = find_hierarchies(options.hierarchies, options.data)
+    given = gather(options.configs, hierarchies=known, data=options.data)
+    label = label_of(options.label, dataset.roles.label, given)
     own = dataset.roles if label is None else dataset.roles.overridden_by(Roles(label=label))
     known_roles = own if rules is None else rules.roles_in(dataset.schema, own)
     if known_roles.label is None:
@@ -74,7 +65,7 @@ def rank_tables(
 
     for one in given:
         enter(one.name, one.id, "a configuration", merged_classes(one, original), suppress=True)
-    for path in map(Path, tables):
+    for path in map(Path, options.tables):
         table = _same_records(path, dataset, classes(open_dataset(path, as_text=True, roles=Roles()), released=True))
         enter(path.stem, sha256_of(path)[:12], "a table", table, suppress=False)
     if not candidates and rejected:

@@ -20,10 +20,11 @@ from aegis.data.hierarchy import Hierarchy
 from aegis.data.output import PRIVATE, PUBLIC, check_apart, check_free, drafts_of
 from aegis.data.yaml_text import dump
 from aegis.errors import OutputError, PolicyNotSatisfiedError, RoleError
-from aegis.library.candidates import find_hierarchies, one_configuration
-from aegis.library.check import classes_of, read_policy, unlisted, why_not
+from aegis.library.check import unlisted
+from aegis.library.judging import classes_of, read_policy, why_not
 from aegis.library.keywords import check_keywords
 from aegis.library.masked_data import GivenConfiguration, all_masks, masked_data, roles_with
+from aegis.library.proposals import find_hierarchies, one_configuration
 from aegis.library.unlisted import looks_identifying
 from aegis.library.utility_kept import utility_kept
 from aegis.library.written import measure_written, open_written

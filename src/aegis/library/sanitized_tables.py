@@ -11,8 +11,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from aegis.counts.answer import ask
-from aegis.counts.collect import Counted
-from aegis.counts.joint import Joint
+from aegis.counts.joint import Counted, Joint
 from aegis.data.dataset import Dataset
 from aegis.evaluation.sanitizing import Sanitizers, choose_private, find_sanitizers
 from aegis.library.sanitize import column_values, released_columns, with_releases

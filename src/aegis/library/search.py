@@ -22,9 +22,9 @@ from aegis.data.output import check_apart, check_free, write_text
 from aegis.data.schema import Roles
 from aegis.errors import LabelError
 from aegis.evaluation.tuple_accuracy import TupleAccuracy, tuple_accuracy
-from aegis.library.candidates import find_hierarchies
-from aegis.library.check import classes_of, read_policy
+from aegis.library.judging import classes_of, read_policy
 from aegis.library.keywords import check_keywords
+from aegis.library.proposals import find_hierarchies
 from aegis.masking.configuration import Configuration
 from aegis.masking.configuration_file import as_text, check_ending
 from aegis.masking.partition import Partition

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from itertools import groupby
 
 import numpy as np
 
-from aegis.counts.summary import Summary, configuration_of
+from aegis.counts.summary import ConfigurationScores, Summary, configuration_of
 from aegis.data.dataset import Dataset
 from aegis.errors import ConfigurationError
 from aegis.evaluation.coded_rows import CodedRows, read_columns
@@ -20,6 +21,7 @@ from aegis.ranking.ranking import RankedConfiguration, Ranking, VerifiedConfigur
 def with_verified(
     ranking: Ranking,
     summary: Summary,
+    scores: Mapping[str, ConfigurationScores],
     dataset: Dataset,
     *,
     shortlist: int,
@@ -29,9 +31,9 @@ def with_verified(
 ) -> Ranking:
     """``ranking`` with a shortlist tried on rows and put first in the order of its accuracy.
 
-    The shortlist is filled by the ranking and, where the summary has it, a second opinion in turns.
+    The shortlist is filled by the ranking and, where there is one, a second opinion in turns.
     """
-    first = [configuration_of(summary, name) for name in _shortlist(ranking, summary, shortlist)]
+    first = [configuration_of(summary, name) for name in _shortlist(ranking, summary, scores, shortlist)]
     if any(ranking.label in one.masks for one in first):
         raise ConfigurationError(
             "a configuration of the shortlist masks the label, and accuracies on different labels cannot be compared; "
@@ -57,11 +59,11 @@ def with_verified(
     )
 
 
-def _shortlist(ranking: Ranking, summary: Summary, size: int) -> list[str]:
+def _shortlist(ranking: Ranking, summary: Summary, scores: Mapping[str, ConfigurationScores], size: int) -> list[str]:
     names = [configuration.name for configuration in summary.configurations]
     place = {name: i for i, name in enumerate(names)}
     ranked = np.array([place[one.configuration] for one in ranking.ranking])
-    other = summary.scores.get(SECOND_OPINION)
+    other = scores.get(SECOND_OPINION)
     second = ranked if other is None else np.argsort(-other.utilities, kind="stable")
     return [names[i] for i in in_turns(ranked, second, size)]
 

@@ -12,7 +12,7 @@ from aegis.data.hierarchy import Hierarchy
 from aegis.data.kind import Kind
 from aegis.data.schema import Role, Roles, Schema
 from aegis.errors import AegisError, DataError, VerificationError
-from aegis.library.candidates import find_hierarchies
+from aegis.library.proposals import find_hierarchies
 from aegis.library.written import measure_written, open_written
 from aegis.privacy.judgement import Judgement
 from aegis.privacy.narrowed import narrowed

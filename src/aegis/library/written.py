@@ -14,7 +14,7 @@ from aegis.data.hierarchy import Hierarchy
 from aegis.data.kind import Kind
 from aegis.data.schema import Roles
 from aegis.errors import DataError, VerificationError
-from aegis.library.check import classes_of
+from aegis.library.judging import classes_of
 from aegis.privacy.judgement import Judgement, judge_all
 from aegis.privacy.policy import Policy
 from aegis.releases.write import is_csv

@@ -8,7 +8,7 @@ per-configuration reference ranks by its own deviations, as published.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -39,27 +39,35 @@ Floats = NDArray[np.float64]
 def rank(
     summary: Summary,
     *,
+    scores: Mapping[str, ConfigurationScores] | None = None,
+    rejected: Mapping[str, str] | None = None,
     measure: str | None = None,
     reference: Reference | str = Reference.AUTO,
     rounding: Rounding | str = Rounding.RANDOMISED,
     seed: int = 0,
 ) -> Ranking:
-    """Rank the configurations of a summary, by ``measure`` or the best there is."""
-    name = measure or (TOGETHER if TOGETHER in summary.scores else BY_ATTRIBUTE)
-    together = _scores_of_configurations(summary, name)
+    """Rank the configurations that were counted, by ``measure`` or the best there is.
+
+    ``scores`` are those of whole configurations, by the name of the score; ``rejected`` says why some candidates did
+    not pass the policy. Where they are left out, those count that the summary carries.
+    """
+    scores = summary.scores if scores is None else scores
+    rejected = summary.rejected if rejected is None else rejected
+    name = measure or (TOGETHER if TOGETHER in scores else BY_ATTRIBUTE)
+    together = _scores_of_configurations(scores, name)
     chosen = find_attribute_measure(BY_ATTRIBUTE if together is not None else name)
     rng = np.random.default_rng(seed)
-    scores = [score_attribute(attribute, summary, chosen, rng) for attribute in summary.attributes.values()]
+    by_attribute = [score_attribute(attribute, summary, chosen, rng) for attribute in summary.attributes.values()]
     originals = reference_values(summary, chosen, parse_reference(reference), rng, rounding=Rounding(rounding))
     picked = np.array(
         [
-            [one.index[configuration.masks[one.name], configuration.label_mask] for one in scores]
+            [one.index[configuration.masks[one.name], configuration.label_mask] for one in by_attribute]
             for configuration in summary.configurations
         ]
     )
-    masked = _take([one.values for one in scores], picked)
+    masked = _take([one.values for one in by_attribute], picked)
     standing = (
-        _standing_by_attributes(summary, chosen, scores, originals, picked, masked)
+        _standing_by_attributes(summary, chosen, by_attribute, originals, picked, masked)
         if together is None
         else _standing_together(together)
     )
@@ -68,10 +76,10 @@ def rank(
     places = _places(standing.badness)
     like_best = standing.badness - standing.badness[best] <= _SURE * standing.apart(best) + 1e-12
     names = [c.name for c in summary.configurations]
-    cards = _AttributeCards(scores, list(summary.attributes.values()), originals, chosen)
+    cards = _AttributeCards(by_attribute, list(summary.attributes.values()), originals, chosen)
     ranking = []
     for i in sorted(range(len(names)), key=lambda i: (places[i], names[i])):
-        attributes = tuple(cards.card(a, int(picked[i, a])) for a in range(len(scores)))
+        attributes = tuple(cards.card(a, int(picked[i, a])) for a in range(len(by_attribute)))
         share = None if standing.retained is None else float(standing.retained[i])
         deviation = None if standing.deviation is None else float(standing.deviation[i])
         centre = float(standing.utility[i]) if deviation is None else deviation
@@ -106,7 +114,7 @@ def rank(
         rows=int(summary.rows),
         ranking=tuple(ranking),
         skipped=dict(summary.skipped),
-        rejected=dict(summary.rejected),
+        rejected=dict(rejected),
         notes=(
             *_notes(summary, originals, chosen, together),
             *_note_on_masked_labels(summary),
@@ -172,15 +180,15 @@ def _standing_together(scores: ConfigurationScores) -> _Standing:
     )
 
 
-def _scores_of_configurations(summary: Summary, name: str) -> ConfigurationScores | None:
+def _scores_of_configurations(scores: Mapping[str, ConfigurationScores], name: str) -> ConfigurationScores | None:
     if not MEASURES[name].of_whole_configurations:
         return None
-    if name not in summary.scores:
+    if name not in scores:
         raise MeasureError(
             f"{name} needs pairs of attributes, which this summary was made without; use another measure or "
             f"summarise again with --score {name}"
         )
-    return summary.scores[name]
+    return scores[name]
 
 
 def _take(columns: list[Floats], picked: NDArray[np.int64]) -> Floats:

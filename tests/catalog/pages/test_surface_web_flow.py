@@ -172,7 +172,7 @@ def _push_summary(provider: Any, table: Path, tmp_path: Path) -> None:
     with page.expect_download() as saved:
         page.get_by_role("link", name="configurations.yaml").click()
     saved.value.save_as(tmp_path / "configurations.yaml")
-    summarize(table, configurations=tmp_path / "configurations.yaml", level="1d", out=tmp_path / "summary")
+    summarize(table, configs=tmp_path / "configurations.yaml", level="1d", out=tmp_path / "summary")
     archive = shutil.make_archive(str(tmp_path / "summary-archive"), "zip", tmp_path / "summary")
     page.get_by_label(re.compile("^The summary folder")).set_input_files(archive)
     page.get_by_role("button", name="Upload and check").click()

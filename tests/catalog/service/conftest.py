@@ -27,7 +27,7 @@ from aegis.catalog.service.views import ConfigurationView, ProductView, ReleaseV
 from aegis.catalog.service.worker import run_pending
 from aegis.data.engine import open_dataset
 from aegis.library import clinic
-from aegis.library.candidates import find_hierarchies
+from aegis.library.proposals import find_hierarchies
 from aegis.library.release import release
 from aegis.library.summarize import summarize
 from aegis.masking.configuration_file import load_configurations, many_to_mapping
@@ -76,7 +76,7 @@ def parts(tmp_path_factory: pytest.TempPathFactory) -> Parts:
     wanted = ("strict", "everything-hidden", "young-or-old")
     hierarchies = find_hierarchies(None, table)
     chosen = [c for c in load_configurations(folder / "configurations", hierarchies=hierarchies) if c.name in wanted]
-    summarize(table, configurations=chosen, out=folder / "summary")
+    summarize(table, configs=chosen, out=folder / "summary")
     released = {}
     for configuration in chosen:
         if configuration.name == "young-or-old":

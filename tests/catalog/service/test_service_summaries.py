@@ -343,7 +343,7 @@ def test_a_summary_made_of_nothing_but_masked_counts_is_taken_too(small: Stage, 
     folder = tmp_path / "told"
     summarize(
         small.parts.folder / "clinic.csv",
-        configurations=[{"age": {"bucketize": {"width": 10}}, "zip": "suppress"}],
+        configs=[{"age": {"bucketize": {"width": 10}}, "zip": "suppress"}],
         level="none",
         opaque=True,
         out=folder,

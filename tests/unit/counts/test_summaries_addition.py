@@ -19,7 +19,7 @@ from aegis.counts.collect import Limits, count_joints
 from aegis.counts.collect_part import count_part
 from aegis.counts.folder import read_summary, write_summary
 from aegis.counts.protection import Protection
-from aegis.counts.summary import Level, Summary, reduced, summarize
+from aegis.counts.summary import Level, Summary, masked_counts, reduced
 from aegis.data.engine import open_dataset
 from aegis.errors import DataError, SummaryError
 from aegis.masking.configuration import Configuration
@@ -52,7 +52,7 @@ def summary_of(rows: Sequence[tuple[Any, ...]], configurations: list[Configurati
     # A part may hold one label only; counting a whole table would refuse that.
     dataset = open_dataset(pa.concat_tables([table, EVERY]))
     counted = count_joints(dataset, label="y")
-    return summarize(
+    return masked_counts(
         name=name,
         label="y",
         label_histogram=counted.label_histogram,
@@ -184,7 +184,7 @@ def test_a_new_part_is_counted_in_the_ranges_of_the_first() -> None:
     configurations = [Configuration.of("c", {"fine": {"bucketize": {"width": 1}}})]
 
     def told(found: Any) -> Summary:
-        return summarize(name="t", label="y", label_histogram=found.label_histogram, joints=found.joints,
+        return masked_counts(name="t", label="y", label_histogram=found.label_histogram, joints=found.joints,
                          configurations=configurations)  # fmt: skip
 
     known = told(counted)
@@ -221,7 +221,7 @@ def test_a_part_with_other_columns_is_refused() -> None:
 def test_whole_numbers_and_decimals_of_one_column_are_added_as_decimals() -> None:
     known = summary_of(PART, FITTED)
     part = count_part(open_dataset(pa.table({"age": [1.5, 2.0], "town": ["a", "b"], "y": ["p", "q"]})), known)
-    more = summarize(name="m", label="y", label_histogram=part.label_histogram, joints=part.joints,
+    more = masked_counts(name="m", label="y", label_histogram=part.label_histogram, joints=part.joints,
                      configurations=FITTED)  # fmt: skip
     whole = add_summaries([known, more])
     joint = whole.attributes["age"].joint

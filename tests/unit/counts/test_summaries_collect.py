@@ -11,7 +11,8 @@ import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 
-from aegis.counts.collect import Counted, Limits, count_joints
+from aegis.counts.collect import Limits, count_joints
+from aegis.counts.joint import Counted
 from aegis.data.engine import open_dataset
 from aegis.data.schema import Roles
 from aegis.errors import DataError, LabelError

@@ -18,7 +18,7 @@ from aegis.counts.folder import read_summary, write_summary
 from aegis.counts.joint import Histogram, Joint
 from aegis.counts.known_keys import KNOWN
 from aegis.counts.protect import merge_small
-from aegis.counts.summary import Level, Summary, reduced, summarize
+from aegis.counts.summary import Level, Summary, masked_counts, reduced
 from aegis.data.domain import Domain
 from aegis.data.kind import Kind
 from aegis.errors import SummaryError
@@ -99,7 +99,7 @@ def _summary() -> Summary:
     label = Domain.of(Kind.TEXT, ["high", "low", "mid"])
     counts = rng.integers(1, 20, size=(40, 3))
     groups = {"groups": {"low": ["low", "mid"], "high": ["high"]}}
-    return summarize(
+    return masked_counts(
         name="t",
         label="y",
         label_histogram=Histogram(domain=label, counts=counts.sum(axis=0)),

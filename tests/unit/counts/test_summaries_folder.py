@@ -11,9 +11,10 @@ import jsonschema
 import numpy as np
 import pytest
 
-from aegis.counts.collect import Counted, count_joints
+from aegis.counts.collect import count_joints
 from aegis.counts.folder import is_summary, read_summary, write_summary
-from aegis.counts.summary import Level, Summary, reduced, summarize
+from aegis.counts.joint import Counted
+from aegis.counts.summary import Level, Summary, masked_counts, reduced
 from aegis.data.engine import open_dataset
 from aegis.errors import OutputError, SummaryError
 from aegis.library.clinic import columns
@@ -54,7 +55,7 @@ def _counted() -> Counted:
 @pytest.fixture(scope="module")
 def full() -> Summary:
     counted = _counted()
-    return summarize(
+    return masked_counts(
         name="clinic",
         label="health",
         label_histogram=counted.label_histogram,

@@ -14,9 +14,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from aegis.counts.answer import codes_in
-from aegis.counts.collect import Counted, count_joints
+from aegis.counts.collect import count_joints
 from aegis.counts.collect_pairs import PairLimits, count_pairs
-from aegis.counts.joint import Histogram
+from aegis.counts.joint import Counted, Histogram
 from aegis.counts.pair_counts import PairCounts, PairTables, ValueGroups
 from aegis.data.dataset import Dataset
 from aegis.data.domain import Domain

@@ -11,15 +11,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from aegis.counts.collect import Counted
 from aegis.counts.consistency import check_margins
 from aegis.counts.exposure import exposure
 from aegis.counts.folder import read_summary, write_summary
-from aegis.counts.joint import Histogram, Joint
+from aegis.counts.joint import Counted, Histogram, Joint
 from aegis.counts.noise import add_noise, nearest_counts
 from aegis.counts.protect import grouped, merge_small
 from aegis.counts.protection import Protection
-from aegis.counts.summary import ConfigurationScores, Level, Summary, reduced, summarize
+from aegis.counts.summary import ConfigurationScores, Level, Summary, masked_counts, reduced
 from aegis.data.domain import Domain
 from aegis.data.kind import Kind
 from aegis.errors import SummaryError
@@ -53,7 +52,7 @@ def _full(seed: int, *, rows: int = 600, size: int = 40, missing: bool = True) -
         "zip": _joint(rng, Kind.TEXT, size, rows, missing=missing, y=y),
     }
     label = Histogram(domain=LABEL, counts=np.bincount(y, minlength=3))
-    return summarize(name="t", label="y", label_histogram=label, joints=joints, configurations=CONFIGURATIONS)
+    return masked_counts(name="t", label="y", label_histogram=label, joints=joints, configurations=CONFIGURATIONS)
 
 
 @settings(max_examples=60)
@@ -152,7 +151,7 @@ def _size(summary: Summary, name: str) -> int:
 def _noisy(full: Summary, epsilon: float) -> Summary:
     counted = _counted(full)
     protected, protection = add_noise(counted, epsilon)
-    made = summarize(
+    made = masked_counts(
         name="t",
         label="y",
         label_histogram=protected.label_histogram,
@@ -243,7 +242,7 @@ def test_two_harmless_partitions_show_one_person_together() -> None:
     domain = Domain.of(Kind.INTEGER, np.arange(20))
     label = Domain.of(Kind.TEXT, ["a", "b"])
     joint = Joint(attribute=domain, label=label, counts=np.column_stack([counts, counts]))
-    made = summarize(
+    made = masked_counts(
         name="t",
         label="y",
         label_histogram=Histogram(domain=label, counts=joint.counts.sum(axis=0)),

@@ -10,9 +10,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from aegis.counts.collect import Counted, count_joints
+from aegis.counts.collect import count_joints
 from aegis.counts.collect_pairs import count_pairs
-from aegis.counts.summary import summarize
+from aegis.counts.joint import Counted
+from aegis.counts.summary import masked_counts
 from aegis.data.engine import open_dataset
 from aegis.evaluation.candidate import Candidate, gold_of
 from aegis.evaluation.coded_rows import CodedRows, read_rows
@@ -74,7 +75,7 @@ def test_a_published_table_is_tried_like_the_configuration_that_would_have_made_
 
 def test_a_published_table_is_scored_like_the_configuration_that_would_have_made_it() -> None:
     found, _, _ = counted(table())
-    summary = summarize(
+    summary = masked_counts(
         name="t",
         label="y",
         label_histogram=found.label_histogram,

@@ -11,7 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from aegis.counts.answer import codes_in
-from aegis.counts.collect import Counted, Limits, count_joints
+from aegis.counts.collect import Limits, count_joints
+from aegis.counts.joint import Counted
 from aegis.data.domain import Domain
 from aegis.data.engine import open_dataset
 from aegis.data.kind import Kind

@@ -11,7 +11,7 @@ from scipy.stats import kendalltau, spearmanr
 from aegis.counts.collect import count_joints
 from aegis.counts.collect_pairs import count_pairs
 from aegis.counts.pair_counts import PairTables
-from aegis.counts.summary import Summary, summarize
+from aegis.counts.summary import Summary, masked_counts
 from aegis.data.engine import open_dataset
 from aegis.errors import MeasureError
 from aegis.evaluation.agreement import agreement, random_choice
@@ -87,7 +87,7 @@ def told() -> tuple[Summary, PairTables]:
         Configuration.of("strong-gone", {"strong": "suppress"}),
         Configuration.of("noisy", {"strong": {"randomize": {"keep": 0.3}}, "weak": "shuffle"}),
     ]
-    summary = summarize(
+    summary = masked_counts(
         name="t",
         label="y",
         label_histogram=counted.label_histogram,

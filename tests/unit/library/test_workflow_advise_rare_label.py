@@ -36,7 +36,7 @@ def test_a_common_label_is_said(rare: int, said: bool) -> None:
 def test_whoever_asks_for_it_is_not_told_again_and_gets_decisions() -> None:
     specs = {"kept": {"town": "suppress"}, "gone": {"age": "suppress", "pulse": "suppress"}}
     configurations = [aegis.Configuration.of(name, masks) for name, masks in specs.items()]
-    ranking = aegis.advise(_rows(20), label="ill", configurations=configurations, measure=SAID)
+    ranking = aegis.advise(_rows(20), label="ill", configs=configurations, measure=SAID)
     assert not any("share a label" in note for note in ranking.notes)
     kept, gone = ranking.ranking
     assert (kept.configuration, gone.configuration) == ("kept", "gone")

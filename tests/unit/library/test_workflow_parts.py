@@ -13,7 +13,7 @@ import pytest
 
 import aegis
 from aegis.counts import folder as folders
-from aegis.errors import ConfigurationError, OutputError, SummaryError
+from aegis.errors import OptionError, OutputError, SummaryError
 from aegis.library import parts as parts_workflow
 from aegis.main import call
 
@@ -60,7 +60,7 @@ def test_appended_months_rank_like_all_rows_at_once(months: list[Path], tmp_path
     # All rows at once, under the same configurations; the decimals in the ranges of the first month.
     everything = pa.concat_tables([pq.read_table(month) for month in months]).drop_columns(["fine"])
     configurations = [folders_configuration(saved[0], one.name) for one in saved[0].configurations]
-    at_once = aegis.summarize(everything, label="ill", configurations=configurations, pair_scores=())
+    at_once = aegis.summarize(everything, label="ill", configs=configurations, pairs=False)
     for name in ("age", "town"):
         one, other = saved[0].attributes[name].joint, at_once.attributes[name].joint
         assert one is not None
@@ -87,7 +87,7 @@ def test_a_part_is_added_once_and_the_folder_decides(months: list[Path], tmp_pat
     aegis.summarize(months[1], append=folder, part="once more, on purpose", out=tmp_path / "other")
     assert aegis.read_summary(folder).rows == 11_000
     assert aegis.read_summary(tmp_path / "other").rows == 16_000
-    with pytest.raises(ConfigurationError, match="leave out label, generate"):
+    with pytest.raises(OptionError, match="leave out --label, --generate"):
         aegis.summarize(months[2], append=folder, label="ill", generate=3)
     protected = tmp_path / "protected"
     aegis.summarize(months[0], label="ill", generate=3, min_count=5, out=protected)
@@ -101,14 +101,14 @@ def test_providers_add_their_counts(months: list[Path], tmp_path: Path) -> None:
     for number, month in enumerate(months):
         told.append(tmp_path / f"clinic-{number}")
         table = pq.read_table(month).drop_columns(["fine"])
-        aegis.summarize(table, label="ill", configurations=configuration, out=told[-1])
-    whole = aegis.merge_summaries(told, out=tmp_path / "all", name="clinics")
+        aegis.summarize(table, label="ill", configs=configuration, out=told[-1])
+    whole = aegis.merge(told, out=tmp_path / "all", name="clinics")
     assert (whole.name, whole.rows) == ("clinics", 15_000)
     everything = pa.concat_tables([pq.read_table(month) for month in months]).drop_columns(["fine"])
-    at_once = aegis.summarize(everything, label="ill", configurations=configuration, pair_scores=())
+    at_once = aegis.summarize(everything, label="ill", configs=configuration, pairs=False)
     assert _single(aegis.advise(tmp_path / "all")) == _single(aegis.advise(at_once))
     with pytest.raises(SummaryError, match="named twice"):
-        aegis.merge_summaries([told[0], told[0]])
+        aegis.merge([told[0], told[0]])
 
 
 def test_a_crash_leaves_the_folder_as_it_was(

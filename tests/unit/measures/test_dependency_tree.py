@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from aegis.counts.joint import Histogram, Joint
 from aegis.counts.pair_counts import PairCounts, PairTables, ValueGroups
-from aegis.counts.summary import summarize
+from aegis.counts.summary import masked_counts
 from aegis.data.domain import Domain
 from aegis.data.kind import Kind
 from aegis.masking.configuration import Configuration
@@ -45,7 +45,7 @@ def grown(counts: Floats, *, specs: list[dict[str, Any]] | None = None, kind: Ki
         name: Joint(attribute=domains[i], label=label, counts=over(i + 1).T.astype(np.int64))
         for i, name in enumerate(names)
     }
-    summary = summarize(
+    summary = masked_counts(
         name="t",
         label="y",
         label_histogram=Histogram(domain=label, counts=over().astype(np.int64)),

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from aegis.counts.joint import Histogram, Joint
 from aegis.counts.pair_counts import PairCounts, PairTables, ValueGroups
-from aegis.counts.summary import Level, Summary, reduced, summarize
+from aegis.counts.summary import Level, Summary, masked_counts, reduced
 from aegis.data.domain import Domain
 from aegis.data.kind import Kind
 from aegis.errors import MeasureError
@@ -57,7 +57,7 @@ def told(
         )
         for name, values in data.items()
     }
-    summary = summarize(
+    summary = masked_counts(
         name="t",
         label="y",
         label_histogram=Histogram(domain=domain, counts=np.bincount(label, minlength=3)),

@@ -10,7 +10,7 @@ import pytest
 from scipy.special import chdtrc
 
 from aegis.counts.joint import Histogram, Joint
-from aegis.counts.summary import Level, Summary, reduced, summarize
+from aegis.counts.summary import Level, Summary, masked_counts, reduced
 from aegis.data.domain import Domain
 from aegis.data.kind import Kind
 from aegis.errors import MeasureError
@@ -40,7 +40,7 @@ def _summary(configurations: Mapping[str, Mapping[str, Any]], *, seed: int = 0, 
         joints[name] = _joint(counts)
     label = Histogram(domain=LABEL, counts=joints["a"].counts.sum(axis=0))
     chosen = [Configuration.of(name, masks) for name, masks in configurations.items()]
-    return summarize(name="t", label="y", label_histogram=label, joints=joints, configurations=chosen)
+    return masked_counts(name="t", label="y", label_histogram=label, joints=joints, configurations=chosen)
 
 
 MANY: dict[str, dict[str, Any]] = {

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from aegis.counts.joint import Histogram, Joint
-from aegis.counts.summary import Summary, summarize
+from aegis.counts.summary import Summary, masked_counts
 from aegis.data.domain import Domain
 from aegis.data.kind import Kind
 from aegis.masking.configuration import Configuration
@@ -45,7 +45,7 @@ class Bench:
     ) -> Summary:
         labels = Domain.of(Kind.TEXT, np.array(label, dtype=object))
         counts = np.bincount(np.searchsorted(labels.values, np.array(label, dtype=object)), minlength=labels.size)
-        return summarize(
+        return masked_counts(
             name=name,
             label="outcome",
             label_histogram=Histogram(domain=labels, counts=counts),

@@ -319,7 +319,7 @@ def test_a_page_is_written_whole_and_an_old_one_kept_unless_told(tmp_path: Path)
 
 
 def test_a_verdict_is_said_in_words_and_not_by_colour_alone() -> None:
-    template = page_module._environment().from_string(
+    template = page_module._environment(None).from_string(
         '{% import "parts.html" as parts %}{{ parts.verdict(true) }}|{{ parts.verdict(false) }}'
     )
     good, bad = (words(part).strip() for part in template.render().split("|"))

@@ -48,7 +48,7 @@ def product(
 ) -> None:
     """Register a data product: the columns, kinds and roles of a table, and the policy. Its rows stay here."""
     from aegis.data.engine import open_dataset
-    from aegis.library.check import read_policy
+    from aegis.library.judging import read_policy
 
     rules = read_policy(policy)
     given = options.roles(identifying=identifying, quasi=quasi, sensitive=sensitive, insensitive=insensitive)
@@ -85,7 +85,7 @@ def configurations(
     json: options.Json = False,
 ) -> None:
     """Propose masking configurations for a product."""
-    from aegis.library.candidates import find_hierarchies
+    from aegis.library.proposals import find_hierarchies
     from aegis.masking.configuration_file import load_configurations, many_to_mapping
 
     # They travel with their hierarchies: the catalog has no folder to look them up in.

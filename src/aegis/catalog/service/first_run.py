@@ -20,7 +20,7 @@ from aegis.catalog.service.worker import run_pending
 from aegis.data.engine import open_dataset
 from aegis.errors import ConflictError
 from aegis.library import clinic
-from aegis.library.candidates import find_hierarchies
+from aegis.library.proposals import find_hierarchies
 from aegis.library.release import release as write_release
 from aegis.library.summarize import summarize
 from aegis.masking.configuration_file import load_configurations, many_to_mapping
@@ -136,7 +136,7 @@ def _configurations(catalog: Catalog, expert: Actor, table: Path) -> None:
 
 def _summary(catalog: Catalog, provider: Actor, table: Path) -> None:
     folder = table.parent / "summary"
-    summarize(table, configurations=table.parent / "configurations", policy=table.parent / "policy.yaml", out=folder)
+    summarize(table, configs=table.parent / "configurations", policy=table.parent / "policy.yaml", out=folder)
     pushed = pack_summary(folder)
     with (
         summaries.incoming(catalog, provider, product=NAME, stream=pushed) as checked,

@@ -144,7 +144,7 @@ class Provider:
         summarize(
             self._opened(task),
             label=task.product.label,
-            configurations=masks,
+            configs=masks,
             policy=self._policy(task),
             hierarchies=known,
             out=place / "summary",

@@ -1,12 +1,12 @@
-"""Score whole configurations from pair counts while the rows are still at hand."""
+"""Counts to scores: whole configurations scored from pair counts, while the rows are still at hand."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
 
-from aegis.counts.collect import Counted
 from aegis.counts.collect_pairs import count_pairs
+from aegis.counts.joint import Counted
 from aegis.counts.summary import ConfigurationScores, ConfigurationSummary, MaskedJoint, Summary, mask_id
 from aegis.data.dataset import Dataset
 from aegis.masking.masks.identity import Identity
@@ -15,7 +15,7 @@ from aegis.measures.pair_scores import score_configurations
 from aegis.progress import Progress
 
 
-def with_pair_scores(
+def pair_scores(
     summary: Summary,
     dataset: Dataset,
     counted: Counted,
@@ -23,24 +23,27 @@ def with_pair_scores(
     names: Sequence[str],
     seed: int = 0,
     progress: Progress | None = None,
-) -> Summary:
-    """``summary`` with the pair scores ``names`` of its configurations, and of the unmasked table."""
+) -> dict[str, ConfigurationScores]:
+    """The pair scores ``names`` of the configurations of ``summary`` and of the unmasked table.
+
+    None where a table has fewer than two attributes, and so no pair.
+    """
     if not names or len(counted.joints) < 2:
-        return summary
+        return {}
     pairs = count_pairs(dataset, counted, seed=seed, progress=progress)
     compared = _with_unmasked(summary)
     scores = {}
     for name in names:
-        found = score_configurations(compared, pairs, name, seed=seed)
+        scored = score_configurations(compared, pairs, name, seed=seed)
         scores[name] = ConfigurationScores(
-            unit=found.unit,
-            sample_rows=found.sample_rows,
-            utilities=found.utilities[:-1],
-            resampled=found.resampled[:-1],
-            original=float(found.utilities[-1]),
-            original_resampled=found.resampled[-1],
+            unit=scored.unit,
+            sample_rows=scored.sample_rows,
+            utilities=scored.utilities[:-1],
+            resampled=scored.resampled[:-1],
+            original=float(scored.utilities[-1]),
+            original_resampled=scored.resampled[-1],
         )
-    return replace(summary, scores=scores)
+    return scores
 
 
 def _with_unmasked(summary: Summary) -> Summary:

@@ -2,26 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from aegis.counts.collect import Counted
+from aegis.commands.fields import ConfigurationLike, ConfigurationsLike, HierarchiesLike, Proposing
+from aegis.counts.joint import Counted
 from aegis.data.hierarchy import Hierarchy, read_hierarchies
 from aegis.errors import ConfigurationError
 from aegis.masking.configuration import Configuration
 from aegis.masking.configuration_file import configurations_from_mapping, load_configurations
 from aegis.masking.generator import generate
 
-Configurations = str | Path | Configuration | Iterable[Configuration | Mapping[str, Any]] | Mapping[str, Any] | None
-
 
 def gather(
-    configurations: Configurations,
+    configurations: ConfigurationsLike | None,
     *,
-    hierarchies: str | Path | Mapping[str, Hierarchy] | None = None,
+    hierarchies: HierarchiesLike | None = None,
     data: Any = None,
 ) -> list[Configuration]:
     """Configurations from a file, a folder, one object or several."""
@@ -47,7 +46,7 @@ def gather(
 
 
 def one_configuration(
-    configuration: Configuration | str | Path | Mapping[str, Any], *, hierarchies: Any = None, data: Any = None
+    configuration: ConfigurationLike, *, hierarchies: HierarchiesLike | None = None, data: Any = None
 ) -> Configuration:
     """The one configuration of a file."""
     found = gather(configuration, hierarchies=hierarchies, data=data)
@@ -72,7 +71,7 @@ def label_of(given: str | None, known: str | None, configurations: Iterable[Conf
     return label
 
 
-def find_hierarchies(given: str | Path | Mapping[str, Hierarchy] | None, data: Any) -> dict[str, Hierarchy]:
+def find_hierarchies(given: HierarchiesLike | None, data: Any) -> dict[str, Hierarchy]:
     """The hierarchies given, or those in a folder ``hierarchies`` beside the data."""
     if isinstance(given, Mapping):
         return dict(given)
@@ -85,32 +84,51 @@ def find_hierarchies(given: str | Path | Mapping[str, Hierarchy] | None, data: A
     return {}
 
 
-def with_generated(
+def propose(
     given: list[Configuration],
+    options: Proposing,
+    counted: Counted,
+    columns: Iterable[str],
+    *,
+    seed: int,
+    hierarchies: Mapping[str, Hierarchy],
+) -> list[Configuration]:
+    """The given configurations and the generated ones that the options ask for, each fit for the table."""
+    made = given + generated(
+        counted,
+        count=options.generate,
+        strength=options.strength,
+        masks=options.masks,
+        seed=seed,
+        hierarchies=hierarchies,
+    )
+    return checked(made, columns)
+
+
+def generated(
     counted: Counted,
     *,
     count: int,
     strength: str,
     seed: int,
-    masks: Iterable[str] | None = None,
+    masks: Sequence[str] = (),
     hierarchies: Mapping[str, Hierarchy] | None = None,
 ) -> list[Configuration]:
-    """The given configurations and ``count`` generated ones."""
+    """``count`` different configurations that fit what was counted, or as many as there are."""
     if count <= 0:
-        return given
-    histograms = {name: joint.histogram() for name, joint in counted.joints.items()}
-    return given + generate(
-        histograms,
+        return []
+    return generate(
+        {name: joint.histogram() for name, joint in counted.joints.items()},
         count=count,
         strength=strength,
-        masks=None if masks is None else tuple(masks),
+        masks=tuple(masks) or None,
         rng=np.random.default_rng(seed),
         hierarchies=hierarchies or {},
         fewer_if_need_be=True,
     )
 
 
-def checked(configurations: list[Configuration], counted: Counted, columns: Iterable[str]) -> list[Configuration]:
+def checked(configurations: list[Configuration], columns: Iterable[str]) -> list[Configuration]:
     """The configurations, or an error that names the column the table lacks or the name used twice."""
     if not configurations:
         raise ConfigurationError(

@@ -1,0 +1,152 @@
+"""Options that several operations share, each declared once.
+
+Under a type checker the aliases name everything Python may give (a data frame, a `Policy`); at run time they name what
+a terminal gives, which is all that the command line needs to know and costs no import.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import KW_ONLY, dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Protocol
+
+from aegis.operation import Argument, Option, Options
+from aegis.progress import Progress
+
+if TYPE_CHECKING:
+    from aegis.counts.summary import Summary
+    from aegis.data.dataset import Dataset
+    from aegis.data.hierarchy import Hierarchy
+    from aegis.data.schema import Roles
+    from aegis.masking.configuration import Configuration
+    from aegis.privacy.policy import Policy
+
+    class ArrowTable(Protocol):
+        """A table that can hand its columns over as Arrow: pandas, Polars, PyArrow, Ibis."""
+
+        def __arrow_c_stream__(self, requested_schema: object | None = None) -> object: ...
+
+    TableLike = str | Path | ArrowTable | Dataset
+    SummaryLike = str | Path | Summary
+    PolicyLike = str | Path | Policy | Mapping[str, Any]
+    ConfigurationLike = str | Path | Configuration | Mapping[str, Any]
+    ConfigurationsLike = str | Path | Configuration | Mapping[str, Any] | Sequence[Configuration | Mapping[str, Any]]
+    HierarchiesLike = str | Path | Mapping[str, Hierarchy]
+    RolesLike = str | Path | Roles
+    PathLike = str | Path
+else:
+    TableLike = SummaryLike = str
+    PolicyLike = ConfigurationLike = ConfigurationsLike = HierarchiesLike = RolesLike = PathLike = Path
+
+DATA = "Reading the data"
+ROLES = "Roles of columns"
+STRENGTHS = ("light", "medium", "heavy", "mixed", "any")
+
+Data = Annotated[
+    TableLike,
+    Argument("A CSV, Parquet, Arrow or DuckDB file, a database URL (…#table); in Python also a data frame."),
+]
+Seed = Annotated[int, Option("Equal seeds give equal results.")]
+Overwrite = Annotated[bool, Option("Replace an output that exists.")]
+Report = Annotated[PathLike | None, Option("Write a self-contained HTML report here.", writes="report")]
+Label = Annotated[str | None, Option("The column to be predicted.", section=ROLES)]
+LabelBins = Annotated[int | None, Option("Cut a continuous label into this many classes.", section=ROLES, minimum=2)]
+Quasi = Annotated[Sequence[str], Option("Quasi-identifying columns, comma separated.", section=ROLES)]
+Sensitive = Annotated[Sequence[str], Option("Sensitive columns, comma separated.", section=ROLES)]
+Hierarchies = Annotated[
+    HierarchiesLike | None, Option("Folder of hierarchy files (default: hierarchies beside the data).")
+]
+Jobs = Annotated[int, Option("Processes that work at the same time.", minimum=1)]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Working(Options):
+    """What long work takes."""
+
+    progress: Annotated[
+        Progress | None, Option("Called with (done, total, what) as the work proceeds.", terminal=False)
+    ] = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Reading(Options):
+    """How the table is opened."""
+
+    delimiter: Annotated[str | None, Option("Field delimiter of a text file.", section=DATA)] = None
+    encoding: Annotated[str, Option("Encoding of a text file.", section=DATA)] = "utf-8"
+    missing: Annotated[Sequence[str], Option("A text that means a missing value.", section=DATA, repeat=True)] = ()
+    table: Annotated[str | None, Option("The table of a database.", section=DATA)] = None
+    engine: Annotated[
+        str | None,
+        Option("URL of an engine; the data is then a table inside it, or a file that it reads.", section=DATA),
+    ] = None
+
+
+READING = ("delimiter", "encoding", "missing", "table", "engine")
+"""The options of `Reading`: useless where the table is open already."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class WithRoles(Reading):
+    """How the table is opened, and what part its columns play."""
+
+    roles: Annotated[
+        RolesLike | None, Option("A roles file (default: DATA.roles.yaml beside the data).", section=ROLES)
+    ] = None
+    identifying: Annotated[Sequence[str], Option("Columns that name a person, comma separated.", section=ROLES)] = ()
+    quasi: Quasi = ()
+    sensitive: Sensitive = ()
+    insensitive: Annotated[Sequence[str], Option("Insensitive columns, comma separated.", section=ROLES)] = ()
+
+
+ROLE_OPTIONS = ("roles", "identifying", "quasi", "sensitive", "insensitive")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Proposing(Options):
+    """Which configurations are compared: those of files, and generated ones."""
+
+    configs: Annotated[
+        ConfigurationsLike | None, Option("A configuration file, or a folder of them (YAML or JSON).")
+    ] = None
+    generate: Annotated[int, Option("Make this many configurations.", minimum=0)] = 0
+    strength: Annotated[
+        str, Option("How strong generated configurations are.", choices=STRENGTHS, only_with="generate")
+    ] = "mixed"
+    masks: Annotated[Sequence[str], Option("Only these masks in generated configurations.", only_with="generate")] = ()
+    hierarchies: Hierarchies = None
+
+
+__all__ = [
+    "DATA",
+    "KW_ONLY",
+    "READING",
+    "ROLES",
+    "ROLE_OPTIONS",
+    "STRENGTHS",
+    "Argument",
+    "ConfigurationLike",
+    "ConfigurationsLike",
+    "Data",
+    "Hierarchies",
+    "HierarchiesLike",
+    "Jobs",
+    "Label",
+    "LabelBins",
+    "Option",
+    "Options",
+    "Overwrite",
+    "PathLike",
+    "PolicyLike",
+    "Proposing",
+    "Quasi",
+    "Reading",
+    "Report",
+    "Seed",
+    "Sensitive",
+    "SummaryLike",
+    "TableLike",
+    "WithRoles",
+    "Working",
+]

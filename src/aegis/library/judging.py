@@ -1,0 +1,102 @@
+"""Counts to verdicts: what a policy needs counted, and what it says of candidates."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import ibis
+import numpy as np
+
+from aegis.commands.fields import PolicyLike
+from aegis.counts.class_table import ClassTable
+from aegis.counts.collect_classes import count_classes
+from aegis.data.dataset import Dataset
+from aegis.data.domain import Domain
+from aegis.data.engine import open_dataset
+from aegis.data.hierarchy import Hierarchy
+from aegis.data.kind import Kind
+from aegis.data.schema import Roles
+from aegis.errors import PolicyError
+from aegis.masking.configuration import Configuration
+from aegis.masking.masks.generalize import Generalize
+from aegis.masking.partition import Partition
+from aegis.masking.transition import transition
+from aegis.privacy.judgement import Judgement, hopeless
+from aegis.privacy.policy import Policy
+from aegis.ranking.verdicts import Verdicts, judge
+
+_EVERYBODY = "_aegis_everybody"
+
+
+def judged(
+    candidates: Sequence[Configuration],
+    dataset: Dataset,
+    policy: PolicyLike | None,
+    *,
+    hierarchies: Mapping[str, Hierarchy],
+) -> Verdicts:
+    """What ``policy`` says of each candidate, from one class table of the raw tuples; without one all pass."""
+    if policy is None:
+        return Verdicts(passed=tuple(candidates))
+    rules = read_policy(policy)
+    roles = rules.roles_in(dataset.schema, dataset.roles)
+    return judge(candidates, classes_of(dataset, rules, roles, hierarchies=hierarchies), rules)
+
+
+def read_policy(policy: PolicyLike) -> Policy:
+    """A policy from its file, from a mapping, or as it is."""
+    if isinstance(policy, Mapping):
+        return Policy.from_mapping(policy)
+    return policy if isinstance(policy, Policy) else Policy.read(Path(policy))
+
+
+def classes_of(
+    dataset: Dataset,
+    policy: Policy,
+    roles: Roles,
+    *,
+    contents: tuple[str, ...] = (),
+    released: bool = False,
+    hierarchies: Mapping[str, Hierarchy] | None = None,
+) -> ClassTable:
+    """The class table a policy needs, with further contents if wanted."""
+    wanted = tuple(dict.fromkeys((*policy.attributes, *contents)))
+    quasi = roles.quasi_identifying
+    if not quasi:  # every quasi-identifier is left out: nothing tells the records apart
+        dataset, quasi = open_dataset(dataset.table.mutate(**{_EVERYBODY: ibis.literal("everybody")})), (_EVERYBODY,)
+    table = count_classes(dataset, quasi, contents=wanted, released=released)
+    levels = {}
+    for column in policy.hierarchical:
+        if not hierarchies or column not in hierarchies:
+            raise PolicyError(f"the policy needs a hierarchy of {column!r}; put one into the hierarchies folder")
+        levels[column] = level_partitions(hierarchies[column], table.contents[column].domain, column)
+    return table.with_levels(levels) if levels else table
+
+
+def level_partitions(hierarchy: Hierarchy, domain: Domain, column: str) -> tuple[Partition, ...]:
+    """The levels of a hierarchy as partitions of a domain, finest first; a missing value stays apart until the top."""
+    hierarchy.check_covers(domain, column=column)
+    levels = []
+    for level in range(1, hierarchy.top + 1):
+        change = transition(Generalize(hierarchy=hierarchy, level=level), domain, np.ones(domain.size))
+        assert isinstance(change, Partition)
+        levels.append(change)
+    if domain.missing:
+        levels.append(Partition(codes=np.zeros(domain.size, dtype=np.int64), target=Domain.of(Kind.TEXT, ["*"])))
+    return tuple(levels)
+
+
+def why_not(judged: Judgement, table: ClassTable) -> str | None:
+    """Why a table does not satisfy its policy, in one sentence; None where it does."""
+    if judged.satisfied:
+        return None
+    never = hopeless(table, judged.policy)
+    if never:
+        said = "; ".join(verdict.sentence().removesuffix(": NOT satisfied") for verdict in never)
+        more = "" if judged.policy.max_suppression == 0 else " without dropping records"
+        return f"no masking can satisfy this policy{more}: with every quasi-identifier hidden, {said}"
+    failed = "; ".join(
+        verdict.sentence().removesuffix(": NOT satisfied") for verdict in judged.verdicts if not verdict.satisfied
+    )
+    return "; ".join(part for part in (failed, judged.reason) if part) + "; mask more"

@@ -1,0 +1,246 @@
+"""An operation is declared once: its options, what each means, and what goes with what.
+
+An options class is a frozen dataclass whose fields carry an `Option` (or an `Argument`, for what stands by position)::
+
+    @dataclass(frozen=True)
+    class Check(Reading):
+        \"\"\"Hold a table against a policy.\"\"\"
+
+        data: Annotated[TableLike, Argument("A table.")]
+        _: KW_ONLY
+        policy: Annotated[PolicyLike, Option("What must hold (YAML).")]
+
+    @operation(Check)
+    def check(options: Check) -> Checked: ...
+
+The command line (``aegis check DATA --policy P``), the Python signature (``aegis.check(data, policy=…)``), the
+reference page and the API's request body are all read from it. An option that cannot be used as it was given is an
+error wherever it came from: there is no door at which it is ignored.
+"""
+
+from __future__ import annotations
+
+import csv
+import dataclasses
+import inspect
+from collections.abc import Callable, Sequence
+from functools import cache, update_wrapper
+from pathlib import Path
+from typing import Annotated, Any, Generic, ParamSpec, TypeVar, get_args, get_origin, get_type_hints
+
+from aegis.errors import OptionError
+from aegis.registry import did_you_mean
+
+P = ParamSpec("P")
+O = TypeVar("O")  # noqa: E741  an options class
+R = TypeVar("R")
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Option:
+    """What a field means.
+
+    Args:
+        help: one or two sentences for whoever has to fill it in.
+        section: the heading it stands under in ``--help``.
+        choices: the only texts that are accepted.
+        minimum: the smallest number that is accepted.
+        above: a number that the value must exceed.
+        repeat: on the command line the option is repeated for each value; otherwise values are separated by commas.
+        only_with: another option without which this one would not be used.
+        writes: what is written to the path it names ("report"), said when it is done.
+        variable: an environment variable that gives the value where the command line does not.
+        secret: the value is not shown again.
+        short: one letter for the command line ("-y").
+        terminal: whether the command line has it; a callback or an object can be given in Python only.
+    """
+
+    help: str
+    section: str | None = None
+    choices: tuple[str, ...] = ()
+    minimum: float | None = None
+    above: float | None = None
+    repeat: bool = False
+    only_with: str | None = None
+    writes: str | None = None
+    variable: str | None = None
+    secret: bool = False
+    short: str | None = None
+    terminal: bool = True
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Argument(Option):
+    """A field that stands by its position."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class Field:
+    """A field of an options class, as the doors see it.
+
+    ``kind`` is what a terminal gives (bool, int, float, str, Path), ``many`` whether it is a sequence of those.
+    """
+
+    name: str
+    option: Option
+    kind: type
+    many: bool
+    required: bool
+    default: Any
+
+    @property
+    def flag(self) -> str:
+        """Its name on the command line."""
+        return self.name if isinstance(self.option, Argument) else "--" + self.name.replace("_", "-")
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Options:
+    """The root of all options classes: an object that exists is valid as far as its options alone can tell."""
+
+    def __post_init__(self) -> None:
+        for field in fields_of(type(self)):
+            value = getattr(self, field.name)
+            if field.many and value is not None:
+                value = names(value) if isinstance(value, str) else tuple(value)
+                object.__setattr__(self, field.name, value)
+            _check_value(field, value)
+        for field in fields_of(type(self)):
+            needed = field.option.only_with
+            if needed is not None and field.name in self.given() and not getattr(self, needed):
+                raise OptionError(
+                    f"{field.flag} says something about {_flag(needed)}, which is not given; "
+                    f"add {_flag(needed)} or leave {field.flag} out"
+                )
+
+    def given(self) -> tuple[str, ...]:
+        """The options that differ from their defaults."""
+        values = ((field, getattr(self, field.name)) for field in fields_of(type(self)) if not field.required)
+        return tuple(
+            field.name
+            for field, value in values
+            if (value is not None if field.default is None else value != field.default)
+        )
+
+    def refuse(self, *options: str, because: str) -> None:
+        """Raise if one of ``options`` is given: on this path nothing would use it."""
+        unused = [_flag(name) for name in options if name in self.given()]
+        if unused:
+            raise OptionError(f"{because}; leave out {', '.join(unused)}")
+
+
+class Operation(Generic[P, O, R]):
+    """A function of an options object that can be called with the options themselves.
+
+    ``advise("clinic.csv", label="health")`` and ``advise.run(Advise("clinic.csv", label="health"))`` are the same.
+    """
+
+    def __init__(self, options: Callable[P, O], function: Callable[[O], R]) -> None:
+        self.options = options
+        self.run = function
+        update_wrapper(self, function, updated=())
+        self.__doc__ = described(options, function.__doc__)
+        self.__signature__ = inspect.signature(options).replace(
+            return_annotation=function.__annotations__.get("return", inspect.Signature.empty)
+        )
+
+    def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
+        known = inspect.signature(self.options).parameters
+        for name in kwargs:
+            if name not in known:
+                raise TypeError(
+                    f"{self.run.__name__}() got an unexpected keyword argument {name!r}{did_you_mean(name, known)}"
+                )
+        return self.run(self.options(*args, **kwargs))
+
+    def __repr__(self) -> str:
+        return f"<operation {self.run.__name__}{self.__signature__}>"
+
+
+def operation(options: Callable[P, O]) -> Callable[[Callable[[O], R]], Operation[P, O, R]]:
+    """Make a function of an ``options`` object callable with the options themselves."""
+    return lambda function: Operation(options, function)
+
+
+def fields_of(options: type) -> tuple[Field, ...]:
+    """The declared fields of an options class: arguments first, then its own options, then those it shares."""
+    return _fields_of(options)
+
+
+@cache
+def _fields_of(options: Any) -> tuple[Field, ...]:
+    hints = get_type_hints(options, include_extras=True)
+    found = []
+    for field in dataclasses.fields(options):
+        hint = hints[field.name]
+        if get_origin(hint) is not Annotated:
+            raise TypeError(f"{options.__name__}.{field.name} has no Option that says what it means")
+        declared, option = get_args(hint)[:2]
+        kind, many = _kind(declared)
+        required = field.default is dataclasses.MISSING and field.default_factory is dataclasses.MISSING
+        default = None if required or field.default is dataclasses.MISSING else field.default
+        found.append(Field(name=field.name, option=option, kind=kind, many=many, required=required, default=default))
+    own = inspect.get_annotations(options)  # what only this operation has comes before what it shares
+    return tuple(sorted(found, key=lambda field: (not isinstance(field.option, Argument), field.name not in own)))
+
+
+def described(options: Callable[..., Any], first: str | None) -> str:
+    """A docstring: what the operation does, then every option."""
+    if not isinstance(options, type):
+        return first or ""
+    lines = [inspect.cleandoc(first or options.__doc__ or ""), "", "Args:"]
+    lines += [f"    {field.name}: {field.option.help}" for field in fields_of(options)]
+    return "\n".join(lines)
+
+
+def names(text: str) -> tuple[str, ...]:
+    """Names from a comma separated list; a name with a comma stands in double quotes.
+
+    >>> names('age, zip, "last, first"')
+    ('age', 'zip', 'last, first')
+    """
+    return tuple(part.strip() for row in csv.reader([text], skipinitialspace=True) for part in row if part.strip())
+
+
+def listed(columns: Sequence[str]) -> str:
+    """The list that `names` reads.
+
+    >>> listed(["age", "last, first"])
+    'age, "last, first"'
+    """
+    return ", ".join('"{}"'.format(name.replace('"', '""')) if set(name) & set(',"') else name for name in columns)
+
+
+def _flag(name: str) -> str:
+    return "--" + name.replace("_", "-")
+
+
+_PLAIN = (bool, int, float, str, Path)
+
+
+def _kind(declared: Any) -> tuple[type, bool]:
+    """What a terminal gives for a declared type: the first plain one, and whether there are several."""
+    if declared in _PLAIN:
+        return declared, False
+    if get_origin(declared) is Sequence:
+        return _kind(get_args(declared)[0])[0], True
+    for part in get_args(declared):  # a union
+        if part in _PLAIN or get_origin(part) is Sequence:
+            return _kind(part)
+    return str, False
+
+
+def _check_value(field: Field, value: Any) -> None:
+    option = field.option
+    if value is None:
+        return
+    for part in value if field.many else (value,):
+        if option.choices and part not in option.choices:
+            raise OptionError(
+                f"{field.flag} cannot be {part!r}{did_you_mean(str(part), option.choices)}; "
+                f"it is one of {', '.join(option.choices)}"
+            )
+        if option.minimum is not None and isinstance(part, int | float) and not part >= option.minimum:
+            raise OptionError(f"{field.flag} is at least {option.minimum:g}")
+        if option.above is not None and isinstance(part, int | float) and not part > option.above:
+            raise OptionError(f"{field.flag} is more than {option.above:g}")

@@ -1,0 +1,98 @@
+"""Counts to verdicts: which candidates may leave at all, judged by the policy on one class table."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from aegis.counts.class_table import ClassTable
+from aegis.errors import PolicyNotSatisfiedError
+from aegis.masking.configuration import Configuration
+from aegis.masking.partition import Partition
+from aegis.masking.transition import transition
+from aegis.privacy.judgement import judge_all
+from aegis.privacy.policy import Policy
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CandidateVerdict:
+    """Whether a candidate satisfies the policy; None where a mask draws, so that only its release can tell."""
+
+    satisfied: bool | None
+    suppressed: int
+    smallest_class: int
+    failing: tuple[str, ...]
+
+    @property
+    def reason(self) -> str:
+        """Why it does not pass."""
+        if self.satisfied is None:
+            return "masks a quasi-identifying or sensitive column at random: only the written release can be judged"
+        return "does not satisfy " + ", ".join(self.failing)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Verdicts:
+    """The candidates that passed, why the others did not, and what was found of each; all pass without a policy."""
+
+    passed: tuple[Configuration, ...]
+    rejected: Mapping[str, str] = field(default_factory=dict)
+    by_name: Mapping[str, CandidateVerdict] = field(default_factory=dict)
+
+
+def judge(configurations: Sequence[Configuration], classes: ClassTable, policy: Policy) -> Verdicts:
+    """Judge each configuration on the merged classes of the one table that was counted.
+
+    Raises PolicyNotSatisfiedError where none passes.
+    """
+    verdicts = verdicts_on(configurations, classes, policy)
+    passed = tuple(each for each in configurations if verdicts[each.name].satisfied)
+    if not passed:
+        raise PolicyNotSatisfiedError(
+            f"none of the {len(configurations)} configurations satisfies the policy; mask more, or search for one"
+        )
+    rejected = {name: verdict.reason for name, verdict in verdicts.items() if not verdict.satisfied}
+    return Verdicts(passed=passed, rejected=rejected, by_name=verdicts)
+
+
+def verdicts_on(
+    configurations: Iterable[Configuration], classes: ClassTable, policy: Policy
+) -> dict[str, CandidateVerdict]:
+    """What the policy says of each configuration, by its name."""
+    return {each.name: _verdict(each, classes, policy) for each in configurations}
+
+
+def merged_classes(configuration: Configuration, table: ClassTable) -> ClassTable | None:
+    """The classes after masking; None where a mask draws."""
+    partitions: dict[str, Partition] = {}
+    domains = dict(zip(table.columns, table.domains, strict=True))
+    domains.update({name: content.domain for name, content in table.contents.items()})
+    for column, domain in domains.items():
+        if column in table.columns:
+            codes = table.codes[:, table.columns.index(column)]
+            counts = np.bincount(codes, weights=table.sizes, minlength=domain.size)
+        else:
+            counts = np.asarray(table.contents[column].dense().sum(axis=0), dtype=np.float64)
+        change = transition(configuration[column], domain, counts)
+        if not isinstance(change, Partition):
+            return None
+        partitions[column] = change
+    return table.merged(partitions)
+
+
+def _verdict(configuration: Configuration, classes: ClassTable, policy: Policy) -> CandidateVerdict:
+    merged = merged_classes(configuration, classes)
+    if merged is None:
+        return CandidateVerdict(satisfied=None, suppressed=0, smallest_class=0, failing=())
+    judged = judge_all(merged, policy)
+    failing = tuple(verdict.title for verdict in judged.verdicts if not verdict.satisfied)
+    if not judged.satisfied and not failing:
+        failing = ("max_suppression",)
+    return CandidateVerdict(
+        satisfied=judged.satisfied,
+        suppressed=judged.suppressed,
+        smallest_class=judged.smallest_class,
+        failing=failing,
+    )

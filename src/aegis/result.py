@@ -1,0 +1,134 @@
+"""What an operation answers: a value that shows itself, turns into a table, and is written and read as JSON."""
+
+from __future__ import annotations
+
+import dataclasses
+import html
+import types
+from collections.abc import Mapping, Sequence
+from enum import Enum
+from functools import cache
+from pathlib import Path
+from typing import Any, ClassVar, Self, Union, get_args, get_origin, get_type_hints
+
+from aegis.errors import InputError, MissingExtraError
+
+
+class Result:
+    """The base of everything that an operation gives back; a subclass is a frozen dataclass.
+
+    `to_json` and `from_json` are a pair: what one writes the other reads. A subclass says in `rows` which of its parts
+    make up a table, and in `headline` what it answers in one sentence; notebooks and data frames come from these.
+    """
+
+    __slots__ = ()
+    exit_status: ClassVar[int] = 0
+
+    @property
+    def headline(self) -> str:
+        """The answer in one sentence."""
+        return type(self).__name__
+
+    def rows(self) -> list[dict[str, Any]]:
+        """The answer as a table: one dictionary per row, all with the same keys."""
+        return []
+
+    def to_json(self) -> dict[str, Any]:
+        """The object that the command prints with ``--json``."""
+        return plain(self)
+
+    @classmethod
+    def from_json(cls, content: Mapping[str, Any]) -> Self:
+        """The result that `to_json` wrote; raises InputError if it is not one."""
+        try:
+            return rebuilt(cls, content)
+        except (KeyError, TypeError, ValueError, AttributeError) as error:
+            raise InputError(f"this is no JSON of a {cls.__name__} ({type(error).__name__})") from None
+
+    def to_pandas(self) -> Any:
+        """The rows as a pandas DataFrame."""
+        try:
+            import pandas as pd
+        except ImportError:
+            raise MissingExtraError(feature="a pandas data frame", extra="pandas") from None
+        return pd.DataFrame(self.rows())
+
+    def to_polars(self) -> Any:
+        """The rows as a Polars DataFrame."""
+        try:
+            import polars as pl
+        except ImportError:
+            raise MissingExtraError(feature="a Polars data frame", extra="polars") from None
+        return pl.DataFrame(self.rows(), infer_schema_length=None)
+
+    def _repr_html_(self) -> str:
+        rows = self.rows()
+        if not rows:
+            return f"<p>{html.escape(self.headline)}</p>"
+        head = "".join(f"<th>{html.escape(str(name))}</th>" for name in rows[0])
+        body = "".join(
+            "<tr>" + "".join(f"<td>{html.escape(_shown(value))}</td>" for value in row.values()) + "</tr>"
+            for row in rows
+        )
+        caption = f"<caption style='text-align:left'>{html.escape(self.headline)}</caption>"
+        return f"<table>{caption}<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+
+
+def plain(value: Any) -> Any:
+    """Dataclasses, tuples, paths and enumerations as JSON has them."""
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        return {field.name: plain(getattr(value, field.name)) for field in dataclasses.fields(value) if field.init}
+    if isinstance(value, Mapping):
+        return {str(key): plain(part) for key, part in value.items()}
+    if isinstance(value, Enum):
+        return value.value
+    if isinstance(value, Path):
+        return str(value)
+    if isinstance(value, list | tuple | set | frozenset):
+        return [plain(part) for part in value]
+    if hasattr(value, "tolist"):  # a numpy number or array
+        return value.tolist()
+    return value
+
+
+def rebuilt(kind: Any, content: Any) -> Any:
+    """A value of the type ``kind`` from what `plain` made of it."""
+    origin = get_origin(kind)
+    if origin in (Union, types.UnionType):
+        if content is None:
+            return None
+        parts = [part for part in get_args(kind) if part is not type(None)]
+        return rebuilt(parts[0], content)
+    if origin in (tuple, list, Sequence):
+        inner = get_args(kind)
+        if origin is tuple and inner and inner[-1] is not Ellipsis:
+            return tuple(rebuilt(part, value) for part, value in zip(inner, content, strict=True))
+        many = (rebuilt(inner[0], value) for value in content)
+        return list(many) if origin is list else tuple(many)
+    if origin in (dict, Mapping):
+        return {key: rebuilt(get_args(kind)[1], value) for key, value in content.items()}
+    if isinstance(kind, type):
+        if dataclasses.is_dataclass(kind):
+            hints = _hints(kind)
+            wanted = [field.name for field in dataclasses.fields(kind) if field.init and field.name in content]
+            return kind(**{name: rebuilt(hints[name], content[name]) for name in wanted})
+        if issubclass(kind, Enum | Path):
+            return kind(content)
+        if kind is float and content is not None:
+            return float(content)
+    return content
+
+
+@cache
+def _hints(kind: type) -> dict[str, Any]:
+    return get_type_hints(kind)
+
+
+def _shown(value: Any) -> str:
+    if value is None:
+        return "–"
+    if isinstance(value, float):
+        return f"{value:.4g}"
+    if isinstance(value, list | tuple):
+        return ", ".join(_shown(part) for part in value)
+    return str(value)
