@@ -17,7 +17,7 @@ from aegis.errors import InputError, MissingExtraError
 class Result:
     """The base of everything that an operation gives back; a subclass is a frozen dataclass.
 
-    `to_json` and `from_json` are a pair: what one writes the other reads. A subclass says in `rows` which of its parts
+    `to_json` and `from_json` are a pair: what one writes the other reads. A subclass says in `table_rows` which of its parts
     make up a table, and in `headline` what it answers in one sentence; notebooks and data frames come from these.
     """
 
@@ -29,7 +29,7 @@ class Result:
         """The answer in one sentence."""
         return type(self).__name__
 
-    def rows(self) -> list[dict[str, Any]]:
+    def table_rows(self) -> list[dict[str, Any]]:
         """The answer as a table: one dictionary per row, all with the same keys."""
         return []
 
@@ -51,7 +51,7 @@ class Result:
             import pandas as pd
         except ImportError:
             raise MissingExtraError(feature="a pandas data frame", extra="pandas") from None
-        return pd.DataFrame(self.rows())
+        return pd.DataFrame(self.table_rows())
 
     def to_polars(self) -> Any:
         """The rows as a Polars DataFrame."""
@@ -59,10 +59,10 @@ class Result:
             import polars as pl
         except ImportError:
             raise MissingExtraError(feature="a Polars data frame", extra="polars") from None
-        return pl.DataFrame(self.rows(), infer_schema_length=None)
+        return pl.DataFrame(self.table_rows(), infer_schema_length=None)
 
     def _repr_html_(self) -> str:
-        rows = self.rows()
+        rows = self.table_rows()
         if not rows:
             return f"<p>{html.escape(self.headline)}</p>"
         head = "".join(f"<th>{html.escape(str(name))}</th>" for name in rows[0])
