@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from enum import Enum
 from functools import cache
 from pathlib import Path
-from typing import Any, ClassVar, Self, Union, get_args, get_origin, get_type_hints
+from typing import Any, Self, Union, get_args, get_origin, get_type_hints
 
 from aegis.errors import InputError, MissingExtraError
 
@@ -22,7 +22,11 @@ class Result:
     """
 
     __slots__ = ()
-    exit_status: ClassVar[int] = 0
+
+    @property
+    def exit_status(self) -> int:
+        """What the command ends with: 1 where a guarantee does not hold, 130 where it was interrupted."""
+        return 0
 
     @property
     def headline(self) -> str:
