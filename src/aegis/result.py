@@ -17,8 +17,8 @@ from aegis.errors import InputError, MissingExtraError
 class Result:
     """The base of everything that an operation gives back; a subclass is a frozen dataclass.
 
-    `to_json` and `from_json` are a pair: what one writes the other reads. A subclass says in `table_rows` which of its parts
-    make up a table, and in `headline` what it answers in one sentence; notebooks and data frames come from these.
+    `to_json` and `from_json` are a pair: what one writes the other reads. A subclass says in `table_rows` which of its
+    parts make up a table, and in `headline` what it answers in one sentence; notebooks and data frames come from these.
     """
 
     __slots__ = ()
