@@ -6,8 +6,8 @@ import argparse
 
 from _result import write
 from aegis.candidates.sanitizers.gaussian import paper_problem
-from aegis.candidates.sanitizers.gaussian_audit import AuditRows
-from aegis.candidates.sanitizers.paper_gaussian import paper_curve
+from aegis.candidates.sanitizers.gaussian_curve import AuditRows
+from aegis_papers.minimax_gaussian_experiment import paper_curve
 
 
 def main() -> None:

@@ -6,8 +6,7 @@ import argparse
 
 from _result import write
 from aegis.candidates.sanitizers.finite import binary_problem
-from aegis.candidates.sanitizers.paper_binary import paper_binary_curve
-from aegis.candidates.sanitizers.symbol_settings import SymbolSettings
+from aegis_papers.minimax_binary_experiment import binary_settings, paper_binary_curve
 
 
 def main() -> None:
@@ -23,7 +22,7 @@ def main() -> None:
         binary_problem(p=0.54, qy=0.2, qz=[0.44]),
         points=arguments.points,
         trials=arguments.trials,
-        settings=SymbolSettings.paper(epochs=arguments.epochs, steps_per_epoch=arguments.steps_per_epoch),
+        settings=binary_settings(epochs=arguments.epochs, steps_per_epoch=arguments.steps_per_epoch),
         most_rounds=arguments.rounds,
         progress=lambda stage, done, total: print(stage, done, total, flush=True) if done % 100 == 0 else None,
     )

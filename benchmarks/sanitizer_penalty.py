@@ -13,7 +13,7 @@ import numpy as np
 
 from _result import write
 from aegis.candidates.sanitizers.gaussian import paper_problem
-from aegis.candidates.sanitizers.gaussian_training import gaussian_sample
+from aegis.candidates.sanitizers.learned import gaussian_sample
 from aegis.candidates.sanitizers.training import train
 from aegis.candidates.sanitizers.training_settings import TrainingSettings
 

@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from itertools import pairwise
 from typing import Any
 
-from aegis.candidates.sanitizers.finite import optimum
 from aegis.candidates.sanitizers.finite_curve import finite_curve
-from aegis.candidates.sanitizers.paper_binary import paper_binary_curve
-from aegis.candidates.sanitizers.symbol_settings import SymbolSettings
+from aegis.candidates.sanitizers.finite_program import optimum
+from aegis.candidates.sanitizers.training_settings import SymbolSettings
 from aegis.errors import NotConvergedError
+from aegis_papers.minimax_binary_experiment import binary_settings, paper_binary_curve
 from aegis_papers.minimax_closed_forms import paper_bits
 from aegis_papers.minimax_gaussian import mean
 from aegis_papers.minimax_size import Size
@@ -43,7 +43,7 @@ def _protocol(setting: Setting, size: Size) -> list[Point]:
             paper_bits(),
             points=size.points,
             trials=size.trials,
-            settings=SymbolSettings.paper(epochs=size.binary_epochs),
+            settings=binary_settings(epochs=size.binary_epochs),
             most_rounds=size.rounds,
             rows=size.binary_rows,
             attackers=size.attackers,

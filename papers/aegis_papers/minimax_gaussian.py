@@ -6,8 +6,8 @@ from typing import Any
 
 from aegis.candidates.sanitizers.gaussian import paper_problem, proposition_1
 from aegis.candidates.sanitizers.gaussian_curve import gaussian_curve
-from aegis.candidates.sanitizers.paper_gaussian import paper_curve
 from aegis.errors import NotConvergedError
+from aegis_papers.minimax_gaussian_experiment import paper_curve
 from aegis_papers.minimax_size import Size
 from aegis_papers.reproduction import Claim, LineFigure, Section, Series, TableFigure, judged
 from aegis_papers.setting import Setting

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from aegis.candidates.sanitizers.gaussian_audit import AuditRows
+from aegis.candidates.sanitizers.gaussian_curve import AuditRows
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

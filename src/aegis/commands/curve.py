@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -38,7 +37,8 @@ def gaussian(
         bool, typer.Option("--cap-exposure", help="Pin no more records than plain noise of the same distortion does.")
     ] = False,
     training: Annotated[
-        str, typer.Option("--training", help="ours, or paper: the paper's experiment to the letter, audited.")
+        str,
+        typer.Option("--training", help="ours, or paper: its experiment, audited (pip install aegis-papers)."),
     ] = "ours",
     steps: Annotated[
         int | None, typer.Option("--steps", help="Steps of each training (default 2500; 5000 for the paper's).")
@@ -75,7 +75,7 @@ def gaussian(
             seed=seed,
             report=report,
             overwrite=overwrite,
-            progress=_shown_on(bar),
+            progress=bar,
         )
     _answer(curve, json=json, report=report)
 
@@ -101,7 +101,7 @@ def binary(
         str,
         typer.Option(
             "--training",
-            help="ours (knows the law), network (from 10,000 rows), or paper: its experiment to the letter, audited.",
+            help="ours (knows the law), network (10,000 rows), or paper: its experiment (pip install aegis-papers).",
         ),
     ] = "ours",
     epochs: Annotated[
@@ -131,13 +131,9 @@ def binary(
             seed=seed,
             report=report,
             overwrite=overwrite,
-            progress=_shown_on(bar),
+            progress=bar,
         )
     _answer(curve, json=json, report=report)
-
-
-def _shown_on(bar: Any) -> Callable[[str, int, int], None]:
-    return lambda stage, done, total: bar(done, total, stage)
 
 
 def _answer(curve: Curve, *, json: bool, report: Path | None) -> None:

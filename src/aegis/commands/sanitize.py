@@ -110,7 +110,7 @@ def sanitize(
                 seed=seed,
                 keep_names=keep_names,
                 overwrite=overwrite,
-                progress=lambda stage, now, total: bar(now, total, stage),
+                progress=bar,
                 **reading,
             )
     if json:

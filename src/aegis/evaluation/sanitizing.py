@@ -18,7 +18,8 @@ from numpy.typing import NDArray
 from aegis.candidates.sanitizers.attackers import fit_linear
 from aegis.candidates.sanitizers.audit import MINIMUM_ROWS
 from aegis.candidates.sanitizers.encoding import encode_side, refuse_copies, refuse_missing
-from aegis.candidates.sanitizers.finite import finite_problem, optimum
+from aegis.candidates.sanitizers.finite import finite_problem
+from aegis.candidates.sanitizers.finite_program import optimum
 from aegis.candidates.sanitizers.mechanism import CategoryMechanism, Mechanism, NumberMechanism
 from aegis.candidates.sanitizers.mixtures import best_mixture, library, plain_noise
 from aegis.errors import GuaranteeError, SanitizerError

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
-from dataclasses import replace
+from collections.abc import Sequence
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -14,7 +13,6 @@ from aegis.candidates.sanitizers.attackers import available
 from aegis.candidates.sanitizers.checkpoint import check_checkpoint
 from aegis.candidates.sanitizers.curve import Curve
 from aegis.candidates.sanitizers.finite import binary_problem
-from aegis.candidates.sanitizers.finite_curve import finite_curve
 from aegis.candidates.sanitizers.gaussian import (
     GaussianProblem,
     coalition_problem,
@@ -22,19 +20,14 @@ from aegis.candidates.sanitizers.gaussian import (
     paper_problem,
     problem_from_json,
 )
-from aegis.candidates.sanitizers.gaussian_curve import gaussian_curve
-from aegis.candidates.sanitizers.paper_binary import paper_binary_curve
-from aegis.candidates.sanitizers.paper_gaussian import paper_curve
-from aegis.candidates.sanitizers.symbol_settings import SymbolSettings
-from aegis.candidates.sanitizers.training_settings import TrainingSettings
+from aegis.candidates.sanitizers.trainings import training_for
 from aegis.data.output import check_free
 from aegis.errors import MissingExtraError, SanitizerError
+from aegis.progress import Progress
 from aegis.report.curve_report import render_curve
 from aegis.report.page import write_page
 
-Progress = Callable[[str, int, int], None]
 PRESETS = ("paper", "coalition")
-TRAININGS = {"gaussian": ("ours", "paper"), "binary": ("ours", "network", "paper")}
 PAPER_BITS = {"p": 0.54, "qy": 0.2, "qz": (0.44,)}
 ATTACKERS = ("network", "trees", "neighbours")
 
@@ -59,51 +52,30 @@ def curve_of_gaussian(
 ) -> Curve:
     """The audited curve of a joint normal law, read from a JSON file or taken from a preset.
 
-    ``training`` "paper" repeats the paper's experiment to the letter instead: its networks, its distortions, its choice
-    of trials; with ``preset`` "paper" on its own law. ``checkpoint`` is a file that our training continues from and
-    leaves its state in after every epoch.
+    ``training`` is a name in `TRAININGS`; "paper", which the package aegis-papers brings, repeats the paper's
+    experiment to the letter. ``checkpoint`` is a file that our training continues from and leaves its state in after
+    every epoch.
     """
     target = _free(report, overwrite=overwrite)
     problem = _gaussian(covariance, preset, coalition=coalition)
     attackers = known_attackers(attackers)
     if checkpoint is not None:
         check_checkpoint(Path(checkpoint))
+    way = training_for(training, "gaussian")
+    asked = {
+        "exposure_capped": exposure_capped,
+        "steps": steps,
+        "patience": patience,
+        "checkpoint": None if checkpoint is None else Path(checkpoint),
+    }
+    options = way.options(asked, trials=trials)
     _need_jax(trials)
-    settings = TrainingSettings(patience=patience)
-    if steps is not None:
-        if steps < 1:
-            raise SanitizerError("training needs at least one step")
-        epochs = min(settings.epochs, steps)
-        settings = replace(settings, steps=epochs * max(1, round(steps / epochs)), epochs=epochs)
-    _known_training(training, "gaussian", trials)
-    if training == "paper":
-        if exposure_capped or patience is not None or checkpoint is not None:
-            raise SanitizerError(
-                "the paper's training knows neither a cap on exposure nor patience nor checkpoints; leave them out"
-            )
-        epochs = 100 if steps is None else max(1, round(steps / 50))  # fifty steps see the 10,000 rows once
-        curve = paper_curve(
-            problem,
-            points=points,
-            trials=trials,
-            epochs=epochs,
-            attackers=attackers,
-            seed=seed,
-            progress=progress,
-        )
-        return _shown(curve, target, covariance, f"preset {preset}, trained as in the paper", overwrite=overwrite)
-    curve = gaussian_curve(
-        problem,
-        points=points,
-        trials=trials,
-        exposure_capped=exposure_capped,
-        settings=settings,
-        checkpoint=None if checkpoint is None else Path(checkpoint),
-        attackers=attackers,
-        seed=seed,
-        progress=progress,
+    assert way.gaussian is not None
+    curve = way.gaussian(
+        problem, points=points, trials=trials, attackers=attackers, seed=seed, progress=progress, **options
     )
-    return _shown(curve, target, covariance, f"preset {preset}", overwrite=overwrite)
+    source = Path(covariance).name if covariance is not None else f"preset {preset}"
+    return _shown(curve, target, source, training, overwrite=overwrite)
 
 
 def curve_of_binary(
@@ -126,47 +98,26 @@ def curve_of_binary(
     """The audited curve of one private bit that everybody sees through a channel of their own.
 
     ``training`` "ours" climbs the exact losses of the law; "network" learns from 10,000 rows by Algorithm 1, every
-    symbol tried and weighted; "paper" repeats the paper's experiment to the letter. What is not given of the law is
-    the paper's.
+    symbol tried and weighted; "paper", which the package aegis-papers brings, repeats the paper's experiment. What is
+    not given of the law is the paper's.
     """
     target = _free(report, overwrite=overwrite)
     law = _bits(p, qy, qz, preset)
     problem = binary_problem(**law)
     if symbols is not None and not 2 <= symbols <= 8:
         raise SanitizerError("a release of a bit has between 2 and 8 symbols; more than 3 gain nothing")
+    if epochs is not None and epochs < 1:
+        raise SanitizerError("'--epochs' is at least 1")
     attackers = known_attackers(attackers)
+    way = training_for(training, "binary")
+    options = way.options({"symbols": symbols, "epochs": epochs}, trials=trials)
     _need_jax(trials)
-    _known_training(training, "binary", trials)
-    if epochs is not None and (training == "ours" or epochs < 1):
-        raise SanitizerError("'--epochs' is at least 1, and for networks: use it with --training network or paper")
+    assert way.binary is not None
+    curve = way.binary(
+        problem, points=points, trials=trials, attackers=attackers, seed=seed, progress=progress, **options
+    )
     source = f"p = {law['p']:g}, q_Y = {law['qy']:g}, q_Z = {', '.join(f'{q:g}' for q in law['qz'])}"
-    if training == "paper":
-        if symbols != 2:
-            raise SanitizerError("the paper's training releases a bit; leave --symbols at 2")
-        curve = paper_binary_curve(
-            problem,
-            points=points,
-            trials=trials,
-            settings=SymbolSettings.paper(epochs=epochs or 1000),
-            attackers=attackers,
-            seed=seed,
-            progress=progress,
-        )
-        source += ", trained as in the paper"
-    else:
-        curve = finite_curve(
-            problem,
-            points=points,
-            trials=trials,
-            symbols=symbols,
-            networks=None if training == "ours" else SymbolSettings(epochs=epochs or 300),
-            attackers=attackers,
-            seed=seed,
-            progress=progress,
-        )
-    if target is not None:
-        write_page(target, render_curve(curve, source=source, version=__version__), overwrite=overwrite)
-    return curve
+    return _shown(curve, target, source, training, overwrite=overwrite)
 
 
 def _bits(p: float | None, qy: float | None, qz: Sequence[float] | None, preset: str | None) -> dict[str, Any]:
@@ -179,16 +130,9 @@ def _bits(p: float | None, qy: float | None, qz: Sequence[float] | None, preset:
     return {**PAPER_BITS, **given}
 
 
-def _known_training(training: str, kind: str, trials: int) -> None:
-    if training not in TRAININGS[kind]:
-        raise SanitizerError(f"there is no training called {training!r}; use {' or '.join(TRAININGS[kind])}")
-    if training != "ours" and trials < 1:
-        raise SanitizerError("this training needs at least one trial; give --trials 1 or more")
-
-
-def _shown(curve: Curve, target: Path | None, covariance: str | Path | None, source: str, *, overwrite: bool) -> Curve:
+def _shown(curve: Curve, target: Path | None, source: str, training: str, *, overwrite: bool) -> Curve:
     if target is not None:
-        named = source if covariance is None else Path(covariance).name
+        named = source if training == "ours" else f"{source}, training: {training}"
         write_page(target, render_curve(curve, source=named, version=__version__), overwrite=overwrite)
     return curve
 

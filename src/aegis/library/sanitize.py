@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
@@ -16,8 +16,7 @@ from numpy.typing import NDArray
 from aegis._version import __version__
 from aegis.candidates.sanitizers.fitting import Family, Fitted
 from aegis.candidates.sanitizers.gaussian import check_distortion
-from aegis.candidates.sanitizers.mechanism import Mechanism, NumberMechanism
-from aegis.candidates.sanitizers.model_file import load, write
+from aegis.candidates.sanitizers.mechanism import Mechanism, NumberMechanism, load_model, write_model
 from aegis.candidates.sanitizers.together import fit_together
 from aegis.counts.answer import ask
 from aegis.data.dataset import Dataset
@@ -26,11 +25,11 @@ from aegis.data.kind import Kind
 from aegis.data.output import PRIVATE, PUBLIC, check_free, drafts_of
 from aegis.errors import DataError, MissingExtraError, OutputError, RoleError, SanitizerError
 from aegis.library.curve import known_attackers
+from aegis.progress import Progress
 from aegis.releases.write import check_format, is_csv, write_table
 from aegis.report.sanitize_report import render_sanitized
 
 FAMILIES: tuple[Family, ...] = ("capped", "free", "noise")
-Progress = Callable[[str, int, int], None]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -152,7 +151,7 @@ def sanitize_again(
 ) -> Sanitized:
     """Apply a saved model to other rows. Nothing is fitted and nothing audited."""
     paths = _outputs(out, None, None, overwrite=overwrite)
-    mechanisms = load(Path(model))
+    mechanisms = load_model(Path(model))
     dataset = data if isinstance(data, Dataset) else open_dataset(data, **options)
     names = [mechanism.column for mechanism in mechanisms]
     read = ask(dataset.table.select(*(name for name in names if dataset.schema.kind(name))))
@@ -267,6 +266,6 @@ def _write(
         expression = connect(None).create_table("sanitized", table, temp=True)
         write_table(expression, drafts[0], like=paths[0], shuffle=False)
         if mechanisms is not None:
-            write(mechanisms, drafts[1])
+            write_model(mechanisms, drafts[1])
         if page is not None:
             drafts[-1].write_text(page, encoding="utf-8")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from aegis.candidates.sanitizers.early_stopping import Watch
+from aegis.candidates.sanitizers.training_settings import Watch
 
 
 def figures(loss: float, distortion: float = 1.0, trials: int = 2) -> tuple[np.ndarray, np.ndarray]:

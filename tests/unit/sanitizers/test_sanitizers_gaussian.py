@@ -104,11 +104,8 @@ def test_component_figures_match_samples(component: Component, variance: float) 
     errors = values - component.posterior_mean(component.release(values, rng), scores, variance)
     assert (errors**2).mean() == pytest.approx(component.loss(variance), rel=0.02)
     assert abs(errors.mean()) < 0.03
-    radii = np.array([0.2, 0.7, 2.0])
-    seen = [(np.abs(errors) <= radius).mean() for radius in radii]
-    assert np.allclose(seen, component.error_share(radii, variance), atol=0.01)
     # the pinning adversary catches at least what the mean adversary catches
-    assert component.pinned(variance, 0.2) >= seen[0] - 0.005
+    assert component.pinned(variance, 0.2) >= (np.abs(errors) <= 0.2).mean() - 0.005
 
 
 @settings(max_examples=25, deadline=None)

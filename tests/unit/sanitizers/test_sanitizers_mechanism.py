@@ -14,9 +14,8 @@ from aegis.candidates.sanitizers.attackers import available
 from aegis.candidates.sanitizers.components import Erasure, Modulo, Noise
 from aegis.candidates.sanitizers.fitting import Fitted, fit
 from aegis.candidates.sanitizers.learned import Learned
-from aegis.candidates.sanitizers.mechanism import CategoryMechanism, NumberMechanism
+from aegis.candidates.sanitizers.mechanism import CategoryMechanism, NumberMechanism, load_model, save_model
 from aegis.candidates.sanitizers.mixtures import Mixture
-from aegis.candidates.sanitizers.model_file import load, save
 from aegis.candidates.sanitizers.starts import start_weights
 from aegis.errors import SanitizerError
 
@@ -80,8 +79,8 @@ def test_a_category_is_released_within_its_distortion(table: Table) -> None:
     ],
 )
 def test_a_model_survives_disk(mixture: Mixture, tmp_path: Path) -> None:
-    save(NumberMechanism(column="age", mixture=mixture), tmp_path / "m.npz")
-    (back,) = load(tmp_path / "m.npz")
+    save_model(NumberMechanism(column="age", mixture=mixture), tmp_path / "m.npz")
+    (back,) = load_model(tmp_path / "m.npz")
     assert isinstance(back, NumberMechanism)
     assert back.mixture == mixture
     assert [p.name for p in tmp_path.iterdir()] == ["m.npz"]
@@ -91,8 +90,8 @@ def test_a_learned_component_survives_disk(tmp_path: Path) -> None:
     layers = tuple(start_weights("fold", hidden=30, period=1.5, noise=0.1, rng=np.random.default_rng(0)))
     learned = Learned(layers=layers, center=1.0, scale=2.0, mean=1.0, std=2.0)
     mechanism = NumberMechanism(column="age", mixture=Mixture(components=(learned,), weights=(1.0,)))
-    save(mechanism, tmp_path / "m.npz")
-    (back,) = load(tmp_path / "m.npz")
+    save_model(mechanism, tmp_path / "m.npz")
+    (back,) = load_model(tmp_path / "m.npz")
     x = np.linspace(-3, 5, 40)
     first, second = (m.apply(x, rng=np.random.default_rng(7))["age_released"] for m in (mechanism, back))
     assert (first == second).all()
@@ -118,8 +117,8 @@ def test_a_category_that_few_rows_hold_is_released_too(table: Table) -> None:
 
 def test_a_category_model_survives_disk_and_refuses_new_values(tmp_path: Path) -> None:
     mechanism = CategoryMechanism(column="ill", values=("no", "yes"), release=np.array([[0.9, 0.1], [0.2, 0.8]]))
-    save(mechanism, tmp_path / "m.npz")
-    (back,) = load(tmp_path / "m.npz")
+    save_model(mechanism, tmp_path / "m.npz")
+    (back,) = load_model(tmp_path / "m.npz")
     assert isinstance(back, CategoryMechanism)
     assert (back.release == mechanism.release).all()
     with pytest.raises(SanitizerError, match="1 rows of column 'ill'") as caught:
@@ -129,18 +128,18 @@ def test_a_category_model_survives_disk_and_refuses_new_values(tmp_path: Path) -
 
 def test_other_files_are_refused(tmp_path: Path) -> None:
     with pytest.raises(SanitizerError, match="no model file"):
-        load(tmp_path / "missing.npz")
+        load_model(tmp_path / "missing.npz")
     (tmp_path / "text.npz").write_text("hello")
     with pytest.raises(SanitizerError, match="not a sanitizer model"):
-        load(tmp_path / "text.npz")
+        load_model(tmp_path / "text.npz")
     for header, match in [({"format": "aegis-sanitizer", "version": 99}, "format 99"), ({"format": "x"}, "not a")]:
         np.savez(tmp_path / "old.npz", header=np.frombuffer(json.dumps(header).encode(), dtype=np.uint8))
         with pytest.raises(SanitizerError, match=match):
-            load(tmp_path / "old.npz")
+            load_model(tmp_path / "old.npz")
     damaged = {"format": "aegis-sanitizer", "version": 1, "mechanisms": [{"column": "a", "kind": "number"}]}
     np.savez(tmp_path / "bad.npz", header=np.frombuffer(json.dumps(damaged).encode(), dtype=np.uint8))
     with pytest.raises(SanitizerError, match="damaged"):
-        load(tmp_path / "bad.npz")
+        load_model(tmp_path / "bad.npz")
 
 
 def attempt(private: np.ndarray[Any, Any], side: np.ndarray[Any, Any], distortion: float = 0.1) -> Fitted:

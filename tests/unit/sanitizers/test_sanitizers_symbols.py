@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from aegis.candidates.sanitizers.finite import FiniteProblem, binary_problem, finite_problem, optimum
-from aegis.candidates.sanitizers.finite_sample import coded_sample
+from aegis.candidates.sanitizers.finite import FiniteProblem, binary_problem, coded_sample, finite_problem
+from aegis.candidates.sanitizers.finite_program import optimum
 from aegis.candidates.sanitizers.learned import apply_layers
-from aegis.candidates.sanitizers.symbol_settings import (
+from aegis.candidates.sanitizers.training_settings import (
     SUBSTITUTIONS,
     CodedSample,
     Substitution,
@@ -28,7 +28,6 @@ import jax
 import jax.numpy as jnp
 
 from aegis.candidates.sanitizers.finite_training import train_finite_from_rows
-from aegis.candidates.sanitizers.paper_binary import paper_binary_curve
 from aegis.candidates.sanitizers.symbol_training import SymbolProgram, train_symbols
 
 
@@ -118,26 +117,9 @@ def test_only_the_expected_loss_has_the_gradient_of_the_expected_loss() -> None:
     expected = slopes["expected"]
     assert step == pytest.approx(0.1 * (expected[:, 0, 1] - expected[:, 0, 0]), abs=1e-5)
     # in the paper nothing of the adversary's loss reaches the privatizer
-    assert np.abs(slopes["paper"][1]).max() == 0
-    assert np.abs(slopes["paper"][0]).max() > 0
+    assert np.abs(slopes["probability"][1]).max() == 0
+    assert np.abs(slopes["probability"][0]).max() > 0
     assert np.abs(slopes["straight_through"][1]).max() > 0
-
-
-def test_the_papers_numbers_are_the_papers() -> None:
-    settings = SymbolSettings.paper()
-    assert (settings.epochs, settings.batch_rows, settings.hidden) == (1000, 200, 50)
-    assert settings.rates == pytest.approx((5 * 0.01, 2 * 0.01, 0.01))
-    assert (settings.rate_slope, settings.penalty_weight, settings.penalty) == (-0.98, 1.0, "symmetric")
-    assert (settings.optimizer, settings.substitution, settings.decay) == ("radam", "paper", False)
-    sample = coded_sample(PAPER, 400, rng=np.random.default_rng(1))
-    made = SymbolProgram(sample, sample, settings)
-    state = jax.eval_shape(made.initial_state, jnp.ones(1), jax.random.key(2))
-    # 2 × 50 and 50 × 1 for everybody
-    assert {tuple(w.shape for w, _ in network) for network in state["networks"]} == {((1, 2, 50), (1, 50, 1))}
-    # 10,000 rows in batches of 200
-    assert settings.steps_per_epoch == 50
-    # no structured starts: nothing is added to the privatizer's logits
-    assert state["start"].shape == (1, 1, 1)
 
 
 def test_networks_that_learn_from_rows_reach_proposition_2() -> None:
@@ -163,7 +145,7 @@ def test_another_loss_plugs_in_and_patience_ends_a_run() -> None:
         patience=3,
         loss=lambda truth, guess: -jnp.log((truth * guess).sum(axis=-1) + 1e-6),
     )
-    heard: list[int] = []
+    epochs_done: list[int] = []
     result = train_symbols(
         sample,
         sample,
@@ -171,38 +153,14 @@ def test_another_loss_plugs_in_and_patience_ends_a_run() -> None:
         max_distortion=0.9,
         trials=2,
         settings=settings,
-        progress=lambda done, total: heard.append(done),
+        progress=lambda done, total, what: epochs_done.append(done),
     )
     epochs = result.losses_by_epoch.shape[2]
     assert 4 <= epochs < 23
-    assert heard[-1] == epochs
+    assert epochs_done[-1] == epochs
     assert result.releases.shape == (1, 2, epochs, 3, 4)
     # three values guessed blindly: the logarithmic loss is about log 3, not a share of wrong guesses
     assert result.losses_by_epoch.mean() == pytest.approx(np.log(3), abs=0.25)
-
-
-def test_the_papers_binary_loop_says_what_it_claims_and_what_holds() -> None:
-    curve = paper_binary_curve(
-        PAPER,
-        points=3,
-        trials=2,
-        settings=SymbolSettings.paper(epochs=20),
-        most_rounds=1,
-        rows=6_000,
-        attackers=("neighbours",),
-    )
-    assert curve.kind == "binary"
-    assert {p.target for p in curve.points} <= {0.0025, 0.10125, 0.2}
-    for point in curve.points:
-        assert point.method.startswith("paper, ")
-        assert point.table is not None
-        # what holds is exact; what was claimed stands beside it, within the protocol's tolerance of the target
-        assert point.worst == pytest.approx(float(PAPER.losses_of(point.table).min()))
-        assert point.claimed_distortion is not None
-        assert point.target - 0.1975 / 6 <= point.claimed_distortion <= point.target
-        assert point.worst <= point.baselines["at_own_distortion"] + 1e-9
-    claims = [point.learned or 0.0 for point in curve.points]
-    assert claims == sorted(claims), "the published curve never falls"
 
 
 def test_bad_symbols_are_refused() -> None:
@@ -223,5 +181,3 @@ def test_bad_symbols_are_refused() -> None:
     ):
         with pytest.raises(SanitizerError, match=said):
             SymbolSettings(**wrong)
-    with pytest.raises(SanitizerError, match="two values"):
-        paper_binary_curve(of_three(), points=2, trials=1)

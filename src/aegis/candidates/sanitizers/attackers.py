@@ -102,9 +102,9 @@ def fit_trees(features: Floats, x: Floats, kind: Kind, *, seed: int = 0) -> Gues
 
 def fit_network(features: Floats, x: Floats, kind: Kind, *, seed: int = 0, steps: int = 1500, width: int = 96) -> Guess:
     """Two hidden layers, larger than any player of the training (JAX)."""
-    from aegis.candidates.sanitizers.attack_network import fit
+    from aegis.candidates.sanitizers.networks import fit_attacker
 
-    return fit(features, x, kind, seed=seed, steps=steps, width=width)
+    return fit_attacker(features, x, kind, seed=seed, steps=steps, width=width)
 
 
 def fit_histogram(release: Floats, score: Floats, x: Floats, *, bins: int | None = None) -> Callable[..., Floats]:

@@ -1,4 +1,4 @@
-"""A training on disk, finished or on its way: arrays and a JSON header in one .npz, no pickle."""
+"""A training on its way, kept on disk: arrays and a JSON header in one .npz, no pickle."""
 
 from __future__ import annotations
 
@@ -17,51 +17,11 @@ from aegis.data.output import draft_of
 from aegis.errors import SanitizerError
 
 if TYPE_CHECKING:
-    from aegis.candidates.sanitizers.training import Trained
     from aegis.candidates.sanitizers.training_settings import TrainingSettings
 
-FORMAT = "aegis-training"
-STATE_FORMAT = "aegis-training-state"
+FORMAT = "aegis-training-state"
 VERSION = 1
 Arrays = Sequence[NDArray[Any]]
-_SCALARS = ("center", "scale", "device", "compile_seconds", "train_seconds")
-_ARRAYS = ("erasure_share", "distortion_by_epoch", "losses_by_epoch")
-
-
-def save_training(trained: Trained, path: Path) -> None:
-    """Write the checkpoint whole or not at all."""
-    header: dict[str, Any] = {"format": FORMAT, "version": VERSION, "layers": len(trained.layers)}
-    header |= {"targets": list(trained.targets), "starts": list(trained.starts)}
-    header |= {name: getattr(trained, name) for name in _SCALARS}
-    arrays = {name: getattr(trained, name) for name in _ARRAYS}
-    for number, (weights, bias) in enumerate(trained.layers):
-        arrays |= {f"weights{number}": weights, f"bias{number}": bias}
-    arrays["header"] = np.frombuffer(json.dumps(header).encode(), dtype=np.uint8)
-    with draft_of(path, overwrite=True) as draft, draft.open("wb") as stream:
-        np.savez(stream, allow_pickle=False, **arrays)
-
-
-def load_training(path: Path) -> Trained:
-    """Read a checkpoint back."""
-    from aegis.candidates.sanitizers.training import Trained
-
-    try:
-        with np.load(path, allow_pickle=False) as stored:
-            arrays = {name: stored[name] for name in stored.files}
-        header = json.loads(arrays["header"].tobytes().decode())
-        if (header["format"], header["version"]) != (FORMAT, VERSION):
-            raise SanitizerError(f"{path.name} is a checkpoint of another version; train again")
-        return Trained(
-            targets=tuple(header["targets"]),
-            starts=tuple(header["starts"]),
-            layers=tuple((arrays[f"weights{i}"], arrays[f"bias{i}"]) for i in range(header["layers"])),
-            **{name: header[name] for name in _SCALARS},
-            **{name: arrays[name] for name in _ARRAYS},
-        )
-    except FileNotFoundError:
-        raise SanitizerError(f"there is no checkpoint {path.name}") from None
-    except (OSError, ValueError, KeyError, TypeError, zipfile.BadZipFile, EOFError):
-        raise SanitizerError(f"{path.name} is not a checkpoint of a training") from None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -73,7 +33,7 @@ class Checkpoint:
 
     def save(self, state: Arrays, history: Sequence[Arrays]) -> None:
         """Write the state and the figures of all epochs so far, whole or not at all."""
-        header = {"format": STATE_FORMAT, "version": VERSION, "run": self.run, "epochs": len(history)}
+        header = {"format": FORMAT, "version": VERSION, "run": self.run, "epochs": len(history)}
         arrays = {f"state{number}": part for number, part in enumerate(state)}
         for number, parts in enumerate(zip(*history, strict=True)):
             arrays[f"history{number}"] = np.stack(parts)
@@ -87,7 +47,7 @@ class Checkpoint:
             with np.load(self.path, allow_pickle=False) as stored:
                 arrays = {name: stored[name] for name in stored.files}
             header = json.loads(arrays["header"].tobytes().decode())
-            if (header["format"], header["version"]) != (STATE_FORMAT, VERSION):
+            if (header["format"], header["version"]) != (FORMAT, VERSION):
                 raise SanitizerError(f"{self.path.name} is a checkpoint of another version; name a new file")
             state = [arrays[f"state{i}"] for i in range(sum(name.startswith("state") for name in arrays))]
             figures = [arrays[f"history{i}"] for i in range(sum(name.startswith("history") for name in arrays))]
@@ -107,7 +67,7 @@ def check_checkpoint(path: Path) -> None:
     if path.exists():
         try:
             with np.load(path, allow_pickle=False) as stored:
-                known = json.loads(stored["header"].tobytes().decode())["format"] == STATE_FORMAT
+                known = json.loads(stored["header"].tobytes().decode())["format"] == FORMAT
         except (OSError, ValueError, KeyError, TypeError, zipfile.BadZipFile, EOFError):
             known = False
         if not known:

@@ -32,9 +32,6 @@ class Component(Protocol):
     def pinned(self, variance: float, epsilon: float) -> float:
         """The largest share of records an observer can place within ``epsilon``."""
 
-    def error_share(self, radii: Floats, variance: float) -> Floats:
-        """Share of records whose absolute error is at most each radius, for the observer that minimises its mean."""
-
     def release(self, values: Floats, rng: np.random.Generator) -> Floats:
         """The released value of each record."""
 
@@ -51,9 +48,6 @@ class Erasure:
 
     def pinned(self, variance: float, epsilon: float) -> float:
         return _within(epsilon, variance)
-
-    def error_share(self, radii: Floats, variance: float) -> Floats:
-        return _normal_share(radii, variance)
 
     def release(self, values: Floats, rng: np.random.Generator) -> Floats:
         return np.zeros_like(values)
@@ -77,9 +71,6 @@ class Noise:
 
     def pinned(self, variance: float, epsilon: float) -> float:
         return _within(epsilon, self.loss(variance))
-
-    def error_share(self, radii: Floats, variance: float) -> Floats:
-        return _normal_share(radii, self.loss(variance))
 
     def release(self, values: Floats, rng: np.random.Generator) -> Floats:
         released: Floats = values + self.std * rng.standard_normal(values.shape)
@@ -130,19 +121,6 @@ class Modulo:
             caught = np.where(high > low, _normal_between(low, high, variance), 0.0)
             best = np.maximum(best, caught.sum(1))
         return float(best.sum() / cells.total)
-
-    def error_share(self, radii: Floats, variance: float) -> Floats:
-        cells = _cells(self.period, self.blur, variance)
-        mass = cells.mass.sum(1)
-        mean = np.divide(cells.first.sum(1), mass, out=np.zeros_like(mass), where=mass > 0)[:, None]
-        share = np.empty(radii.size)
-        for i, radius in enumerate(radii):
-            if self.blur == 0:
-                share[i] = np.where(np.abs(cells.low - mean) <= radius, cells.mass, 0.0).sum()
-            else:
-                low, high = np.maximum(cells.low, mean - radius), np.minimum(cells.high, mean + radius)
-                share[i] = np.where(high > low, _normal_between(low, high, variance), 0.0).sum()
-        return share / cells.total
 
     def release(self, values: Floats, rng: np.random.Generator) -> Floats:
         moved: Floats = values + self.blur * (rng.random(values.shape) - 0.5)
@@ -224,10 +202,3 @@ def _within(radius: float, variance: float) -> float:
     if variance == 0:
         return 1.0
     return math.erf(radius / math.sqrt(2 * variance))
-
-
-def _normal_share(radii: Floats, variance: float) -> Floats:
-    if variance == 0:
-        return np.ones_like(radii)
-    share: Floats = 2 * ndtr(radii / math.sqrt(variance)) - 1
-    return share

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
-from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,13 +12,13 @@ from numpy.typing import NDArray
 from aegis.candidates.sanitizers.attackers import View
 from aegis.candidates.sanitizers.audit import AuditReport, Evidence, audit, verify
 from aegis.candidates.sanitizers.curve import Curve, CurvePoint, Seconds, check_counts, targets
-from aegis.candidates.sanitizers.finite import FiniteProblem, optimum, release_loss
-from aegis.candidates.sanitizers.finite_sample import draw, through
-from aegis.candidates.sanitizers.symbol_settings import SymbolSettings
+from aegis.candidates.sanitizers.finite import FiniteProblem, draw, release_loss, through
+from aegis.candidates.sanitizers.finite_program import optimum
+from aegis.candidates.sanitizers.training_settings import SymbolSettings
 from aegis.errors import SanitizerError
+from aegis.progress import Progress
 
 Floats = NDArray[np.float64]
-Progress = Callable[[str, int, int], None]
 
 
 def finite_curve(
@@ -64,7 +63,7 @@ def finite_curve(
                 trials=trials,
                 settings=networks,
                 seed=seed,
-                progress=None if progress is None else partial(progress, "training"),
+                progress=progress,
             )
         device, compiling, training = trained.device, trained.compile_seconds, trained.train_seconds
         releases = [trained.best(point) for point in range(points)]
@@ -73,7 +72,7 @@ def finite_curve(
     made = []
     for number, (aim, release) in enumerate(zip(aims, releases, strict=True)):
         if progress is not None:
-            progress("audit", number, points)
+            progress(number, points, "audit")
         report = audit_release(problem, release, rows=rows, attackers=attackers, seed=seed + 1000 + number)
         verify(report, distortion=aim, adversary_losses=problem.losses_of(release).tolist())
         theory = optimum(problem, distortion=aim, symbols=2).worst

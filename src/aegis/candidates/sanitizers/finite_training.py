@@ -8,7 +8,7 @@ so, while an augmented Lagrangian holds the distortion. Sampling f and its missi
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -16,10 +16,10 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import brentq, linear_sum_assignment
 
-from aegis.candidates.sanitizers.finite import FiniteProblem
-from aegis.candidates.sanitizers.finite_sample import coded_sample
-from aegis.candidates.sanitizers.symbol_settings import SymbolSettings
+from aegis.candidates.sanitizers.finite import FiniteProblem, coded_sample
+from aegis.candidates.sanitizers.training_settings import SymbolSettings
 from aegis.errors import MissingExtraError, SanitizerError
+from aegis.progress import Progress
 
 try:
     import jax
@@ -103,7 +103,7 @@ def train_finite_from_rows(
     settings: SymbolSettings | None = None,
     rows: int = 10_000,
     seed: int = 0,
-    progress: Callable[[int, int], None] | None = None,
+    progress: Progress | None = None,
 ) -> FiniteTraining:
     """The same from rows drawn from the law, by the networks of Algorithm 1; only the last correction knows the law."""
     rng = np.random.default_rng(seed)

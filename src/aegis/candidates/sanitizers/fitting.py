@@ -19,7 +19,8 @@ from aegis.candidates.sanitizers import attackers
 from aegis.candidates.sanitizers.attackers import View
 from aegis.candidates.sanitizers.audit import MINIMUM_ROWS, AuditReport, Evidence, audit, measure_party
 from aegis.candidates.sanitizers.encoding import encode_side, refuse_copies, refuse_missing
-from aegis.candidates.sanitizers.finite import FiniteOptimum, FiniteProblem, finite_problem, optimum
+from aegis.candidates.sanitizers.finite import FiniteProblem, finite_problem
+from aegis.candidates.sanitizers.finite_program import FiniteOptimum, optimum
 from aegis.candidates.sanitizers.gaussian import check_distortion
 from aegis.candidates.sanitizers.mechanism import CategoryMechanism, Mechanism, NumberMechanism, draw_symbols, numbers
 from aegis.candidates.sanitizers.mixtures import Library, Mixture, best_mixture, library, plain_noise

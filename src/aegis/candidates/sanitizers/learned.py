@@ -2,25 +2,39 @@
 
 The referee works on the channel itself. The map x ↦ P(f-bin | x) is tabulated once; for an observer with a normal
 posterior before the release, every posterior after it is then a matrix product. No attacker has to be trained, and
-nothing but the fineness of the bins stands between the figure and the Bayes-optimal one.
+nothing but the fineness of the bins stands between the figure and the Bayes-optimal one. Training under a Gaussian law
+leaves privatizers that a mixture can use in this way.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtr
 
+from aegis.candidates.sanitizers.components import Component, Erasure, Noise
+from aegis.candidates.sanitizers.gaussian import GaussianProblem, proposition_1
+from aegis.candidates.sanitizers.mixtures import Library
+from aegis.candidates.sanitizers.training_settings import Sample, TrainingSettings
 from aegis.errors import SanitizerError
+from aegis.progress import Progress
+
+if TYPE_CHECKING:
+    from aegis.candidates.sanitizers.training import Trained
+
 
 Floats = NDArray[np.float64]
 Layers = Sequence[tuple[Floats, Floats]]
 _X_CELLS, _F_BINS, _SCORES, _NOISES = 640, 320, 81, 48
 _SPAN = 5.5  # standard deviations of X that the table covers
+EPSILON_SHARE = 0.1  # records are "pinned" within this many standard deviations of X
+_KEPT = 4  # trials of a point that are measured on the channel after training
 
 
 def apply_layers(layers: Layers, inputs: Floats) -> Floats:
@@ -102,16 +116,6 @@ class Learned:
             total += weight * scale * float((running[window:] - running[:-window]).max(axis=0).sum())
         return min(1.0, total)
 
-    def error_share(self, radii: Floats, variance: float) -> Floats:
-        """Share of records whose absolute error is at most each radius, for the observer that minimises its mean."""
-        rng = np.random.default_rng(1)
-        rows = 40_000
-        known = math.sqrt(max(self.std**2 - variance, 0.0))
-        scores = self.mean + known * rng.standard_normal(rows)
-        x = scores + math.sqrt(variance) * rng.standard_normal(rows)
-        errors = np.sort(np.abs(x - self.posterior_mean(self.release(x, rng), scores, variance)))
-        return np.searchsorted(errors, radii, side="right") / rows
-
     def posterior_mean(self, released: Floats, scores: Floats, variance: float) -> Floats:
         """E[X | released value, side information], read off the table."""
         grid, _ = self._scores(variance, reach=5.0)
@@ -156,3 +160,97 @@ def _weighted_quantiles(values: Floats, weights: Floats) -> Floats:
     running = np.cumsum(weights[order])
     places = np.searchsorted(running, np.arange(1, _F_BINS) / _F_BINS * running[-1])
     return np.unique(values[order][places])
+
+
+def gaussian_sample(problem: GaussianProblem, rows: int, *, rng: np.random.Generator) -> Sample:
+    """Draws of the problem as training takes them."""
+    draws = problem.sample(rows, rng=rng)
+    return Sample(
+        private=draws[:, 0],
+        authorized=draws[:, list(problem.authorized)],
+        adversaries=tuple(draws[:, list(party)] for party in problem.adversaries),
+    )
+
+
+def train_gaussian(
+    problem: GaussianProblem,
+    *,
+    aims: Sequence[float],
+    trials: int,
+    settings: TrainingSettings | None = None,
+    caps: Sequence[Sequence[float]] | None = None,
+    train_rows: int = 10_000,
+    seed: int = 0,
+    sample_seed: int | None = None,
+    checkpoint: Path | None = None,
+    progress: Progress | None = None,
+) -> Trained:
+    """Train privatizers for every target, on a sample of the problem's law."""
+    from aegis.candidates.sanitizers.training import train
+
+    rng = np.random.default_rng(seed if sample_seed is None else sample_seed)
+    settings = settings or TrainingSettings()
+    if caps is not None and settings.exposure_weight == 0:
+        settings = replace(settings, exposure_weight=20.0)
+    return train(
+        gaussian_sample(problem, train_rows, rng=rng),
+        gaussian_sample(problem, 2_000, rng=rng),
+        targets=aims,
+        trials=trials,
+        blank=(problem.max_distortion, tuple(problem.saturation_losses)),
+        settings=settings,
+        caps=caps,
+        epsilon=EPSILON_SHARE * problem.private_std,
+        seed=seed,
+        checkpoint=checkpoint,
+        progress=progress,
+    )
+
+
+def measured_library(
+    problem: GaussianProblem,
+    trained: Trained,
+    *,
+    epsilon: float,
+    seed: int = 0,
+    kept: int = _KEPT,
+    with_exposure: bool = True,
+    rows: int = 150_000,
+) -> Library:
+    """The most promising trials of each target as components, measured by the table attack on fresh rows.
+
+    Pinned shares are computed where they are needed for a cap; otherwise they stand at 1, which promises nothing.
+    """
+    rng = np.random.default_rng(seed + 500)
+    samples = problem.sample(rows, rng=rng)
+    x = samples[:, 0]
+    parties = [problem.authorized, *problem.adversaries]
+    known = [(problem.score(samples, party), problem.conditional_variance(party)) for party in parties]
+    components: list[Component] = [Erasure(), Noise(std=0.0)]
+    figures = [[variance for _, variance in known], [0.0] * len(known)]
+    pinned = [[Erasure().pinned(v, epsilon) for _, v in known[1:]], [1.0] * len(problem.adversaries)]
+    for point in range(len(trained.targets)):
+        worst = trained.losses[point].min(axis=-1)
+        reached = [proposition_1(problem, distortion=max(float(d), 1e-9)).worst for d in trained.distortion[point]]
+        for trial in np.argsort(-worst / np.array(reached), kind="stable")[:kept]:
+            component = Learned(
+                layers=tuple(trained.weights(point, int(trial))),
+                center=trained.center,
+                scale=trained.scale,
+                mean=float(problem.mean[0]),
+                std=problem.private_std,
+            )
+            released = component.release(x, rng)
+            components.append(component)
+            figures.append([float(((x - component.posterior_mean(released, s, v)) ** 2).mean()) for s, v in known])
+            pinned.append([component.pinned(v, epsilon) if with_exposure else 1.0 for _, v in known[1:]])
+    table = np.array(figures)
+    return Library(
+        components=tuple(components),
+        authorized_variance=problem.max_distortion,
+        adversary_variances=tuple(float(v) for _, v in known[1:]),
+        epsilon=epsilon,
+        distortions=table[:, 0],
+        losses=table[:, 1:],
+        pinned=np.array(pinned),
+    )

@@ -18,7 +18,6 @@ from numpy.typing import NDArray
 from scipy.optimize import linprog
 
 from aegis.candidates.sanitizers.components import Component, Erasure, Modulo, Noise
-from aegis.candidates.sanitizers.exposure import QUANTILE_LEVELS, Exposure
 from aegis.errors import NotConvergedError, SanitizerError
 
 Floats = NDArray[np.float64]
@@ -54,16 +53,6 @@ class Mixture:
         """The largest share of records such an observer can place within ``epsilon``."""
         return float(sum(w * c.pinned(variance, epsilon) for w, c in zip(self.weights, self.components, strict=True)))
 
-    def exposure(self, variances: Sequence[float], *, epsilon: float, reference: float | None = None) -> Exposure:
-        """The exposure to the adversary that pins most; error quantiles are the smallest any adversary has."""
-        quantiles = np.min([self._error_quantiles(v) for v in variances], axis=0)
-        return Exposure(
-            epsilon=epsilon,
-            pinned_share=max(self.pinned(v, epsilon) for v in variances),
-            error_quantiles=dict(zip(QUANTILE_LEVELS, (float(q) for q in quantiles), strict=True)),
-            reference_pinned_share=reference,
-        )
-
     def release(self, values: Floats, *, rng: np.random.Generator) -> Released:
         """Sanitize a column."""
         drawn = rng.choice(len(self.weights), size=values.size, p=np.array(self.weights) / sum(self.weights))
@@ -80,13 +69,6 @@ class Mixture:
             chosen = released.component == index
             estimate[chosen] = component.posterior_mean(released.value[chosen], scores[chosen], variance)
         return estimate
-
-    def _error_quantiles(self, variance: float) -> Floats:
-        radii = np.linspace(0.0, 4.0 * math.sqrt(variance), 400)
-        shares = sum(
-            w * c.error_share(radii, variance) for w, c in zip(self.weights, self.components, strict=True) if w > 0
-        )
-        return np.interp(QUANTILE_LEVELS, np.maximum.accumulate(np.asarray(shares)), radii)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

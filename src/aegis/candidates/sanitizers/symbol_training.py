@@ -9,16 +9,16 @@ All distortions and trials run as one program, as in the case of a number; trial
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from aegis.candidates.sanitizers.early_stopping import Watch
-from aegis.candidates.sanitizers.symbol_settings import CodedSample, SymbolSettings
+from aegis.candidates.sanitizers.training_settings import CodedSample, SymbolSettings, Watch
 from aegis.errors import MissingExtraError, SanitizerError
+from aegis.progress import Progress
 
 try:
     import jax
@@ -64,7 +64,7 @@ def train_symbols(
     trials: int,
     settings: SymbolSettings | None = None,
     seed: int = 0,
-    progress: Callable[[int, int], None] | None = None,
+    progress: Progress | None = None,
 ) -> TrainedSymbols:
     """Train ``trials`` privatizers for each target; ``max_distortion`` is what is left when nothing is released."""
     settings = settings or SymbolSettings()
@@ -91,7 +91,7 @@ def train_symbols(
         releases, distortion, losses = (np.asarray(part, dtype=np.float64) for part in figures)
         parts.append((releases, distortion, losses))
         if progress is not None:
-            progress(first + per_call, settings.epochs)
+            progress(first + per_call, settings.epochs, "training")
         if any(watch.tired(distortion[e], losses[e]) for e in range(per_call)):
             break
     ended = time.perf_counter()
@@ -198,7 +198,7 @@ class SymbolProgram:
         if kind == "expected":
             return self.loss(player, shares.sum(axis=2)[:, :, None] * release[:, None, :], party)
         truth = jnp.eye(self.values)
-        if kind == "paper":
+        if kind == "probability":
             if party > 0:
                 return self.loss(player, jax.lax.stop_gradient(shares), party)
             each = self.settings.loss(truth[:, None, :], self.guess(player, encoded(release), self.sides[party]))

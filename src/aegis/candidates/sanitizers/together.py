@@ -9,7 +9,7 @@ with and without the later releases, is the one that is reported.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -22,6 +22,7 @@ from aegis.candidates.sanitizers.encoding import encode_side
 from aegis.candidates.sanitizers.fitting import Columns, Family, Fitted, accept, fit
 from aegis.candidates.sanitizers.mechanism import CategoryMechanism, Mechanism, numbers
 from aegis.errors import SanitizerError
+from aegis.progress import Progress
 
 Floats = NDArray[np.float64]
 
@@ -35,7 +36,7 @@ def fit_together(
     family: Family = "capped",
     names: Sequence[str] | None = None,
     rng: np.random.Generator,
-    progress: Callable[[str, int, int], None] | None = None,
+    progress: Progress | None = None,
 ) -> tuple[Fitted, ...]:
     """A mechanism for each private column, audited against parties that see every release.
 
@@ -52,7 +53,7 @@ def fit_together(
     steps = len(private) + (len(private) > 1)
     for number, (column, values) in enumerate(private.items()):
         if progress is not None:
-            progress(f"fitting {column}", number, steps)
+            progress(number, steps, f"fitting {column}")
         fitted = fit(
             values,
             column=column,
@@ -68,7 +69,7 @@ def fit_together(
     if len(made) == 1:
         return tuple(made)
     if progress is not None:
-        progress("auditing together", steps - 1, steps)
+        progress(steps - 1, steps, "auditing together")
     order = rng.permutation(len(next(iter(private.values()))))
     releases = {f.mechanism.column: _as_side(f.mechanism, private[f.mechanism.column], rng) for f in made}
     return tuple(

@@ -9,7 +9,7 @@ is linear and needs no sampling. Minibatches are shared by the trials of one run
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -18,10 +18,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from aegis.candidates.sanitizers.checkpoint import Checkpoint, run_name
-from aegis.candidates.sanitizers.early_stopping import Watch
 from aegis.candidates.sanitizers.starts import Start, starts_for
-from aegis.candidates.sanitizers.training_settings import Sample, TrainingSettings
+from aegis.candidates.sanitizers.training_settings import Sample, TrainingSettings, Watch
 from aegis.errors import MissingExtraError, SanitizerError
+from aegis.progress import Progress
 
 try:
     import jax
@@ -29,8 +29,7 @@ try:
 except ImportError:  # pragma: no cover - the suite runs with the extra
     raise MissingExtraError(feature="training a sanitizer", extra="sanitize") from None
 
-from aegis.candidates.sanitizers.training_run import Run, run_epoch
-from aegis.candidates.sanitizers.training_state import initial_state
+from aegis.candidates.sanitizers.training_run import Run, initial_state, run_epoch
 
 Floats = NDArray[np.float64]
 
@@ -87,9 +86,9 @@ def train(
     epsilon: float | None = None,
     seed: int = 0,
     checkpoint: Path | None = None,
-    progress: Callable[[int, int], None] | None = None,
+    progress: Progress | None = None,
 ) -> Trained:
-    """Train ``trials`` privatizers for each target distortion; ``progress`` hears of every finished epoch.
+    """Train ``trials`` privatizers for each target distortion; ``progress`` is called after every epoch.
 
     ``blank`` holds the distortion and the adversary losses when nothing is released. ``caps[d][i]`` bounds the pinned
     share of adversary i at target d, for windows of half-width ``epsilon``, when the settings charge for exposure.
@@ -125,7 +124,7 @@ def train(
         if saved is not None:
             saved.save([np.asarray(leaf) for leaf in jax.tree.leaves(state)], history)
         if progress is not None:
-            progress(number + 1, settings.epochs)
+            progress(number + 1, settings.epochs, "training")
         if watch.tired(*history[-1]):
             break
     final = state

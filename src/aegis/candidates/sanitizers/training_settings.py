@@ -1,4 +1,4 @@
-"""How to train, and on what: plain values that need no JAX to be written down and checked."""
+"""How to train, on what, and when to stop: plain values that need no JAX to be written down and checked."""
 
 from __future__ import annotations
 
@@ -15,6 +15,9 @@ from aegis.errors import SanitizerError
 Floats = NDArray[np.float64]
 Loss = Callable[[Any, Any], Any]
 Optimizer = Literal["adam", "radam"]
+Codes = NDArray[np.int64]
+Substitution = Literal["probability", "straight_through", "expected"]
+SUBSTITUTIONS: tuple[Substitution, ...] = ("probability", "straight_through", "expected")
 
 
 def squared_error(truth: Any, guess: Any) -> Any:
@@ -24,7 +27,7 @@ def squared_error(truth: Any, guess: Any) -> Any:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TrainingSettings:
-    """How to train; the defaults suit two CPU cores, `paper` is the published protocol.
+    """How to train; the defaults suit two CPU cores.
 
     ``penalty`` is the paper's ρ/2·|distortion − D|, or an augmented Lagrangian on the relative gap, which meets D more
     tightly. ``exposure_weight`` above 0 trains a pinning adversary beside each mean adversary and charges the
@@ -65,28 +68,6 @@ class TrainingSettings:
         if not self.starts:
             raise SanitizerError("the training needs at least one kind of start")
 
-    @classmethod
-    def paper(cls, *, epochs: int = 100) -> TrainingSettings:
-        """Section V.A to the letter: one hidden layer of 50, Adam 1e-3, batches of 200, ρ = 1000, raw units."""
-        return cls(
-            steps=50 * epochs,
-            epochs=epochs,
-            inner_steps=1,
-            warmup_steps=0,
-            batch_rows=200,
-            hidden=50,
-            player_hidden=50,
-            learning_rate=1e-3,
-            player_learning_rate=1e-3,
-            decay=False,
-            penalty="symmetric",
-            penalty_weight=1000.0,
-            erasure=False,
-            standardize=False,
-            starts=("random",),
-            keep_epochs=True,
-        )
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sample:
@@ -106,4 +87,109 @@ class Sample:
         if not all(np.isfinite(a).all() for a in (self.private, self.authorized, *self.adversaries)):
             raise SanitizerError("training cannot use missing values; drop or fill those rows first")
         if self.private.std() == 0:
+            raise SanitizerError("the private column is constant; there is nothing to protect")
+
+
+class Watch:
+    """Tired when no trial of any point has gained a thousandth for ``patience`` epochs."""
+
+    def __init__(self, targets: Floats, patience: int | None) -> None:
+        self.targets, self.patience = targets, patience
+        self.best = np.full(targets.shape, -np.inf)
+        self.idle = 0
+
+    def tired(self, distortion: Floats, losses: Floats) -> bool:
+        """Look at one epoch. Distortion that was overspent counts against the loss it bought."""
+        over = np.maximum(distortion / self.targets, 1.0)
+        score = losses.min(axis=1) / over**4
+        gained = score > self.best * np.where(self.best > 0, 1.001, 1.0)
+        self.best = np.maximum(self.best, score)
+        self.idle = 0 if gained.any() else self.idle + 1
+        return self.patience is not None and self.idle >= self.patience
+
+
+def zero_one(truth: Any, guess: Any) -> Any:
+    """How often a guess that is drawn from ``guess`` is wrong; for a bit this is x(1 − x̂) + (1 − x)x̂.
+
+    ``truth`` and ``guess`` hold a probability for each value in their last axis.
+
+    >>> float(zero_one(np.array([0.0, 1.0]), np.array([0.25, 0.75])))
+    0.25
+    """
+    return 1.0 - (truth * guess).sum(axis=-1)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SymbolSettings:
+    """How to train a release of a few symbols.
+
+    A drawn symbol has no gradient, so something takes its place while the privatizer learns (``substitution``):
+
+    - ``probability``, as in the paper: the reconstructor sees the probability of the symbol; adversaries see the
+      symbol, so nothing of their loss reaches the privatizer;
+    - ``straight_through``: everybody sees the symbol, and the gradient passes as if it were the probability;
+    - ``expected``: every symbol is tried and weighted by its probability, so value and gradient are those of the
+      expected loss and nothing is substituted.
+
+    Rates are those of privatizer, reconstructor and adversaries, times 1 + ``rate_slope``·D/D_max. Where there is a
+    symbol to spare, ``erasure_starts`` lets every other trial begin with a release that shows X or a blank. Such a
+    privatizer waits for ``warmup_steps``, in which the others learn to read it, and then moves slowly.
+    """
+
+    symbols: int = 2
+    epochs: int = 300
+    steps_per_epoch: int = 10
+    warmup_steps: int = 300
+    batch_rows: int = 200
+    hidden: int = 50
+    rates: tuple[float, float, float] = (0.01, 0.02, 0.02)
+    rate_slope: float = 0.0
+    decay: bool = True
+    optimizer: Optimizer = "adam"
+    penalty: Literal["symmetric", "lagrangian"] = "lagrangian"
+    penalty_weight: float = 8.0
+    substitution: Substitution = "expected"
+    erasure_starts: bool = True
+    patience: int | None = None
+    loss: Loss = field(default=zero_one)
+
+    def __post_init__(self) -> None:
+        for name in ("epochs", "steps_per_epoch", "batch_rows", "hidden"):
+            if getattr(self, name) < 1:
+                raise SanitizerError(f"'{name}' of the training must be at least 1")
+        if self.symbols < 2:
+            raise SanitizerError("a learned release needs at least two symbols")
+        if self.penalty not in ("symmetric", "lagrangian"):
+            raise SanitizerError("the penalty must be 'symmetric' or 'lagrangian'")
+        if self.substitution not in SUBSTITUTIONS:
+            raise SanitizerError(f"the substitution must be one of {', '.join(SUBSTITUTIONS)}")
+        if self.patience is not None and self.patience < 1:
+            raise SanitizerError("the patience of the training must be at least one epoch")
+        if min(self.rates) <= 0 or self.rate_slope <= -1:
+            raise SanitizerError("learning rates must stay above 0 at every distortion")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CodedSample:
+    """Rows to learn from as codes 0 … size − 1: the private column, the authorised party's, and each adversary's."""
+
+    private: Codes
+    authorized: Codes
+    adversaries: tuple[Codes, ...]
+    private_size: int
+    side_sizes: tuple[int, ...]
+
+    def __post_init__(self) -> None:
+        rows = self.private.shape[0]
+        if self.private.ndim != 1 or rows < 50:
+            raise SanitizerError("training needs one private column with at least 50 rows")
+        if not self.adversaries or len(self.side_sizes) != 1 + len(self.adversaries):
+            raise SanitizerError(
+                "side information needs one column of codes for each party, and one adversary at least"
+            )
+        sizes = (self.private_size, *self.side_sizes)
+        for codes, size in zip((self.private, self.authorized, *self.adversaries), sizes, strict=True):
+            if codes.shape != (rows,) or codes.min() < 0 or codes.max() >= size:
+                raise SanitizerError("every column needs one code between 0 and its size for each row")
+        if np.ptp(self.private) == 0:
             raise SanitizerError("the private column is constant; there is nothing to protect")

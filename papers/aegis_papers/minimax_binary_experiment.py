@@ -9,26 +9,41 @@ the point is what holds.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
-from functools import partial
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from aegis.candidates.sanitizers.curve import Curve, CurvePoint, Seconds, check_counts
-from aegis.candidates.sanitizers.finite import FiniteProblem, optimum
+from aegis.candidates.sanitizers.finite import FiniteProblem, coded_sample
 from aegis.candidates.sanitizers.finite_curve import audit_release
-from aegis.candidates.sanitizers.finite_sample import coded_sample
-from aegis.candidates.sanitizers.paper_gaussian import verdict
-from aegis.candidates.sanitizers.protocol import ProtocolPoint, in_rounds, paper_targets
-from aegis.candidates.sanitizers.symbol_settings import SymbolSettings
+from aegis.candidates.sanitizers.finite_program import optimum
+from aegis.candidates.sanitizers.training_settings import SymbolSettings
 from aegis.errors import NotConvergedError, SanitizerError
+from aegis.progress import Progress
+from aegis_papers.minimax_gaussian_experiment import verdict
+from aegis_papers.minimax_protocol import ProtocolPoint, in_round, in_rounds, paper_targets
 
 if TYPE_CHECKING:
     from aegis.candidates.sanitizers.symbol_training import TrainedSymbols
 
 FIRST = 0.0025  # the paper's D0
-Progress = Callable[[str, int, int], None]
+
+
+def binary_settings(*, epochs: int = 1000, steps_per_epoch: int = 50) -> SymbolSettings:
+    """Section V.B to the letter: RAdam, η₀ = .01 × (5, 2, 1), γ = −.98, batches of 200, ρ = 1, 1,000 epochs."""
+    return SymbolSettings(
+        epochs=epochs,
+        steps_per_epoch=steps_per_epoch,
+        erasure_starts=False,
+        rates=(0.05, 0.02, 0.01),
+        rate_slope=-0.98,
+        decay=False,
+        optimizer="radam",
+        penalty="symmetric",
+        penalty_weight=1.0,
+        substitution="probability",
+    )
 
 
 def paper_binary_curve(
@@ -53,7 +68,7 @@ def paper_binary_curve(
         raise SanitizerError("the paper's binary protocol needs a private column of two values")
     from aegis.candidates.sanitizers.symbol_training import train_symbols
 
-    settings = settings or SymbolSettings.paper()
+    settings = settings or binary_settings()
     targets = paper_targets(problem.max_distortion, first=min(FIRST, problem.max_distortion / 2), points=points)
     rng = np.random.default_rng(seed)
     sample, held_out = (coded_sample(problem, count, rng=rng) for count in (10_000, 2_000))
@@ -67,7 +82,7 @@ def paper_binary_curve(
             trials=max(trials, 1),
             settings=settings,
             seed=seed + 1000 * number,
-            progress=None if progress is None else partial(progress, f"round {number + 1}"),
+            progress=in_round(progress, number),
         )
 
     rounds = in_rounds(one_round, targets, wanted=max(trials, 1), most_rounds=most_rounds)
@@ -75,7 +90,7 @@ def paper_binary_curve(
     made = []
     for place, point in enumerate(rounds.points):
         if progress is not None:
-            progress("audit", place, points)
+            progress(place, points, "audit")
         if point.trial is None or point.epoch is None:
             continue
         source, position, trial = rounds.sources[place][point.trial]

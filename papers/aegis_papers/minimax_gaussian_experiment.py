@@ -8,8 +8,7 @@ at every distortion or patience ends. The chosen trial is taken at its chosen ep
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
-from functools import partial
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -19,20 +18,41 @@ from aegis.candidates.sanitizers.audit import AuditReport
 from aegis.candidates.sanitizers.components import Erasure
 from aegis.candidates.sanitizers.curve import Curve, CurvePoint, Seconds, check_counts
 from aegis.candidates.sanitizers.gaussian import GaussianProblem, proposition_1
-from aegis.candidates.sanitizers.gaussian_audit import AuditRows, audit_mixture
-from aegis.candidates.sanitizers.gaussian_training import EPSILON_SHARE, train_gaussian
-from aegis.candidates.sanitizers.learned import Learned
+from aegis.candidates.sanitizers.gaussian_curve import AuditRows, audit_mixture
+from aegis.candidates.sanitizers.learned import EPSILON_SHARE, Learned, train_gaussian
 from aegis.candidates.sanitizers.mixtures import Mixture
-from aegis.candidates.sanitizers.protocol import ProtocolPoint, in_rounds, paper_targets
 from aegis.candidates.sanitizers.training_settings import TrainingSettings
 from aegis.errors import NotConvergedError
+from aegis.progress import Progress
+from aegis_papers.minimax_protocol import ProtocolPoint, in_round, in_rounds, paper_targets
 
 if TYPE_CHECKING:
     from aegis.candidates.sanitizers.training import Trained
 
 FIRST = 0.005  # the paper's D0
-Progress = Callable[[str, int, int], None]
 Floats = NDArray[np.float64]
+
+
+def gaussian_settings(*, epochs: int = 100) -> TrainingSettings:
+    """Section V.A to the letter: one hidden layer of 50, Adam 1e-3, batches of 200, ρ = 1000, raw units."""
+    return TrainingSettings(
+        steps=50 * epochs,
+        epochs=epochs,
+        inner_steps=1,
+        warmup_steps=0,
+        batch_rows=200,
+        hidden=50,
+        player_hidden=50,
+        learning_rate=1e-3,
+        player_learning_rate=1e-3,
+        decay=False,
+        penalty="symmetric",
+        penalty_weight=1000.0,
+        erasure=False,
+        standardize=False,
+        starts=("random",),
+        keep_epochs=True,
+    )
 
 
 def paper_curve(
@@ -55,7 +75,7 @@ def paper_curve(
     """
     check_counts(points=points, trials=trials)
     targets = paper_targets(problem.max_distortion, first=FIRST, points=points)
-    settings = TrainingSettings.paper(epochs=epochs)
+    settings = gaussian_settings(epochs=epochs)
 
     def one_round(number: int, aims: Sequence[float]) -> Trained:
         return train_gaussian(
@@ -65,7 +85,7 @@ def paper_curve(
             settings=settings,
             seed=seed + 1000 * number,
             sample_seed=seed,  # every trial of the paper learns from the same rows
-            progress=None if progress is None else partial(progress, f"round {number + 1}"),
+            progress=in_round(progress, number),
         )
 
     rounds = in_rounds(one_round, targets, wanted=max(trials, 1), most_rounds=most_rounds)
@@ -73,7 +93,7 @@ def paper_curve(
     made = []
     for place, point in enumerate(rounds.points):
         if progress is not None:
-            progress("audit", place, points)
+            progress(place, points, "audit")
         if point.trial is not None and point.epoch is not None:
             source, position, trial = rounds.sources[place][point.trial]
             layers = tuple(source.weights_at(position, trial, point.epoch))

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from aegis.errors import SanitizerError
+from aegis.progress import Progress
 
 Floats = NDArray[np.float64]
 
@@ -167,3 +168,10 @@ def in_rounds(
         if not waiting:
             break
     return Rounds(points=points, sources=tuple(tuple(places) for places in sources), runs=tuple(runs))
+
+
+def in_round(progress: Progress | None, number: int) -> Progress | None:
+    """The same progress, with the number of the round before what is done."""
+    if progress is None:
+        return None
+    return lambda done, total, what: progress(done, total, f"round {number + 1}: {what}")
