@@ -12,7 +12,7 @@ from aegis.data.schema import Roles
 from aegis.evaluation.gold import gold_standard
 from aegis.library.judging import classes_of
 from aegis.masking.configuration import Configuration
-from aegis.privacy.k_anonymity import KAnonymity
+from aegis.privacy.models.k_anonymity import KAnonymity
 from aegis.privacy.policy import Policy
 from aegis_papers.aegis_choices import Trained
 from aegis_papers.aegis_data import MODELS, Table, split_plan

@@ -35,8 +35,8 @@ def did_you_mean(name: str, known: Iterable[str]) -> str:
 class Registry(Generic[T]):
     """A mapping from a public name to a thing of one kind.
 
-    ``package`` names the package whose modules register the entries of our own; ``error`` is what a name that does not
-    exist raises.
+    ``package`` names the package whose modules register the entries of our own, ``modules`` single ones where the
+    package holds other things too; ``error`` is what a name that does not exist raises.
 
     >>> colours: Registry[int] = Registry("colours", noun="colour")
     >>> colours.add("red", 1)

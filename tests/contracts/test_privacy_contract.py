@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import itertools
 import json
+import math
 from collections.abc import Callable
+from dataclasses import MISSING, fields
 from typing import Any
 
 import numpy as np
@@ -16,99 +19,100 @@ from aegis.data.domain import Domain
 from aegis.data.kind import Kind
 from aegis.errors import MeasureError, PolicyError
 from aegis.masking.partition import Partition
-from aegis.privacy.model import MODELS, ROUNDING, ClassModel, Model
+from aegis.privacy.model import MODELS, ROUNDING, ClassModel, Model, OneOf, Range, Rule
+from aegis.privacy.policy import Policy
 from aegis.privacy.verdict import Bound
 
 Rng = np.random.Generator
 Make = Callable[[Rng], dict[str, Any]]
 
 
-def number(rng: Rng, low: float, high: float) -> float:
-    return float(rng.uniform(low, high))
+def drawn(rule: Rule, rng: Rng) -> Any:
+    """A value that follows a rule, of a size that decides something on small tables."""
+    assert isinstance(rule, Range)
+    if rule.whole:
+        return int(rng.integers(int(rule.low), int(rule.low) + 7))
+    high = rule.high if math.isfinite(rule.high) else rule.low + 4
+    return float(rng.uniform(rule.low + (0.02 if rule.above else 0), high))
 
 
-# One maker of random parameters for each way a model can be used.
-CASES: list[tuple[str, Make]] = [
-    ("k-anonymity", lambda r: {"k": int(r.integers(1, 8))}),
-    ("distinct-l-diversity", lambda r: {"attribute": "s", "l": int(r.integers(1, 5))}),
-    ("entropy-l-diversity", lambda r: {"attribute": "s", "l": number(r, 1, 4)}),
-    ("recursive-l-diversity", lambda r: {"attribute": "s", "c": number(r, 0.5, 5), "l": int(r.integers(1, 4))}),
-    ("t-closeness", lambda r: {"attribute": "s", "t": number(r, 0, 0.8), "distance": "equal"}),
-    ("t-closeness", lambda r: {"attribute": "s", "t": number(r, 0, 0.8), "distance": "ordered"}),
-    ("t-closeness", lambda r: {"attribute": "s", "t": number(r, 0, 0.8), "distance": "hierarchical"}),
-    ("alpha-k-anonymity", lambda r: {"attribute": "s", "alpha": number(r, 0.2, 1), "k": int(r.integers(1, 4))}),
-    ("basic-beta-likeness", lambda r: {"attribute": "s", "beta": number(r, 0.1, 4)}),
-    ("enhanced-beta-likeness", lambda r: {"attribute": "s", "beta": number(r, 0.1, 4)}),
-    ("delta-disclosure", lambda r: {"attribute": "s", "delta": number(r, 0.2, 3), "absent": "counted"}),
-    ("delta-disclosure", lambda r: {"attribute": "s", "delta": number(r, 0.2, 3), "absent": "ignored"}),
-    ("prosecutor-risk", lambda r: {"limit": number(r, 0.05, 1)}),
-    ("journalist-risk", lambda r: {"limit": number(r, 0.02, 1)}),
-    ("marketer-risk", lambda r: {"limit": number(r, 0.02, 1)}),
-    ("linkage-risk", lambda r: {"tau": number(r, 0.05, 1), "share": 0.0}),
-    ("linkage-risk", lambda r: {"tau": number(r, 0.05, 1), "share": number(r, 0.01, 0.6)}),
-    ("homogeneity-risk", lambda r: {"attributes": ("s", "y"), "share": 0.0}),
-    ("homogeneity-risk", lambda r: {"attributes": ("s",), "share": number(r, 0.01, 0.6)}),
-]
+def ways_to_use(name: str) -> list[tuple[str, Make]]:
+    """For each choice of words, and with each number drawn or left at its default, a maker of random parameters."""
+    model = MODELS[name]
+    items = fields(model)  # type: ignore[arg-type]  # every model is a dataclass
+    options: dict[str, list[Any]] = {}
+    for item in items:
+        rule = model.rules.get(item.name)
+        if item.name == "attribute":
+            options[item.name] = ["s"]
+        elif item.name == "attributes":
+            options[item.name] = [("s", "y"), ("s",)]
+        elif isinstance(rule, OneOf):
+            options[item.name] = list(rule.choices)
+        else:
+            assert isinstance(rule, Range), f"{name} does not say what {item.name} may be"
+            options[item.name] = [rule] if item.default is MISSING else [item.default, rule]
 
-OUT_OF_RANGE: list[tuple[str, dict[str, Any]]] = [
-    ("k-anonymity", {"k": 0}),
-    ("k-anonymity", {"k": 2.5}),
-    ("k-anonymity", {"k": True}),
-    ("k-anonymity", {"k": "5"}),
-    ("k-anonymity", {}),
-    ("k-anonymity", {"k": 2, "l": 3}),
-    ("distinct-l-diversity", {"attribute": "s", "l": 0}),
-    ("distinct-l-diversity", {"attribute": "", "l": 2}),
-    ("entropy-l-diversity", {"attribute": "s", "l": 0.5}),
-    ("entropy-l-diversity", {"attribute": "s", "l": float("nan")}),
-    ("recursive-l-diversity", {"attribute": "s", "c": 0, "l": 2}),
-    ("recursive-l-diversity", {"attribute": "s", "c": 1, "l": 0}),
-    ("t-closeness", {"attribute": "s", "t": 1.1}),
-    ("t-closeness", {"attribute": "s", "t": 0.1, "distance": "far"}),
-    ("alpha-k-anonymity", {"attribute": "s", "alpha": 0}),
-    ("alpha-k-anonymity", {"attribute": "s", "alpha": 0.5, "k": 0}),
-    ("basic-beta-likeness", {"attribute": "s", "beta": 0}),
-    ("enhanced-beta-likeness", {"attribute": "s", "beta": -1}),
-    ("delta-disclosure", {"attribute": "s", "delta": 0}),
-    ("delta-disclosure", {"attribute": "s", "delta": 1, "absent": "forgotten"}),
-    ("prosecutor-risk", {"limit": 0}),
-    ("journalist-risk", {"limit": 1.5}),
-    ("marketer-risk", {"limit": float("inf")}),
-    ("linkage-risk", {"tau": 0}),
-    ("linkage-risk", {"tau": 0.1, "share": -0.1}),
-    ("homogeneity-risk", {"attributes": ()}),
-    ("homogeneity-risk", {"attributes": ("s",), "share": 2}),
-]
+    def maker(chosen: dict[str, Any]) -> Make:
+        return lambda rng: {k: drawn(v, rng) if isinstance(v, Range) else v for k, v in chosen.items()}
 
-# The parameter that is the threshold.
-ASKED = {
-    "k-anonymity": "k",
-    "distinct-l-diversity": "l",
-    "entropy-l-diversity": "l",
-    "recursive-l-diversity": "c",
-    "t-closeness": "t",
-    "alpha-k-anonymity": "alpha",
-    "basic-beta-likeness": "beta",
-    "enhanced-beta-likeness": "beta",
-    "delta-disclosure": "delta",
-    "prosecutor-risk": "limit",
-    "journalist-risk": "limit",
-    "marketer-risk": "limit",
-    "linkage-risk": "share",
-    "homogeneity-risk": "share",
-}
+    combinations = itertools.product(*options.values())
+    return [(name, maker(dict(zip(options, values, strict=True)))) for values in combinations]
+
+
+def out_of_range(name: str) -> list[tuple[str, dict[str, Any]]]:
+    """Parameters of which one breaks its rule, is not there, or has no place."""
+    model = MODELS[name]
+    good = ways_to_use(name)[0][1](np.random.default_rng(0))
+    wrong: list[dict[str, Any]] = [{}, {**good, "colour": 1}]
+    for parameter, rule in model.rules.items():
+        values: list[Any] = ["nonsense", None, True]
+        if isinstance(rule, Range):
+            values += [rule.low - 1, math.nan, math.inf, "5"]
+            values += [rule.low] if rule.above else []
+            values += [rule.low + 0.5] if rule.whole else []
+            values += [rule.high + 0.1] if math.isfinite(rule.high) else []
+        wrong += [{**good, parameter: value} for value in values]
+    if "attribute" in good:
+        wrong += [{**good, "attribute": ""}, {**good, "attribute": None}]
+    if "attributes" in good:
+        wrong += [{**good, "attributes": ()}, {**good, "attributes": ("",)}, {**good, "attributes": "s"}]
+    return [(name, parameters) for parameters in wrong]
+
+
+CASES = [way for name in MODELS for way in ways_to_use(name)]
+OUT_OF_RANGE = [case for name in MODELS for case in out_of_range(name)]
 
 every_case = pytest.mark.parametrize(("name", "make"), CASES)
 seeds = st.integers(0, 2**32)
 a_few = settings(max_examples=60, deadline=None)
 
 
-def test_every_model_stands_in_this_suite() -> None:
-    assert {name for name, _ in CASES} == {name for name, _ in OUT_OF_RANGE} == set(MODELS)
-    for name, model in MODELS.items():
+def test_every_model_declares_what_others_say_of_it() -> None:
+    words: set[tuple[str, str | None]] = set()
+    for name, make in CASES:
+        model = MODELS[name].from_parameters(make(np.random.default_rng(0)))
         assert model.name == name
         assert model.reference
         assert model.describe().endswith((".", ":"))
+        assert model.promise(on="age", of="illness").endswith(".")
+        assert model.asked in model.rules
+        assert model.threshold == getattr(model, model.asked)
+    for _, kind in MODELS.items():
+        if kind.written is not None:
+            assert kind.written.bare in kind.rules
+            assert (kind.written.word, kind.written.kind) not in words
+            words.add((kind.written.word, kind.written.kind))
+
+
+@every_case
+def test_a_policy_writes_and_reads_it(name: str, make: Make) -> None:
+    model = MODELS[name].from_parameters(make(np.random.default_rng(1)))
+    policy = Policy(models=(model,))
+    assert Policy.from_mapping(policy.to_mapping()).models == (model,)
+    long = Policy.from_mapping({"models": [{name: model.parameters()}]})
+    assert long.models == (model,)
+    assert long.id == policy.id
 
 
 def numbers(size: int, *, missing: bool = False) -> Domain:
@@ -191,7 +195,7 @@ def test_the_worst_value_is_the_threshold_that_just_holds(name: str, make: Make,
     model, table = MODELS[name].from_parameters(given_parameters), random_table(rng)
     value = model.judge(table).value
     assert value is not None
-    key = ASKED[name]
+    key = MODELS[name].asked
     harder = value + 1 if model.bound is Bound.AT_LEAST else value * 0.99 - 1e-6
     exact: Any = int(value) if isinstance(given_parameters[key], int) and np.isfinite(value) else value
     for asked, expected in [(exact, model.bound is not Bound.BELOW), (type(exact)(harder), False)]:

@@ -16,8 +16,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from aegis.counts.answer import ask, codes_in, count_rows, encode, to_numpy
-from aegis.counts.collect import Counted
-from aegis.counts.joint import Histogram
+from aegis.counts.joint import Counted, Histogram
 from aegis.data.dataset import Dataset
 from aegis.data.domain import Domain
 from aegis.data.kind import Kind

@@ -1,5 +1,10 @@
 """What a privacy model is: a threshold, and a way to find what a class table reaches.
 
+A model declares everything that others say of it: what its parameters may be (``rules``), which of them is the
+threshold (``asked``), how a policy writes it (``written``), and what it promises, in the field's words and in plain
+ones. To add one, put a module into ``aegis.privacy.models``; policies, verdicts, certificates, the documentation and
+the contract suite take it from there.
+
 Missing values are values. In a quasi-identifier, records without a value form classes of their own; in a sensitive
 attribute, "missing" is one more value that a class may hold and an attacker may learn. No model skips them.
 """
@@ -8,8 +13,9 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from dataclasses import fields
-from typing import Any, ClassVar, Self, cast
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from typing import Any, ClassVar, Protocol, Self, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,29 +33,65 @@ ROUNDING = 1e-9
 """How far sums of rounded shares may stray from a threshold that they meet exactly in whole numbers."""
 
 MODELS: Registry[type[Model]] = Registry(
-    "models",
-    noun="privacy model",
-    error=PolicyError,
-    modules=tuple(
-        f"aegis.privacy.{module}"
-        for module in (
-            "k_anonymity",
-            "distinct_l_diversity",
-            "entropy_l_diversity",
-            "recursive_l_diversity",
-            "t_closeness",
-            "alpha_k_anonymity",
-            "basic_beta_likeness",
-            "enhanced_beta_likeness",
-            "delta_disclosure",
-            "prosecutor_risk",
-            "journalist_risk",
-            "marketer_risk",
-            "linkage_risk",
-            "homogeneity_risk",
-        )
-    ),
+    "models", noun="privacy model", error=PolicyError, package="aegis.privacy.models"
 )
+
+
+class Rule(Protocol):
+    """What a parameter of a model may be."""
+
+    def check(self, value: object, *, model: str, what: str) -> None:
+        """Raise unless it is that."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Range:
+    """A finite number from ``low`` to ``high``; ``above`` says that ``low`` itself is too low."""
+
+    low: float = 0.0
+    high: float = math.inf
+    above: bool = False
+    whole: bool = False
+
+    def check(self, value: object, *, model: str, what: str) -> None:
+        allowed = (int,) if self.whole else (int, float)
+        sentence = f"{what} of {model} must be {self}"
+        if isinstance(value, bool) or not isinstance(value, allowed):
+            raise PolicyError(sentence + number_hint(value))
+        if not math.isfinite(value) or not self.low <= value <= self.high or (self.above and value == self.low):
+            raise PolicyError(f"{sentence}, not {value:g}")
+
+    def __str__(self) -> str:
+        kind = "a whole number" if self.whole else "a number"
+        end = f" to {self.high:g}" if math.isfinite(self.high) else "" if self.above else " up"
+        return f"{kind} {'above' if self.above else 'from'} {self.low:g}{end}"
+
+
+@dataclass(frozen=True, slots=True)
+class OneOf:
+    """One of some words."""
+
+    choices: tuple[str, ...]
+
+    def check(self, value: object, *, model: str, what: str) -> None:
+        if value not in self.choices:
+            raise PolicyError(f"{what} of {model} must be one of {', '.join(self.choices)}")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Written:
+    """How a policy writes a model in short.
+
+    ``word`` is the key of the policy, with an entry for each attribute where the model is about one. Models that share
+    a word have a ``kind``, of which one may be the ``usual`` one. ``bare`` is the parameter that an entry without
+    names sets; ``inherits`` are parameters that take the policy's word of that name unless they are given.
+    """
+
+    word: str
+    bare: str
+    kind: str | None = None
+    usual: bool = False
+    inherits: tuple[str, ...] = ()
 
 
 class Model(ABC):
@@ -67,11 +109,24 @@ class Model(ABC):
     name: ClassVar[str]
     bound: ClassVar[Bound]
     reference: ClassVar[str]
+    asked: ClassVar[str]
+    """The parameter that is the threshold."""
+    rules: ClassVar[Mapping[str, Rule]]
+    """What each parameter but the attribute may be."""
+    written: ClassVar[Written | None] = None
+    """How a policy writes it in short; without that it stands under ``models``, by its name."""
+
+    def __post_init__(self) -> None:
+        for attribute in self.needs:
+            if not isinstance(attribute, str) or not attribute:
+                raise PolicyError(f"{self.name} needs the name of a sensitive attribute")
+        for parameter, rule in self.rules.items():
+            rule.check(getattr(self, parameter), model=self.name, what=parameter)
 
     @property
-    @abstractmethod
     def threshold(self) -> float:
         """What is asked."""
+        return getattr(self, self.asked)
 
     @property
     def subject(self) -> str | None:
@@ -81,7 +136,12 @@ class Model(ABC):
     @property
     def needs(self) -> tuple[str, ...]:
         """The sensitive attributes whose counts it looks at."""
-        return () if self.subject is None else (self.subject,)
+        return (self.subject,) if hasattr(self, "attribute") else ()  # type: ignore[return-value]  # checked at once
+
+    @property
+    def needs_hierarchy(self) -> bool:
+        """Whether it looks at the hierarchy of its attribute."""
+        return False
 
     @property
     def monotone(self) -> bool:
@@ -95,6 +155,13 @@ class Model(ABC):
     def judge(self, table: ClassTable) -> Verdict:
         """Hold the table against the threshold."""
 
+    @abstractmethod
+    def promise(self, *, on: str, of: str) -> str:
+        """What it promises in a sentence without the field's words.
+
+        ``on`` names the quasi-identifiers, ``of`` the sensitive attributes that it is about.
+        """
+
     @classmethod
     def describe(cls) -> str:
         """What it promises, in a line."""
@@ -102,7 +169,7 @@ class Model(ABC):
 
     def shown_parameters(self) -> dict[str, Any]:
         """What was set beside the threshold and the attribute, for verdicts."""
-        return {}
+        return {key: value for key, value in self.parameters().items() if key not in (self.asked, "attribute")}
 
     def parameters(self) -> dict[str, Any]:
         """Everything that was set, by name."""
@@ -162,6 +229,35 @@ class ClassModel(Model):
         return self.verdict(table, value=worst, failing=self.failing(table, scores))
 
 
+class ShareModel(Model):
+    """A model on the mean over records of a risk that every record of a class shares."""
+
+    __slots__ = ()
+
+    @abstractmethod
+    def risks(self, table: ClassTable) -> Scores:
+        """The risk of a record of each class, from 0 to 1."""
+
+    def judge(self, table: ClassTable) -> Verdict:
+        risks = self.risks(table)
+        if not len(risks):
+            return self.verdict(table, value=None, failing=np.zeros(0, dtype=bool))
+        value = float(risks @ table.sizes / table.records)
+        return self.verdict(table, value=value, failing=self._fewest(table, risks))
+
+    def _fewest(self, table: ClassTable, risks: Scores) -> NDArray[np.bool_]:
+        """The riskiest classes (of equal ones the smallest first) without which the rest keeps the threshold."""
+        failing = np.zeros(table.classes, dtype=bool)
+        order = np.lexsort((table.sizes, -risks))
+        expected = np.concatenate([[0.0], np.cumsum(risks[order] * table.sizes[order])])
+        records = np.concatenate([[0], np.cumsum(table.sizes[order])])
+        left = np.maximum(records[-1] - records, 1)
+        enough = (expected[-1] - expected) / left <= self.threshold + ROUNDING
+        enough[-1] = True
+        failing[order[: int(enough.argmax())]] = True
+        return failing
+
+
 def content_of(table: ClassTable, attribute: str, *, model: str) -> Content:
     """What the classes hold of a sensitive attribute."""
     if attribute not in table.contents:
@@ -176,31 +272,3 @@ def shares(content: Content, sizes: NDArray[np.int64]) -> tuple[Scores, Scores]:
     """For each entry its share of its class, and the share that its value has in the whole table."""
     reference = content.totals / max(int(content.totals.sum()), 1)
     return content.counts / np.repeat(sizes, content.distinct), reference[content.values]
-
-
-def check_number(
-    number: object,
-    *,
-    model: str,
-    what: str,
-    low: float,
-    high: float = math.inf,
-    low_open: bool = False,
-    whole: bool = False,
-) -> None:
-    """Raise unless ``number`` is one in the range."""
-    kind = "a whole number" if whole else "a number"
-    allowed = (int,) if whole else (int, float)
-    left = "above" if low_open else "from"
-    place = f"{left} {low:g}" + (f" to {high:g}" if math.isfinite(high) else "" if low_open else " up")
-    sentence = f"{what} of {model} must be {kind} {place}"
-    if isinstance(number, bool) or not isinstance(number, allowed):
-        raise PolicyError(sentence + number_hint(number))
-    if not math.isfinite(number) or not low <= number <= high or (low_open and number == low):
-        raise PolicyError(f"{sentence}, not {number:g}")
-
-
-def check_attribute(attribute: object, *, model: str) -> None:
-    """Raise unless ``attribute`` can be the name of a column."""
-    if not isinstance(attribute, str) or not attribute:
-        raise PolicyError(f"{model} needs the name of a sensitive attribute")

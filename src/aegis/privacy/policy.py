@@ -12,7 +12,7 @@ from typing import Any
 
 from aegis.data.schema import Role, Roles, Schema
 from aegis.errors import PolicyError, RoleError
-from aegis.privacy.model import Model, check_number
+from aegis.privacy.model import Model, Range
 from aegis.privacy.policy_format import models_from, models_to, parsed_yaml, written_yaml
 from aegis.privacy.verdict import shown
 
@@ -56,7 +56,7 @@ class Policy:
     def __post_init__(self) -> None:
         if not self.models:
             raise PolicyError("the policy asks for nothing; give it at least one model, for instance k: 5")
-        check_number(self.max_suppression, model="the policy", what="max_suppression", low=0, high=1)
+        Range(high=1).check(self.max_suppression, model="the policy", what="max_suppression")
         asked: set[tuple[object, ...]] = set()
         for model in self.models:
             settings = tuple(sorted(model.shown_parameters().items()))
@@ -90,9 +90,7 @@ class Policy:
     @property
     def hierarchical(self) -> tuple[str, ...]:
         """The attributes whose hierarchy is needed to judge the policy."""
-        return tuple(
-            m.subject for m in self.models if m.subject and m.shown_parameters().get("distance") == "hierarchical"
-        )
+        return tuple(model.subject for model in self.models if model.subject and model.needs_hierarchy)
 
     @property
     def monotone(self) -> bool:

@@ -2,122 +2,135 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Mapping
-from typing import Any
+from collections.abc import Hashable, Iterable, Mapping
+from dataclasses import fields
+from typing import Any, cast
 
 import yaml
 
 from aegis.errors import PolicyError
 from aegis.privacy.model import MODELS, Model
 
-# word → attribute entry → (model, parameters). The attribute itself is added by the reader.
-_L_KINDS = {"distinct": ("l",), "entropy": ("l",), "recursive": ("c", "l")}
-_BETA_KINDS = ("basic", "enhanced")
-_RISKS = ("prosecutor", "journalist", "marketer", "linkage", "homogeneity")
-_WORDS = ("k", "l", "t", "alpha", "beta", "delta", "risk", "models")
+MODELS_WORD = "models"
+"""Where models stand that have no word of their own."""
 
 
 def models_from(mapping: Mapping[str, Any], *, sensitive: tuple[str, ...], where: str) -> tuple[Model, ...]:
     """The models of a policy without its roles and limits."""
-    unknown = sorted(set(map(str, mapping)) - set(_WORDS))
+    words = _words()
+    unknown = sorted(set(map(str, mapping)) - {*words, MODELS_WORD})
     if unknown:
-        raise PolicyError(f"{where} has no place for {', '.join(unknown)}; it may ask for {', '.join(_WORDS)}")
-    found: list[Model] = []
-    k = mapping.get("k")
-    if k is not None:
-        found.append(MODELS["k-anonymity"].from_parameters({"k": k}))
-    readers: dict[str, Callable[[Any], tuple[str, dict[str, Any]]]] = {
-        "l": lambda entry: _read_l(entry, where),
-        "t": lambda entry: ("t-closeness", _either(entry, "t", where)),
-        "alpha": lambda entry: (
-            "alpha-k-anonymity",
-            ({} if k is None else {"k": k}) | _either(entry, "alpha", where),
-        ),
-        "beta": lambda entry: _read_beta(entry, where),
-        "delta": lambda entry: ("delta-disclosure", _either(entry, "delta", where)),
-    }
-    for word, reader in readers.items():
-        if word not in mapping:
-            continue
-        for attribute, entry in _by_attribute(mapping[word], word, sensitive, where):
-            name, parameters = reader(entry)
-            found.append(MODELS[name].from_parameters({"attribute": attribute, **parameters}))
-    if "risk" in mapping:
-        found += _read_risks(mapping["risk"], sensitive, where)
-    for entry in _listed(mapping.get("models") or []):
+        raise PolicyError(
+            f"{where} has no place for {', '.join(unknown)}; it may ask for {', '.join([*words, MODELS_WORD])}"
+        )
+    models: list[Model] = []
+    for word, kinds in words.items():
+        if word in mapping:
+            models += _read_word(word, kinds, mapping, sensitive, where)
+    for entry in _listed(mapping.get(MODELS_WORD) or []):
         if not isinstance(entry, Mapping) or len(entry) != 1:
             raise PolicyError(f"{where}: models must be a list of entries like {{k-anonymity: {{k: 5}}}}")
         ((name, parameters),) = entry.items()
         if not isinstance(parameters, Mapping):
             raise PolicyError(f"{where}: {name} needs its parameters by name")
-        found.append(MODELS[str(name)].from_parameters(dict(parameters)))
-    return tuple(found)
+        models.append(MODELS[str(name)].from_parameters(dict(parameters)))
+    return tuple(models)
 
 
 def models_to(models: Iterable[Model]) -> dict[str, Any]:
     """The longest, unambiguous form of the same words."""
     mapping: dict[str, Any] = {}
+    several: dict[str, dict[str, list[Any]]] = {}
     for model in models:
         given = {key: _plain(value) for key, value in model.parameters().items()}
+        written = model.written
+        if written is None:
+            mapping.setdefault(MODELS_WORD, []).append({model.name: given})
+            continue
         attribute = given.pop("attribute", None)
-        family, _, risk = model.name.partition("-")
-        if model.name == "k-anonymity":
-            mapping["k"] = given["k"]
-        elif model.name.endswith("-l-diversity"):
-            _append(mapping, "l", attribute, {"kind": family, **given})
-        elif model.name == "t-closeness":
-            _append(mapping, "t", attribute, given)
-        elif model.name == "alpha-k-anonymity":
-            _append(mapping, "alpha", attribute, given)
-        elif model.name.endswith("-beta-likeness"):
-            _append(mapping, "beta", attribute, {"kind": family, **given})
-        elif model.name == "delta-disclosure":
-            _append(mapping, "delta", attribute, given)
-        elif risk == "risk" and family in _RISKS:
-            entry = given.get("limit", given)
-            mapping.setdefault("risk", {}).setdefault(family, []).append(entry)
+        entry = given[written.bare] if list(given) == [written.bare] else given
+        if attribute is not None:
+            named = given if written.kind is None else {"kind": written.kind, **given}
+            several.setdefault(written.word, {}).setdefault(attribute, []).append(named)
+        elif written.kind is not None:
+            several.setdefault(written.word, {}).setdefault(written.kind, []).append(entry)
         else:
-            whole = given if attribute is None else {"attribute": attribute, **given}
-            mapping.setdefault("models", []).append({model.name: whole})
-    for word in ("l", "t", "alpha", "beta", "delta", "risk"):
-        for key, entries in mapping.get(word, {}).items():
-            if len(entries) == 1:
-                mapping[word][key] = entries[0]
+            mapping[written.word] = entry
+    for word, listed in several.items():
+        mapping[word] = {key: entries[0] if len(entries) == 1 else entries for key, entries in listed.items()}
     return mapping
 
 
-def _read_l(entry: Any, where: str) -> tuple[str, dict[str, Any]]:
-    if not isinstance(entry, Mapping):
-        return "distinct-l-diversity", {"l": entry}
-    given = dict(entry)
-    kind = given.pop("kind", "distinct")
-    if kind not in _L_KINDS:
-        raise PolicyError(f"{where}: the kind of l must be one of {', '.join(_L_KINDS)}")
-    return f"{kind}-l-diversity", given
+Kinds = dict[str | None, type[Model]]
 
 
-def _read_beta(entry: Any, where: str) -> tuple[str, dict[str, Any]]:
-    given = _either(entry, "beta", where)
-    kind = given.pop("kind", "basic")
-    if kind not in _BETA_KINDS:
-        raise PolicyError(f"{where}: the kind of beta must be one of {', '.join(_BETA_KINDS)}")
-    return f"{kind}-beta-likeness", given
+def _words() -> dict[str, Kinds]:
+    """The words of policies, each with its models by kind."""
+    words: dict[str, Kinds] = {}
+    for _, model in MODELS.items():
+        if model.written is not None:
+            words.setdefault(model.written.word, {})[model.written.kind] = model
+    return dict(sorted(words.items()))
 
 
-def _read_risks(entries: Any, sensitive: tuple[str, ...], where: str) -> list[Model]:
+def _read_word(
+    word: str, kinds: Kinds, policy: Mapping[str, Any], sensitive: tuple[str, ...], where: str
+) -> Iterable[Model]:
+    """The models that a policy asks for under one word."""
+    entries = policy[word]
+    if all(_is_about_an_attribute(model) for model in kinds.values()):
+        for attribute, entry in _by_attribute(entries, word, sensitive, where):
+            model, given = _chosen(word, kinds, entry, where)
+            assert model.written is not None
+            inherited = {name: policy[name] for name in model.written.inherits if policy.get(name) is not None}
+            yield model.from_parameters({"attribute": attribute, **inherited, **given})
+    elif None in kinds:
+        model = kinds[None]
+        assert model.written is not None
+        if entries is not None:
+            yield model.from_parameters({model.written.bare: entries})
+    else:
+        yield from _read_kinds(word, kinds, entries, sensitive, where)
+
+
+def _read_kinds(word: str, kinds: Kinds, entries: Any, sensitive: tuple[str, ...], where: str) -> Iterable[Model]:
+    """Models about no single attribute: ``risk: {prosecutor: 0.2}``."""
     if not isinstance(entries, Mapping):
-        raise PolicyError(f"{where}: risk must name risks, for instance risk: {{prosecutor: 0.2}}")
-    found: list[Model] = []
-    for risk, several in entries.items():
-        if risk not in _RISKS:
-            raise PolicyError(f"{where}: there is no risk called {risk!r}; the risks are {', '.join(_RISKS)}")
-        first = {"linkage": "tau", "homogeneity": "share"}.get(risk, "limit")
+        first = min(map(str, kinds))
+        raise PolicyError(f"{where}: {word} must name {word}s, for instance {word}: {{{first}: 0.2}}")
+    for kind, several in entries.items():
+        if kind not in kinds:
+            raise PolicyError(
+                f"{where}: there is no {word} called {kind!r}; there are {', '.join(sorted(map(str, kinds)))}"
+            )
+        model = kinds[kind]
+        assert model.written is not None
         for entry in _listed(several):
-            given = _either(entry, first, where)
-            if risk == "homogeneity" and "attributes" not in given:
-                given["attributes"] = list(_required(sensitive, "risk: {homogeneity: …}", where))
-            found.append(MODELS[f"{risk}-risk"].from_parameters(given))
-    return found
+            given = _either(entry, model.written.bare, where)
+            if "attributes" in _fields(model) and "attributes" not in given:
+                given["attributes"] = list(_required(sensitive, f"{word}: {{{kind}: …}}", where))
+            yield model.from_parameters(given)
+
+
+def _chosen(word: str, kinds: Kinds, entry: Any, where: str) -> tuple[type[Model], dict[str, Any]]:
+    """The model that an entry asks for, by its kind or the usual one, and its parameters."""
+    usual = next(model for model in kinds.values() if model.written and (model.written.usual or len(kinds) == 1))
+    assert usual.written is not None
+    given = _either(entry, usual.written.bare, where)
+    if None in kinds:
+        return usual, given
+    kind = given.pop("kind", usual.written.kind)
+    if kind not in kinds:
+        raise PolicyError(f"{where}: the kind of {word} must be one of {', '.join(sorted(map(str, kinds)))}")
+    return kinds[kind], given
+
+
+def _is_about_an_attribute(model: type[Model]) -> bool:
+    return "attribute" in _fields(model)
+
+
+def _fields(model: type[Model]) -> set[str]:
+    return {item.name for item in fields(cast(Any, model))}
 
 
 def _by_attribute(entries: Any, word: str, sensitive: tuple[str, ...], where: str) -> Iterable[tuple[str, Any]]:
@@ -153,10 +166,6 @@ def _either(entry: Any, first: str, where: str) -> dict[str, Any]:
 
 def _listed(entry: Any) -> list[Any]:
     return list(entry) if isinstance(entry, list | tuple) else [entry]
-
-
-def _append(mapping: dict[str, Any], word: str, attribute: Any, entry: dict[str, Any]) -> None:
-    mapping.setdefault(word, {}).setdefault(attribute, []).append(entry)
 
 
 def _plain(value: Any) -> Any:

@@ -9,9 +9,7 @@ from typing import Any
 import numpy as np
 
 from aegis.counts.class_table import ClassTable
-from aegis.privacy.homogeneity_risk import HomogeneityRisk
-from aegis.privacy.linkage_risk import LinkageRisk
-from aegis.privacy.population import population_sizes
+from aegis.privacy.models.risks import population_sizes
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -89,16 +87,6 @@ def risk_summary(table: ClassTable, *, bands: Sequence[int] = BANDS) -> RiskSumm
         has_population=kept.population is not None,
         bands=_banded(kept, bands),
     )
-
-
-def linkage_records(table: ClassTable, tau: float) -> int:
-    """How many records are in a class with 1 / size above τ, strictly."""
-    return int(table.sizes[LinkageRisk(tau=tau).risks(table) > 0].sum())
-
-
-def homogeneous_records(table: ClassTable, attributes: Sequence[str]) -> int:
-    """How many records are in a class where some of the attributes is constant, singletons included."""
-    return int(table.sizes[HomogeneityRisk(attributes=tuple(attributes)).risks(table) > 0].sum())
 
 
 def _banded(table: ClassTable, starts: Sequence[int]) -> tuple[SizeBand, ...]:

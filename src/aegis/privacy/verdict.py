@@ -80,3 +80,12 @@ def shown(number: float) -> str:
     if math.isinf(number):
         return "infinite"
     return f"{number:.0f}" if float(number).is_integer() else f"{number:.4g}"
+
+
+def percent(share: float) -> str:
+    """A share as people read it.
+
+    >>> percent(0.2), percent(0.025)
+    ('20 %', '2.5 %')
+    """
+    return f"{100 * share:g} %"

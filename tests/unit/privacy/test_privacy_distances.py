@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from aegis.counts.content import Content
 from aegis.data.domain import Domain
 from aegis.data.kind import Kind
-from aegis.privacy.distance import DISTANCES, distances
+from aegis.privacy.models.t_closeness import DISTANCES, distances
 
 
 @pytest.mark.parametrize("distance", ["equal", "ordered"])

@@ -15,18 +15,12 @@ from aegis.data.domain import Domain
 from aegis.data.kind import Kind
 from aegis.errors import MeasureError
 from aegis.masking.partition import Partition
-from aegis.privacy.alpha_k_anonymity import AlphaKAnonymity
-from aegis.privacy.basic_beta_likeness import BasicBetaLikeness
-from aegis.privacy.delta_disclosure import DeltaDisclosure
-from aegis.privacy.distance import equal_distance, hierarchical_distance, ordered_distance
-from aegis.privacy.enhanced_beta_likeness import EnhancedBetaLikeness
-from aegis.privacy.entropy_l_diversity import EntropyLDiversity
-from aegis.privacy.homogeneity_risk import HomogeneityRisk
-from aegis.privacy.journalist_risk import JournalistRisk
-from aegis.privacy.linkage_risk import LinkageRisk
-from aegis.privacy.marketer_risk import MarketerRisk
-from aegis.privacy.recursive_l_diversity import RecursiveLDiversity
-from aegis.privacy.t_closeness import TCloseness
+from aegis.privacy.models.beta_likeness import BasicBetaLikeness, EnhancedBetaLikeness
+from aegis.privacy.models.delta_disclosure import DeltaDisclosure
+from aegis.privacy.models.k_anonymity import AlphaKAnonymity
+from aegis.privacy.models.l_diversity import EntropyLDiversity, RecursiveLDiversity
+from aegis.privacy.models.risks import HomogeneityRisk, JournalistRisk, LinkageRisk, MarketerRisk
+from aegis.privacy.models.t_closeness import TCloseness, equal_distance, hierarchical_distance, ordered_distance
 
 VALUES = 6
 

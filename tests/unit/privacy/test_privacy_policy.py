@@ -11,22 +11,14 @@ from hypothesis import strategies as st
 from aegis.data.kind import Kind
 from aegis.data.schema import Column, Roles, Schema
 from aegis.errors import PolicyError
-from aegis.privacy.alpha_k_anonymity import AlphaKAnonymity
-from aegis.privacy.basic_beta_likeness import BasicBetaLikeness
-from aegis.privacy.delta_disclosure import DeltaDisclosure
-from aegis.privacy.distinct_l_diversity import DistinctLDiversity
-from aegis.privacy.enhanced_beta_likeness import EnhancedBetaLikeness
-from aegis.privacy.entropy_l_diversity import EntropyLDiversity
-from aegis.privacy.homogeneity_risk import HomogeneityRisk
-from aegis.privacy.journalist_risk import JournalistRisk
-from aegis.privacy.k_anonymity import KAnonymity
-from aegis.privacy.linkage_risk import LinkageRisk
-from aegis.privacy.marketer_risk import MarketerRisk
 from aegis.privacy.model import MODELS
+from aegis.privacy.models.beta_likeness import BasicBetaLikeness, EnhancedBetaLikeness
+from aegis.privacy.models.delta_disclosure import DeltaDisclosure
+from aegis.privacy.models.k_anonymity import AlphaKAnonymity, KAnonymity
+from aegis.privacy.models.l_diversity import DistinctLDiversity, EntropyLDiversity, RecursiveLDiversity
+from aegis.privacy.models.risks import HomogeneityRisk, JournalistRisk, LinkageRisk, MarketerRisk, ProsecutorRisk
+from aegis.privacy.models.t_closeness import TCloseness
 from aegis.privacy.policy import Policy, Suppressed
-from aegis.privacy.prosecutor_risk import ProsecutorRisk
-from aegis.privacy.recursive_l_diversity import RecursiveLDiversity
-from aegis.privacy.t_closeness import TCloseness
 
 WHOLE = """
 quasi_identifying: [age, zip]

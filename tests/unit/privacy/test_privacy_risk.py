@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 from aegis.counts.class_table import ClassTable
 from aegis.data.domain import Domain
 from aegis.data.kind import Kind
-from aegis.privacy.risk import homogeneous_records, linkage_records, risk_summary
+from aegis.privacy.models.risks import HomogeneityRisk, LinkageRisk
+from aegis.privacy.risk import risk_summary
 
 
 def table_of(sizes: list[int]) -> ClassTable:
@@ -39,8 +40,9 @@ def test_the_summary_counts_records(sizes: list[int]) -> None:
         assert band.classes == sum(band.smallest <= size <= end for size in sizes)
     assert json.loads(json.dumps(summary.as_certificate()))["classes"] == len(sizes)
     for tau in (0.05, 0.1, 0.5):
-        assert linkage_records(table_of(sizes), tau) == sum(1 / size > tau for size in people)
-    assert homogeneous_records(table_of(sizes), ["s"]) == len(people)
+        exposed = LinkageRisk(tau=tau).risks(table_of(sizes)) @ sizes
+        assert exposed == sum(1 / size > tau for size in people)
+    assert HomogeneityRisk(attributes=("s",)).risks(table_of(sizes)) @ sizes == len(people)
 
 
 def test_suppressed_records_have_no_risk_and_a_population_lowers_it() -> None:

@@ -1,7 +1,8 @@
-"""How far the sensitive values of each class are from those of the whole table, as the earth mover's distance.
+"""A class tells little about the sensitive value that the whole table does not tell.
 
-Each function gives the least amount of probability that must be moved, times how far, to turn the distribution Q of a
-class into the distribution P of the table. They differ in how far apart two values are:
+How far the values of a class are from those of the table is the earth mover's distance: the least amount of probability
+that must be moved, times how far, to turn the distribution Q of a class into the distribution P of the table. The
+distances differ in how far apart two values are:
 
 equal         1 for any two values.
 ordered       the number of steps between them in the order of the values that occur, over the largest such number.
@@ -12,15 +13,53 @@ Only the values that occur in a class are visited: the gaps between them have cl
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import ClassVar
+
 import numpy as np
 from numpy.typing import NDArray
 
+from aegis.counts.class_table import ClassTable
 from aegis.counts.content import Content
 from aegis.data.kind import Kind
 from aegis.errors import MeasureError
 from aegis.masking.partition import Partition
+from aegis.privacy.model import MODELS, ClassModel, OneOf, Range, Rule, Scores, Written, content_of
+from aegis.privacy.verdict import Bound
 
-Scores = NDArray[np.float64]
+
+@MODELS.register("t-closeness")
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TCloseness(ClassModel):
+    """In every class the distribution of the attribute is within t of that in the whole table."""
+
+    attribute: str
+    t: float
+    distance: str = "equal"
+
+    name: ClassVar[str] = "t-closeness"
+    bound: ClassVar[Bound] = Bound.AT_MOST
+    reference: ClassVar[str] = "Li, Li and Venkatasubramanian 2007"
+    asked: ClassVar[str] = "t"
+    rules: ClassVar[Mapping[str, Rule]] = {
+        "t": Range(high=1),
+        "distance": OneOf(("equal", "ordered", "hierarchical")),
+    }
+    written: ClassVar[Written] = Written(word="t", bare="t")
+
+    @property
+    def needs_hierarchy(self) -> bool:
+        return self.distance == "hierarchical"
+
+    def promise(self, *, on: str, of: str) -> str:
+        return (
+            f"In every group of alike records {of} is distributed nearly as in the whole table: "
+            f"at most {self.t:g} apart."
+        )
+
+    def scores(self, table: ClassTable) -> Scores:
+        return distances(content_of(table, self.attribute, model=self.name), self.distance)
 
 
 def equal_distance(content: Content) -> Scores:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
 from aegis.counts.class_table import ClassTable
-from aegis.errors import PolicyError
-from aegis.privacy.model import MODELS, ClassModel, Scores, check_attribute, check_number, content_of, shares
+from aegis.privacy.model import MODELS, ClassModel, OneOf, Range, Rule, Scores, Written, content_of, shares
 from aegis.privacy.verdict import Bound
 
 
@@ -30,23 +30,19 @@ class DeltaDisclosure(ClassModel):
     name: ClassVar[str] = "delta-disclosure"
     bound: ClassVar[Bound] = Bound.BELOW
     reference: ClassVar[str] = "Brickell and Shmatikov 2008"
-
-    def __post_init__(self) -> None:
-        check_attribute(self.attribute, model=self.name)
-        check_number(self.delta, model=self.name, what="delta", low=0, low_open=True)
-        if self.absent not in ("counted", "ignored"):
-            raise PolicyError(f"absent of {self.name} must be 'counted' or 'ignored'")
-
-    @property
-    def threshold(self) -> float:
-        return self.delta
+    asked: ClassVar[str] = "delta"
+    rules: ClassVar[Mapping[str, Rule]] = {"delta": Range(above=True), "absent": OneOf(("counted", "ignored"))}
+    written: ClassVar[Written] = Written(word="delta", bare="delta")
 
     @property
     def monotone(self) -> bool:
         return self.absent == "counted"
 
-    def shown_parameters(self) -> dict[str, Any]:
-        return {"absent": self.absent}
+    def promise(self, *, on: str, of: str) -> str:
+        return (
+            f"No group of alike records makes a value of {of} much likelier or unlikelier than it is: "
+            f"at most {self.delta:g} on the scale of logarithms."
+        )
 
     def scores(self, table: ClassTable) -> Scores:
         content = content_of(table, self.attribute, model=self.name)

@@ -1,0 +1,72 @@
+"""No sensitive value becomes much more likely by knowing the class; by the enhanced one, frequent values least."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from aegis.counts.class_table import ClassTable
+from aegis.privacy.model import MODELS, ROUNDING, ClassModel, Range, Rule, Scores, Written, content_of, shares
+from aegis.privacy.verdict import Bound
+
+
+@MODELS.register("basic-beta-likeness")
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BasicBetaLikeness(ClassModel):
+    """In every class no value's share q exceeds its share p in the whole table by more than β times p."""
+
+    attribute: str
+    beta: float
+
+    name: ClassVar[str] = "basic-beta-likeness"
+    bound: ClassVar[Bound] = Bound.AT_MOST
+    reference: ClassVar[str] = "Cao and Karras 2012"
+    asked: ClassVar[str] = "beta"
+    rules: ClassVar[Mapping[str, Rule]] = {"beta": Range(above=True)}
+    written: ClassVar[Written] = Written(word="beta", bare="beta", kind="basic", usual=True)
+
+    def promise(self, *, on: str, of: str) -> str:
+        return (
+            f"No group of alike records makes a value of {of} more than {self.beta:g} times likelier on top of "
+            "what it is."
+        )
+
+    def scores(self, table: ClassTable) -> Scores:
+        content = content_of(table, self.attribute, model=self.name)
+        q, p = shares(content, table.sizes)
+        return np.maximum(content.largest(q / p - 1.0), 0.0)
+
+
+@MODELS.register("enhanced-beta-likeness")
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EnhancedBetaLikeness(ClassModel):
+    """In every class no value's share q exceeds its share p in the table by more than min(β, −ln p) times p.
+
+    The value shown is the smallest β that the table satisfies; it is infinite where a value exceeds −ln p, which no β
+    allows.
+    """
+
+    attribute: str
+    beta: float
+
+    name: ClassVar[str] = "enhanced-beta-likeness"
+    bound: ClassVar[Bound] = Bound.AT_MOST
+    reference: ClassVar[str] = "Cao and Karras 2012"
+    asked: ClassVar[str] = "beta"
+    rules: ClassVar[Mapping[str, Rule]] = {"beta": Range(above=True)}
+    written: ClassVar[Written] = Written(word="beta", bare="beta", kind="enhanced")
+
+    def promise(self, *, on: str, of: str) -> str:
+        return (
+            f"No group of alike records makes a value of {of} much likelier than it is: at most {self.beta:g} on top, "
+            "and less for frequent values."
+        )
+
+    def scores(self, table: ClassTable) -> Scores:
+        content = content_of(table, self.attribute, model=self.name)
+        q, p = shares(content, table.sizes)
+        gain = np.maximum(q / p - 1.0, 0.0)
+        return content.largest(np.where(gain > ROUNDING - np.log(p), np.inf, gain))

@@ -1,0 +1,67 @@
+"""Nobody stands out: classes are large, and where asked no sensitive value fills one of them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from aegis.counts.class_table import ClassTable
+from aegis.privacy.model import MODELS, ClassModel, Range, Rule, Scores, Written, content_of, shares
+from aegis.privacy.verdict import Bound, percent
+
+
+@MODELS.register("k-anonymity")
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KAnonymity(ClassModel):
+    """Every class has at least k records."""
+
+    k: int
+
+    name: ClassVar[str] = "k-anonymity"
+    bound: ClassVar[Bound] = Bound.AT_LEAST
+    reference: ClassVar[str] = "Samarati and Sweeney 1998"
+    asked: ClassVar[str] = "k"
+    rules: ClassVar[Mapping[str, Rule]] = {"k": Range(low=1, whole=True)}
+    written: ClassVar[Written] = Written(word="k", bare="k")
+
+    @property
+    def absorbing(self) -> bool:
+        return True
+
+    def promise(self, *, on: str, of: str) -> str:
+        return f"Every combination of {on} is shared by at least {self.k} records."
+
+    def scores(self, table: ClassTable) -> Scores:
+        return table.sizes.astype(np.float64)
+
+
+@MODELS.register("alpha-k-anonymity")
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AlphaKAnonymity(ClassModel):
+    """Every class has at least k records, and no value of the attribute more than the share α of them."""
+
+    attribute: str
+    alpha: float
+    k: int = 1
+
+    name: ClassVar[str] = "alpha-k-anonymity"
+    bound: ClassVar[Bound] = Bound.AT_MOST
+    reference: ClassVar[str] = "Wong et al. 2006"
+    asked: ClassVar[str] = "alpha"
+    rules: ClassVar[Mapping[str, Rule]] = {"alpha": Range(above=True, high=1), "k": Range(low=1, whole=True)}
+    written: ClassVar[Written] = Written(word="alpha", bare="alpha", inherits=("k",))
+
+    def promise(self, *, on: str, of: str) -> str:
+        return f"In no group of alike records does one value of {of} make up more than {percent(self.alpha)}."
+
+    def scores(self, table: ClassTable) -> Scores:
+        content = content_of(table, self.attribute, model=self.name)
+        return content.largest(shares(content, table.sizes)[0])
+
+    def failing(self, table: ClassTable, scores: Scores) -> NDArray[np.bool_]:
+        # Written out: with super() a dataclass with slots would look for a class that slots replaced.
+        return ClassModel.failing(self, table, scores) | (table.sizes < self.k)
