@@ -23,12 +23,16 @@ if TYPE_CHECKING:
     from aegis.library.anonymize import anonymize as anonymize
     from aegis.library.apply import apply as apply
     from aegis.library.check import check as check
+    from aegis.library.clinic import demo as demo
     from aegis.library.compare import compare as compare
+    from aegis.library.configurations import diff as diff
+    from aegis.library.configurations import generate as generate
     from aegis.library.evaluate import evaluate as evaluate
     from aegis.library.exposure import exposure as exposure
-    from aegis.library.generate import generate as generate
     from aegis.library.inspect import inspect as inspect
     from aegis.library.parts import merge as merge
+    from aegis.library.reference import list_masks as list_masks
+    from aegis.library.reference import list_measures as list_measures
     from aegis.library.release import release as release
     from aegis.library.search import search as search
     from aegis.library.summarize import summarize as summarize
@@ -51,10 +55,14 @@ _HOMES: dict[str, str] = {
     "apply": "aegis.library.apply",
     "check": "aegis.library.check",
     "compare": "aegis.library.compare",
+    "demo": "aegis.library.clinic",
+    "diff": "aegis.library.configurations",
     "evaluate": "aegis.library.evaluate",
     "exposure": "aegis.library.exposure",
-    "generate": "aegis.library.generate",
+    "generate": "aegis.library.configurations",
     "inspect": "aegis.library.inspect",
+    "list_masks": "aegis.library.reference",
+    "list_measures": "aegis.library.reference",
     "load_configurations": "aegis.masking.configuration_file",
     "merge": "aegis.library.parts",
     "open_dataset": "aegis.data.engine",

@@ -16,13 +16,9 @@ from aegis.commands import (
     apply,
     check,
     compare,
-    configurations,
     curve,
     evaluate,
-    exposure,
-    inspect,
     interruption,
-    reference,
     release,
     sanitize,
     search,
@@ -71,23 +67,17 @@ def _root(
 
 
 app.command("start")(start.start)
-app.command("inspect")(inspect.inspect)
-app.command("generate")(configurations.generate)
-app.command("diff")(configurations.diff)
 app.command("search")(search.search)
 app.command("check")(check.check)
 app.command("release")(release.release)
 app.command("verify")(verify.verify)
 app.command("apply")(apply.apply)
-app.command("exposure")(exposure.exposure)
 app.command("anonymize")(anonymize.anonymize)
 app.command("tune")(tune.tune)
 app.command("compare")(compare.compare)
 app.command("sanitize")(sanitize.sanitize)
 app.add_typer(curve.app, name="curve", no_args_is_help=True)
 app.command("evaluate")(evaluate.evaluate)
-app.command("masks")(reference.masks)
-app.command("measures")(reference.measures)
 app.command("serve")(serve.serve)
 app.command("demo-catalog")(demo_catalog.demo_catalog)
 app.add_typer(push.app, name="push", no_args_is_help=True)

@@ -45,9 +45,14 @@ class Result:
     def from_json(cls, content: Mapping[str, Any]) -> Self:
         """The result that `to_json` wrote; raises InputError if it is not one."""
         try:
-            return rebuilt(cls, content)
-        except (KeyError, TypeError, ValueError, AttributeError) as error:
+            return rebuilt(cls, cls.fields_in(content))
+        except (KeyError, TypeError, ValueError, AttributeError, InputError) as error:
             raise InputError(f"this is no JSON of a {cls.__name__} ({type(error).__name__})") from None
+
+    @classmethod
+    def fields_in(cls, content: Mapping[str, Any]) -> Mapping[str, Any]:
+        """The fields by name, where the JSON has them under other keys; values may be as JSON has them."""
+        return content
 
     def to_pandas(self) -> Any:
         """The rows as a pandas DataFrame."""
@@ -97,6 +102,8 @@ def plain(value: Any) -> Any:
 
 def rebuilt(kind: Any, content: Any) -> Any:
     """A value of the type ``kind`` from what `plain` made of it."""
+    if kind is Any or (isinstance(kind, type) and isinstance(content, kind)):
+        return content
     origin = get_origin(kind)
     if origin in (Union, types.UnionType):
         if content is None:

@@ -55,7 +55,7 @@ def check(
     show_verdicts(found.judgement.as_certificate()["models"], title=_title(found.judgement, found.roles))
     _show_worst(found.judgement)
     unlisted_columns(found.unlisted)
-    again = options.data_words(data, table=table, engine=engine)
+    again = terminal.data_words(data, table=table, engine=engine)
     if found.reason is not None:
         terminal.out().print(Text.assemble(("not satisfied: ", "bold red"), found.reason), soft_wrap=True)
         terminal.next_step(f"aegis search {again} --policy {policy}")

@@ -2,75 +2,81 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import Annotated
+from collections.abc import Sequence
+from dataclasses import KW_ONLY, dataclass
+from typing import TYPE_CHECKING, Annotated
 
-import typer
-
-from aegis.commands import options, terminal
+from aegis.commands import terminal
+from aegis.commands.command import CHOOSE, MEASURE, command
+from aegis.commands.fields import (
+    STRENGTHS,
+    Argument,
+    ConfigurationLike,
+    Data,
+    Hierarchies,
+    HierarchiesLike,
+    Label,
+    LabelBins,
+    Option,
+    Options,
+    PathLike,
+    Seed,
+    WithIdentifying,
+    Working,
+)
 from aegis.masking.plural import count as counted
 
+if TYPE_CHECKING:
+    from aegis.library.configurations import Difference, Generated
 
-def generate(
-    data: options.Data,
-    out: Annotated[Path, typer.Option("--out", help="The YAML or JSON file to write.")],
-    label: options.Label = None,
-    count: Annotated[int, typer.Option("--count", min=1, help="How many.")] = 50,
-    strength: options.Strength = "mixed",
-    masks: options.Masks = "",
-    hierarchies: options.Hierarchies = None,
-    seed: options.Seed = 0,
-    overwrite: options.Overwrite = False,
-    json: options.Json = False,
-    label_bins: options.LabelBins = None,
-    identifying: options.Identifying = "",
-    delimiter: options.Delimiter = None,
-    encoding: options.Encoding = "utf-8",
-    missing: options.Missing = None,
-    table: options.Table = None,
-    engine: options.Engine = None,
-) -> None:
+
+@dataclass(frozen=True)
+class Generate(WithIdentifying, Working):
     """Make masking configurations that fit a table, for editing or for the advisor."""
-    from aegis.library.generate import generate as make
 
-    with terminal.progress("counting") as progress:
-        made = make(
-            data,
-            configurations=count,
-            label=label,
-            strength=strength,
-            masks=options.names(masks) or None,
-            seed=seed,
-            out=out,
-            overwrite=overwrite,
-            roles=options.roles(identifying=identifying, quasi="", sensitive="", insensitive=""),
-            label_bins=label_bins,
-            hierarchies=hierarchies,
-            progress=progress,
-            **options.reading(delimiter=delimiter, encoding=encoding, missing=missing, table=table, engine=engine),
-        )
-    if json:
-        terminal.print_json({"file": str(out), "configurations": [{"name": c.name, "id": c.id} for c in made]})
-    else:
-        terminal.talk().print(f"{out}: {counted(len(made), 'configuration')}", soft_wrap=True)
-        known = options.data_words(data, table=table, engine=engine) + options.label_words(label, label_bins)
-        terminal.next_step(f"aegis advise {known} --configs {terminal.word(out)}")
+    data: Data
+    _: KW_ONLY
+    out: Annotated[PathLike | None, Option("The YAML or JSON file to write.")] = None
+    label: Label = None
+    label_bins: LabelBins = None
+    count: Annotated[int, Option("How many.", minimum=1)] = 50
+    strength: Annotated[str, Option("How strong they are.", choices=STRENGTHS)] = "mixed"
+    masks: Annotated[Sequence[str], Option("Only these masks, comma separated.")] = ()
+    hierarchies: Hierarchies = None
+    seed: Seed = 0
+    overwrite: Annotated[bool, Option("Replace an output that exists.", only_with="out")] = False
 
 
-def diff(
-    one: Annotated[Path, typer.Argument(help="A configuration file.")],
-    other: Annotated[Path, typer.Argument(help="Another one.")],
-    json: options.Json = False,
-    hierarchies: options.Hierarchies = None,
-) -> None:
+@command(
+    "generate",
+    Generate,
+    run="aegis.library.configurations:generate",
+    group=CHOOSE,
+    working="counting",
+    one_of=("out",),
+)
+def show_generated(generated: Generated, options: Generate) -> None:
+    """Where they are, and how to rank them."""
+    terminal.talk().print(f"{options.out}: {counted(len(generated), 'configuration')}", soft_wrap=True)
+    again = terminal.data_words(options.data, table=options.table, engine=options.engine)
+    again += terminal.label_words(options.label, options.label_bins)
+    terminal.next_step(f"aegis advise {again} --configs {terminal.word(options.out)}")
+
+
+@dataclass(frozen=True)
+class Diff(Options):
     """Show what the second configuration does differently: + masked there only, - here only, ~ both."""
-    from aegis.library.proposals import one_configuration
 
-    first = one_configuration(one, hierarchies=hierarchies)
-    second = one_configuration(other, hierarchies=hierarchies)
-    lines = first.diff(second)
-    if json:
-        terminal.print_json({"one": first.id, "other": second.id, "equal": not lines, "lines": lines})
-        return
-    for line in lines or ["no difference"]:
+    first: Annotated[ConfigurationLike, Argument("A configuration file.")]
+    second: Annotated[ConfigurationLike, Argument("Another one.")]
+    _: KW_ONLY
+    hierarchies: Annotated[
+        HierarchiesLike | None, Option("Folder of hierarchy files that the configurations name.")
+    ] = None
+
+
+@command("diff", Diff, run="aegis.library.configurations:diff", group=MEASURE)
+def show_difference(difference: Difference, options: Diff) -> None:
+    """A line for each column that is masked differently."""
+    for line in difference.lines or ("no difference",):
         terminal.out().print(line, markup=False, soft_wrap=True)

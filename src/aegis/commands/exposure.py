@@ -2,72 +2,60 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
-from pathlib import Path
+from dataclasses import KW_ONLY, dataclass
 from typing import TYPE_CHECKING, Annotated
 
-import typer
 from rich.text import Text
 
-from aegis.commands import options, terminal
+from aegis.commands import terminal
+from aegis.commands.command import JUDGE, command
+from aegis.commands.fields import Argument, Option, Options, SummaryLike
 
 if TYPE_CHECKING:
-    from aegis.counts.exposure import AttributeExposure, MaskExposure
+    from aegis.counts.exposure import AttributeExposure, Exposure, MaskExposure
 
 
-def exposure(
-    summary: Annotated[Path, typer.Argument(help="A summary folder.")],
-    k: Annotated[int, typer.Option("--k", min=1, help="Cells of fewer records count as small.")] = 5,
-    json: options.Json = False,
-) -> None:
+@dataclass(frozen=True)
+class Expose(Options):
     """Say what published summaries show when laid over each other: the smallest cells, and the records in them."""
-    from aegis.library.exposure import exposure as expose
 
-    found = expose(summary, k=k)
-    if json:
-        terminal.print_json(
-            {
-                "k": found.k,
-                "rows": found.rows,
-                "noisy": found.noisy,
-                "opaque": found.opaque,
-                "caveat": found.caveat,
-                "smallest_cell": found.smallest_cell,
-                "records_below_k": found.records_below_k,
-                "smallest_cell_with_label": found.smallest_cell_with_label,
-                "records_below_k_with_label": found.records_below_k_with_label,
-                "attributes": [asdict(attribute) for attribute in found.attributes],
-            }
-        )
-        return
-    ordered = sorted(found.attributes, key=lambda a: (-a.records_below_k, -a.records_below_k_with_label))
+    summary: Annotated[SummaryLike, Argument("A summary folder.")]
+    _: KW_ONLY
+    k: Annotated[int, Option("Cells of fewer records count as small.", minimum=1)] = 5
+
+
+@command("exposure", Expose, run="aegis.library.exposure:exposure", group=JUDGE)
+def show(exposure: Exposure, options: Expose) -> None:
+    """The attributes, those that expose most first."""
+    ordered = sorted(exposure.attributes, key=lambda a: (-a.records_below_k, -a.records_below_k_with_label))
     rows = [row for attribute in ordered for row in _rows(attribute)]
-    numbers = ("masks", "cells", "smallest", f"records below {k}", "smallest with label", "records below with label")
+    below = f"records below {exposure.k}"
+    numbers = ("masks", "cells", "smallest", below, "smallest with label", "records below with label")
     columns: list[str | tuple[str, str]] = ["attribute", *((name, "right") for name in numbers)]
     terminal.out().print(terminal.table("", columns, rows))
-    if found.caveat is not None:
-        terminal.out().print(Text.assemble(("caveat: ", "bold red"), found.caveat), soft_wrap=True)
-    if found.noisy:
+    if exposure.caveat is not None:
+        terminal.out().print(Text.assemble(("caveat: ", "bold red"), exposure.caveat), soft_wrap=True)
+    if exposure.noisy:
         terminal.aside("the counts carry noise: the sizes are not those of the data")
-    if found.records_below_k_with_label or found.records_below_k:
-        terminal.next_step(f"aegis summarize … --min-count {k}")
+    if exposure.records_below_k_with_label or exposure.records_below_k:
+        terminal.next_step(f"aegis summarize … --min-count {exposure.k}")
 
 
 def _rows(attribute: AttributeExposure) -> list[list[str]]:
     """The attribute in a line, or a line for each mask that could not be laid over the others."""
-    shown: list[tuple[str, str, AttributeExposure | MaskExposure]]
-    shown = [(f"{attribute.name} · {mask.id}", "1", mask) for mask in attribute.masks]
+    lines: list[tuple[str, str, AttributeExposure | MaskExposure]]
+    lines = [(f"{attribute.name} · {mask.id}", "1", mask) for mask in attribute.masks]
     return [
         [
             name,
             masks,
-            f"{one.cells:,}" + (f" ({attribute.open_cells:,} open)" if attribute.open_cells else ""),
-            _number(one.smallest_cell),
-            f"{one.records_below_k:,}",
-            _number(one.smallest_cell_with_label),
-            f"{one.records_below_k_with_label:,}",
+            f"{cells.cells:,}" + (f" ({attribute.open_cells:,} open)" if attribute.open_cells else ""),
+            _number(cells.smallest_cell),
+            f"{cells.records_below_k:,}",
+            _number(cells.smallest_cell_with_label),
+            f"{cells.records_below_k_with_label:,}",
         ]
-        for name, masks, one in shown or [(attribute.name, str(attribute.partitions), attribute)]
+        for name, masks, cells in lines or [(attribute.name, str(attribute.partitions), attribute)]
     ]
 
 

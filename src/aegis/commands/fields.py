@@ -58,6 +58,13 @@ Hierarchies = Annotated[
     HierarchiesLike | None, Option("Folder of hierarchy files (default: hierarchies beside the data).")
 ]
 Jobs = Annotated[int, Option("Processes that work at the same time.", minimum=1)]
+Engine = Annotated[
+    str | None, Option("URL of an engine; the data is then a table inside it, or a file that it reads.", section=DATA)
+]
+RolesFile = Annotated[
+    RolesLike | None, Option("A roles file (default: DATA.roles.yaml beside the data).", section=ROLES)
+]
+Identifying = Annotated[Sequence[str], Option("Columns that name a person, comma separated.", section=ROLES)]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -77,10 +84,7 @@ class Reading(Options):
     encoding: Annotated[str, Option("Encoding of a text file.", section=DATA)] = "utf-8"
     missing: Annotated[Sequence[str], Option("A text that means a missing value.", section=DATA, repeat=True)] = ()
     table: Annotated[str | None, Option("The table of a database.", section=DATA)] = None
-    engine: Annotated[
-        str | None,
-        Option("URL of an engine; the data is then a table inside it, or a file that it reads.", section=DATA),
-    ] = None
+    engine: Engine = None
 
 
 READING = ("delimiter", "encoding", "missing", "table", "engine")
@@ -88,13 +92,17 @@ READING = ("delimiter", "encoding", "missing", "table", "engine")
 
 
 @dataclass(frozen=True, kw_only=True)
-class WithRoles(Reading):
+class WithIdentifying(Reading):
+    """How the table is opened, and which of its columns name people; other roles are read from a file only."""
+
+    roles: RolesFile = None
+    identifying: Identifying = ()
+
+
+@dataclass(frozen=True, kw_only=True)
+class WithRoles(WithIdentifying):
     """How the table is opened, and what part its columns play."""
 
-    roles: Annotated[
-        RolesLike | None, Option("A roles file (default: DATA.roles.yaml beside the data).", section=ROLES)
-    ] = None
-    identifying: Annotated[Sequence[str], Option("Columns that name a person, comma separated.", section=ROLES)] = ()
     quasi: Quasi = ()
     sensitive: Sensitive = ()
     insensitive: Annotated[Sequence[str], Option("Insensitive columns, comma separated.", section=ROLES)] = ()
@@ -129,6 +137,7 @@ __all__ = [
     "ConfigurationLike",
     "ConfigurationsLike",
     "Data",
+    "Engine",
     "Hierarchies",
     "HierarchiesLike",
     "Jobs",
@@ -147,6 +156,7 @@ __all__ = [
     "Sensitive",
     "SummaryLike",
     "TableLike",
+    "WithIdentifying",
     "WithRoles",
     "Working",
 ]

@@ -6,11 +6,8 @@ import csv
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
-from urllib.parse import urlsplit
 
 import typer
-
-from aegis.commands import terminal
 
 if TYPE_CHECKING:
     from aegis.data.schema import Roles
@@ -90,29 +87,6 @@ def listed(columns: Sequence[str]) -> str:
     'age, "last, first"'
     """
     return ", ".join('"{}"'.format(name.replace('"', '""')) if set(name) & set(',"') else name for name in columns)
-
-
-def data_words(data: str, *, table: str | None, engine: str | None) -> str:
-    """The data with where it lies, as they are typed, for commands that are shown.
-
-    >>> data_words("visits", table=None, engine="duckdb://shop.duckdb")
-    'visits --engine duckdb://shop.duckdb'
-    >>> data_words("visits", table=None, engine="postgres://me:secret@host/shop")
-    'visits --engine URL'
-    """
-    if engine and (urlsplit(engine).password or "password" in engine):
-        engine = "URL"
-    where = (("--table", table), ("--engine", engine))
-    return terminal.word(data) + "".join(f" {option} {terminal.word(given)}" for option, given in where if given)
-
-
-def label_words(label: str | None, bins: int | None) -> str:
-    """The label's options as they are typed, for commands that are shown.
-
-    >>> label_words("income class", 4)
-    " --label 'income class' --label-bins 4"
-    """
-    return (f" --label {terminal.word(label)}" if label else "") + (f" --label-bins {bins}" if bins else "")
 
 
 def roles(*, identifying: str, quasi: str, sensitive: str, insensitive: str) -> Roles:

@@ -2,72 +2,64 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
 from rich.text import Text
 
-from aegis.commands import options, terminal
+from aegis.commands import terminal
+from aegis.commands.command import MEASURE, command
+from aegis.commands.fields import Option, Options
+
+if TYPE_CHECKING:
+    from aegis.library.reference import MaskList, MeasureList
 
 
-def masks(
-    json: options.Json = False,
-    schema: Annotated[
-        bool,
-        typer.Option("--schema", help="Print the JSON Schema of configurations with the masks that are installed."),
-    ] = False,
-) -> None:
+@dataclass(frozen=True, kw_only=True)
+class Masks(Options):
     """List the masks with their parameters and an example."""
-    from aegis.data.kind import Kind
-    from aegis.masking.catalogue import catalogue
-    from aegis.masking.configuration_schema import configuration_schema
 
-    if schema:
-        terminal.print_json(configuration_schema())
-        return
-    rows = catalogue()
-    if json:
-        terminal.print_json(
-            {
-                "masks": [
-                    {
-                        "name": row.name,
-                        "summary": row.summary,
-                        "parameters": [
-                            {"name": p.name, "required": p.required, "default": p.default} for p in row.parameters
-                        ],
-                        "kinds": [kind.value for kind in row.kinds],
-                        "random": row.random,
-                        "aliases": list(row.aliases),
-                        "example": {"mask": row.example_spec, "value": row.example_value, "masked": row.example_masked},
-                    }
-                    for row in rows
-                ]
-            }
-        )
+    schema: Annotated[bool, Option("Print the JSON Schema of configurations with the masks that are installed.")] = (
+        False
+    )
+
+
+def masks_json(listing: MaskList, options: Masks) -> dict[str, Any]:
+    """The masks, or the schema alone, ready to be saved for an editor."""
+    return listing.to_json() if listing.schema is None else dict(listing.schema)
+
+
+@command("masks", Masks, run="aegis.library.reference:list_masks", group=MEASURE, json=masks_json)
+def show_masks(listing: MaskList, options: Masks) -> None:
+    """A few lines per mask, or the schema."""
+    if listing.schema is not None:
+        terminal.print_json(listing.schema)
         return
     console = terminal.out()
-    for row in rows:
-        fits = "any column" if len(row.kinds) == len(Kind) else ", ".join(row.kinds)
-        console.print(Text.assemble((row.name, "bold"), f"({row.signature})  ", (fits, "dim")), soft_wrap=True)
-        console.print(Text(f"    {row.summary.replace('``', '')}"), soft_wrap=True)
-        console.print(Text(f"    {row.example_value} → {row.example_masked}", style="green"), soft_wrap=True)
-        if row.aliases:
-            console.print(Text(f"    also: {', '.join(row.aliases)}", style="dim"), soft_wrap=True)
+    for mask in listing.masks:
+        signature = ", ".join(p.name if p.required else f"{p.name}={p.default}" for p in mask.parameters)
+        fits = "any column" if mask.fits_any else ", ".join(mask.kinds)
+        console.print(Text.assemble((mask.name, "bold"), f"({signature})  ", (fits, "dim")), soft_wrap=True)
+        console.print(Text(f"    {mask.summary.replace('``', '')}"), soft_wrap=True)
+        console.print(Text(f"    {mask.example.value} → {mask.example.masked}", style="green"), soft_wrap=True)
+        if mask.aliases:
+            console.print(Text(f"    also: {', '.join(mask.aliases)}", style="dim"), soft_wrap=True)
 
 
-def measures(json: options.Json = False) -> None:
+@dataclass(frozen=True, kw_only=True)
+class Measures(Options):
     """List the measures of utility with what is known of them."""
-    from aegis.measures.measure import MEASURES, AttributeMeasure, PairMeasure, measures_of
 
-    if json:
-        terminal.print_json({"measures": [measure.facts() for _, measure in MEASURES.items()]})
-        return
+
+@command("measures", Measures, run="aegis.library.reference:list_measures", group=MEASURE)
+def show_measures(listing: MeasureList, options: Measures) -> None:
+    """Those of whole configurations, then those of single attributes."""
+    pairs = [measure for measure in listing.measures if measure.basis == "pairs"]
     terminal.out().print(
         terminal.table(
             "Measures of whole configurations, from pairs of attributes (pair-prediction unless another is named)",
             ["name", "unit", "what it says"],
-            [[m.name, m.unit, m.summary] for m in measures_of(PairMeasure).values()],
+            [[m.name, m.unit, m.summary] for m in pairs],
         )
     )
     terminal.out().print()
@@ -77,7 +69,8 @@ def measures(json: options.Json = False) -> None:
             ["name", "unit", "better", "monotone", "what it says"],
             [
                 [m.name, m.unit, "higher" if m.higher_is_better else "lower", "yes" if m.monotone else "no", m.summary]
-                for m in measures_of(AttributeMeasure).values()
+                for m in listing.measures
+                if m.basis == "joint"
             ],
         )
     )

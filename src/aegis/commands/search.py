@@ -79,7 +79,7 @@ def search(
     config = out or "BEST.yaml"
     if out is None:
         terminal.aside("add --out BEST.yaml to keep it")
-    again = options.data_words(data, table=table, engine=engine)
+    again = terminal.data_words(data, table=table, engine=engine)
     terminal.next_step(f"aegis release {again} --config {config} --policy {policy} --out released.parquet")
 
 

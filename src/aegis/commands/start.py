@@ -102,14 +102,14 @@ def start(
         if wanted[path]:
             path.write_text(dump(content), encoding="utf-8")
             talk.print(f"saved {path}", soft_wrap=True)
-    here = options.data_words(data, table=table, engine=engine)
-    again = f"{here}{options.label_words(roles.label, label_bins)}"
+    here = terminal.data_words(data, table=table, engine=engine)
+    again = f"{here}{terminal.label_words(roles.label, label_bins)}"
     if not wanted[roles_file] and roles.identifying:
         again += f" --identifying {terminal.word(options.listed(roles.identifying))}"
     if passing or rules is None or label_bins or not policy_file.exists():
         terminal.next_step(f"aegis advise {again} --generate {count} --strength {strength} --report ranking.html")
     else:
-        again = f"{here}{options.label_words(roles.label, None)}"
+        again = f"{here}{terminal.label_words(roles.label, None)}"
         terminal.next_step(f"aegis search {again} --policy {terminal.word(policy_file)} --out best.yaml")
 
 

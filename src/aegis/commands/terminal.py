@@ -8,6 +8,7 @@ import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, TextIO
+from urllib.parse import urlsplit
 
 from rich.console import Console, Group
 from rich.table import Table
@@ -62,6 +63,29 @@ def word(text: object) -> str:
     ("'my file.csv'", 'age')
     """
     return shlex.quote(str(text))
+
+
+def data_words(data: object, *, table: str | None = None, engine: str | None = None) -> str:
+    """The data with where it lies, as they are typed, for commands that are shown.
+
+    >>> data_words("visits", engine="duckdb://shop.duckdb")
+    'visits --engine duckdb://shop.duckdb'
+    >>> data_words("visits", engine="postgres://me:secret@host/shop")
+    'visits --engine URL'
+    """
+    if engine and (urlsplit(engine).password or "password" in engine):
+        engine = "URL"
+    where = (("--table", table), ("--engine", engine))
+    return word(data) + "".join(f" {option} {word(value)}" for option, value in where if value)
+
+
+def label_words(label: str | None, bins: int | None) -> str:
+    """The label's options as they are typed, for commands that are shown.
+
+    >>> label_words("income class", 4)
+    " --label 'income class' --label-bins 4"
+    """
+    return (f" --label {word(label)}" if label else "") + (f" --label-bins {bins}" if bins else "")
 
 
 def next_step(command: str) -> None:

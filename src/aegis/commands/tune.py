@@ -89,7 +89,7 @@ def tune(
     if not json:
         best = done.tuning.recommended.setting
         secrets = f"--sensitive {','.join(done.sensitive)} --lambda {best.trade_off:g} " if done.sensitive else ""
-        again = options.data_words(data, table=table, engine=engine)
+        again = terminal.data_words(data, table=table, engine=engine)
         terminal.next_step(
             f"aegis anonymize {again} --quasi {','.join(done.quasi)} {secrets}--k {best.k} --classes {best.classes} "
             "--out OUT.csv"

@@ -14,6 +14,7 @@ Whoever guesses the masks can, so the figures of each mask alone are then lower 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,6 +22,7 @@ from numpy.typing import NDArray
 from aegis.counts.summary import AttributeSummary, Summary
 from aegis.errors import SummaryError
 from aegis.masking.partition import Partition
+from aegis.result import Result, plain
 
 _MOST_CELLS = 2_000
 """Beyond so many cells differences of published sums are not looked for: cells count as open."""
@@ -67,7 +69,7 @@ class AttributeExposure:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Exposure:
+class Exposure(Result):
     """What a summary shows of every attribute. ``noisy`` says that its counts carry noise, and so do the sizes.
 
     ``caveat`` is None where everything was laid over each other, and else says why the figures are lower bounds.
@@ -78,6 +80,31 @@ class Exposure:
     noisy: bool
     attributes: tuple[AttributeExposure, ...]
     opaque: bool = False
+
+    @property
+    def headline(self) -> str:
+        return f"{self.records_below_k:,} of {self.rows:,} records are in cells of fewer than {self.k}"
+
+    def table_rows(self) -> list[dict[str, Any]]:
+        return [
+            {name: value for name, value in plain(attribute).items() if name != "masks"}
+            for attribute in self.attributes
+        ]
+
+    def to_json(self) -> dict[str, Any]:
+        """The object that ``aegis exposure --json`` prints."""
+        return {
+            "k": self.k,
+            "rows": self.rows,
+            "noisy": self.noisy,
+            "opaque": self.opaque,
+            "caveat": self.caveat,
+            "smallest_cell": self.smallest_cell,
+            "records_below_k": self.records_below_k,
+            "smallest_cell_with_label": self.smallest_cell_with_label,
+            "records_below_k_with_label": self.records_below_k_with_label,
+            "attributes": plain(self.attributes),
+        }
 
     @property
     def caveat(self) -> str | None:

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from aegis.counts.answer import ask
 from aegis.data.dataset import Dataset
 from aegis.data.kind import Kind
 from aegis.data.schema import Role
 from aegis.errors import DataError
+from aegis.result import Result, plain
 
 # Words that usually name a column of this role; matched on whole words of the column's name.
 _WORDS = {
@@ -50,12 +53,31 @@ class ColumnProfile:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Profile:
+class Profile(Result):
     """A table, column by column. Suggestions are for a person to confirm; nothing acts on them."""
 
     name: str
     rows: int
     columns: tuple[ColumnProfile, ...]
+
+    @property
+    def headline(self) -> str:
+        return f"{self.name}: {self.rows:,} rows, {len(self.columns)} columns"
+
+    def table_rows(self) -> list[dict[str, Any]]:
+        return [
+            {"suggested_role" if name == "suggested" else name: value for name, value in plain(column).items()}
+            for column in self.columns
+        ]
+
+    def to_json(self) -> dict[str, Any]:
+        """The object that ``aegis inspect --json`` prints."""
+        return {"name": self.name, "rows": self.rows, "columns": self.table_rows()}
+
+    @classmethod
+    def fields_in(cls, content: Mapping[str, Any]) -> Mapping[str, Any]:
+        columns = [{**column, "suggested": column["suggested_role"]} for column in content["columns"]]
+        return {**content, "columns": columns}
 
 
 def profile(dataset: Dataset) -> Profile:

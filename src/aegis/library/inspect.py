@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
-
+from aegis.commands.inspect import Inspect
 from aegis.counts.profile import Profile, profile
-from aegis.data.engine import open_dataset
-from aegis.library.keywords import check_keywords
+from aegis.library.opening import open_table
+from aegis.operation import operation
 
 
-def inspect(data: Any, **options: Any) -> Profile:
-    """Profile ``data`` (a path, a URL or a data frame); ``options`` are those of `open_dataset`."""
-    check_keywords(inspect, options)
-    return profile(open_dataset(data, **options))
+@operation(Inspect)
+def inspect(options: Inspect) -> Profile:
+    """Count rows, distinct and missing values of every column in one pass, and suggest a role for each."""
+    return profile(open_table(options.data, options))

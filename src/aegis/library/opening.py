@@ -6,7 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from aegis.commands.fields import READING, Reading, TableLike, WithRoles
+from aegis.commands.fields import READING, Reading, TableLike, WithIdentifying, WithRoles
 from aegis.data.dataset import Dataset
 from aegis.data.engine import open_dataset
 from aegis.data.roles_file import read_roles
@@ -17,7 +17,7 @@ _DELIMITERS = {"tab": "\t", "\\t": "\t"}
 
 def open_table(data: TableLike, options: Reading) -> Dataset:
     """``data`` as a dataset; one that is open already takes no options of reading."""
-    roles = roles_given(options) if isinstance(options, WithRoles) else None
+    roles = roles_given(options) if isinstance(options, WithIdentifying) else None
     if isinstance(data, Dataset):
         options.refuse(*READING, because="the table is open already, so nothing is read by these options")
         if roles is None or roles == Roles():
@@ -37,14 +37,16 @@ def reading(options: Reading) -> dict[str, Any]:
     }
 
 
-def roles_given(options: WithRoles) -> Roles:
+def roles_given(options: WithIdentifying) -> Roles:
     """The roles of the file or object that is given, overridden by those of single columns."""
-    listed = Roles(
-        identifying=tuple(options.identifying),
-        quasi_identifying=tuple(options.quasi),
-        sensitive=tuple(options.sensitive),
-        insensitive=tuple(options.insensitive),
-    )
+    listed = Roles(identifying=tuple(options.identifying))
+    if isinstance(options, WithRoles):
+        listed = replace(
+            listed,
+            quasi_identifying=tuple(options.quasi),
+            sensitive=tuple(options.sensitive),
+            insensitive=tuple(options.insensitive),
+        )
     if options.roles is None:
         return listed
     base = options.roles if isinstance(options.roles, Roles) else read_roles(Path(options.roles)).roles

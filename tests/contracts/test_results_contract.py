@@ -1,0 +1,67 @@
+"""What every operation answers: a value that shows itself, turns into a table, and is written and read as JSON."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import aegis
+from aegis.errors import InputError
+from aegis.library import clinic
+from aegis.result import Result
+
+
+@pytest.fixture(scope="module")
+def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The clinic with a summary and a release of it."""
+    folder = tmp_path_factory.mktemp("clinic")
+    table = clinic.write_clinic(folder)
+    aegis.summarize(table, configs=folder / "configurations" / "decades.yaml", out=folder / "summary")
+    return folder
+
+
+def _configuration(home: Path) -> Path:
+    return home / "configurations" / "decades.yaml"
+
+
+RESULTS: dict[str, Callable[[Path, Path], Result]] = {
+    "inspect": lambda home, _: aegis.inspect(home / "clinic.csv"),
+    "exposure": lambda home, _: aegis.exposure(home / "summary", k=30),
+    "generate": lambda home, work: aegis.generate(home / "clinic.csv", count=3, out=work / "made.yaml"),
+    "diff": lambda home, _: aegis.diff(_configuration(home), home / "configurations" / "strict.yaml"),
+    "masks": lambda *_: aegis.list_masks(),
+    "masks with schema": lambda *_: aegis.list_masks(schema=True),
+    "measures": lambda *_: aegis.list_measures(),
+}
+"""One call of each operation, small enough to be made here."""
+
+
+@pytest.mark.parametrize("name", RESULTS)
+def test_a_result_is_written_and_read_as_json_and_shows_itself(name: str, home: Path, tmp_path: Path) -> None:
+    result = RESULTS[name](home, tmp_path)
+    assert isinstance(result, Result)
+    written = json.loads(json.dumps(result.to_json(), allow_nan=False))
+    again = type(result).from_json(written)
+    assert again.to_json() == result.to_json()
+    assert json.loads(json.dumps(again.to_json())) == written
+
+    assert len(result.headline) > 5
+    assert result.headline != type(result).__name__, "it must answer in a sentence of its own"
+    rows = result.table_rows()
+    assert rows
+    assert all(list(row) == list(rows[0]) for row in rows)
+    assert again.table_rows() == rows
+    frame: Any = result.to_pandas()
+    assert list(frame.columns) == list(rows[0])
+    assert len(frame) == len(rows) == len(result.to_polars())
+    assert result._repr_html_().startswith("<table>")
+
+
+@pytest.mark.parametrize("name", RESULTS)
+def test_what_is_no_json_of_a_result_is_refused(name: str, home: Path, tmp_path: Path) -> None:
+    with pytest.raises(InputError):
+        type(RESULTS[name](home, tmp_path)).from_json({})
