@@ -11,7 +11,7 @@ from aegis.evaluation.anonymizer_comparison import compare_tables
 from aegis.evaluation.comparison_result import Comparison
 from aegis.evaluation.model_table import ModelTable
 from aegis.evaluation.parallel import available_cores
-from aegis.evaluation.score_cache import ScoreCache
+from aegis.evaluation.result_cache import ResultCache
 from aegis.evaluation.splits import SplitPlan
 from aegis_papers.mo_obam_data import Table
 from aegis_papers.mo_obam_paper import MODELS
@@ -51,7 +51,7 @@ def _train(table: Table) -> dict[str, Any]:
     }
     # One pool of workers for everything, and tables that are equal share their results; then each k is a family of
     # tests of its own, as in the paper.
-    cache, before = ScoreCache(), _workers_seconds()
+    cache, before = ResultCache(), _workers_seconds()
     _compare(table, list(published.values()), cache, jobs=1 if table.quick else available_cores())
     by_k = {}
     for k in table.ks:
@@ -67,7 +67,7 @@ def _train(table: Table) -> dict[str, Any]:
     }
 
 
-def _compare(table: Table, published: list[ModelTable], cache: ScoreCache, *, jobs: int) -> Comparison:
+def _compare(table: Table, published: list[ModelTable], cache: ResultCache, *, jobs: int) -> Comparison:
     source = table.source
     return compare_tables(
         [table.original, *published],

@@ -16,6 +16,7 @@ from aegis.data import spark
 from aegis.data.domain import Domain
 from aegis.data.interruption import is_interruption
 from aegis.data.kind import Kind, Values
+from aegis.data.sql_text import quoted_name
 from aegis.errors import EngineError
 
 if TYPE_CHECKING:
@@ -60,7 +61,7 @@ def grouped(table: ir.Table, columns: Mapping[str, ir.Column], *, limit: int) ->
         isinstance(field, Field) and field.rel == table.op() for field in plain.values()
     ):
         # The same few words for every column: phrasing them through Ibis costs more than most answers.
-        listed = ", ".join(f"{_quoted(field.name)} AS {_quoted(name)}" for name, field in plain.items())
+        listed = ", ".join(f"{quoted_name(field.name)} AS {quoted_name(name)}" for name, field in plain.items())
         text = f"SELECT {listed}, count(*) AS n FROM ({_phrased(table.op())}) AS t GROUP BY ALL LIMIT {limit}"  # noqa: S608
         return told(lambda: table.get_backend().raw_sql(text).to_arrow_table())
     chosen = table.select(**columns)
@@ -70,7 +71,7 @@ def grouped(table: ir.Table, columns: Mapping[str, ir.Column], *, limit: int) ->
 def distinct_in_first(table: ir.Table, names: Sequence[str], *, rows: int) -> dict[str, int]:
     """How many distinct values each column has in the first ``rows`` rows."""
     if table.get_backend().name == "duckdb":
-        listed = ", ".join(f"count(DISTINCT {_quoted(name)})" for name in names)
+        listed = ", ".join(f"count(DISTINCT {quoted_name(name)})" for name in names)
         text = f"SELECT {listed} FROM (SELECT * FROM ({_phrased(table.op())}) LIMIT {rows})"  # noqa: S608
         answer = told(lambda: table.get_backend().raw_sql(text).to_arrow_table())
     else:
@@ -83,10 +84,6 @@ def distinct_in_first(table: ir.Table, names: Sequence[str], *, rows: int) -> di
 def _phrased(table: Node) -> str:
     expression = table.to_expr()
     return str(expression.get_backend().compile(expression))
-
-
-def _quoted(name: str) -> str:
-    return '"' + name.replace('"', '""') + '"'
 
 
 def encode(

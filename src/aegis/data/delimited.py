@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from aegis.data.interruption import is_interruption
+from aegis.data.sql_text import quoted_name, quoted_text
 from aegis.errors import DataError
 
 if TYPE_CHECKING:
@@ -69,11 +70,11 @@ def read(
     delimiter = delimiter or delimiter_of(header)
     names = names_of(header, delimiter, path)
     database = connection.con
-    columns = "{" + ", ".join(f"{_literal(name)}: 'VARCHAR'" for name in names) + "}"
-    nulls = "[" + ", ".join(_literal(text) for text in ("", *missing)) + "]"
+    columns = "{" + ", ".join(f"{quoted_text(name)}: 'VARCHAR'" for name in names) + "}"
+    nulls = "[" + ", ".join(quoted_text(text) for text in ("", *missing)) + "]"
     parsed = (
-        f"read_csv({_literal(str(path))}, delim={_literal(delimiter)}, quote='\"', escape='\"', header=true, "
-        f"auto_detect=false, columns={columns}, nullstr={nulls}, encoding={_literal(encoding)}, "
+        f"read_csv({quoted_text(str(path))}, delim={quoted_text(delimiter)}, quote='\"', escape='\"', header=true, "
+        f"auto_detect=false, columns={columns}, nullstr={nulls}, encoding={quoted_text(encoding)}, "
         "strict_mode=true, null_padding=false)"
     )
     try:
@@ -81,7 +82,7 @@ def read(
         fields = _record_fields(database, names)
         if not fields and not as_text:
             types = _types(database, names)
-            typed = ", ".join(f"CAST({_quoted(name)} AS {types[name]}) AS {_quoted(name)}" for name in names)
+            typed = ", ".join(f"CAST({quoted_name(name)} AS {types[name]}) AS {quoted_name(name)}" for name in names)
             database.execute(f"CREATE TEMP TABLE aegis_data AS SELECT {typed} FROM aegis_text")  # noqa: S608  quoted
             database.execute("DROP TABLE aegis_text")
     except Exception as error:  # the engine quotes the line in its message: say it in our own words
@@ -105,11 +106,12 @@ def _record_fields(database: Any, names: list[str]) -> int:
     forms = [_form(name) for name in names]
     tests = ["count(*)"]
     for name, form in zip(names, forms, strict=True):
-        text = f"trim({_quoted(name)})"
-        share = f"avg(CAST(regexp_full_match({text}, {_literal(_RECORD_FORMS[form])}) AS INTEGER))" if form else "0.0"
+        text = f"trim({quoted_name(name)})"
+        shape = quoted_text(_RECORD_FORMS[form]) if form else ""
+        share = f"avg(CAST(regexp_full_match({text}, {shape}) AS INTEGER))" if form else "0.0"
         tests += [
             f"coalesce({share}, 0.0)",
-            f"coalesce(bool_or({text} = {_literal(name)}) AND bool_or({text} <> {_literal(name)}), false)",
+            f"coalesce(bool_or({text} = {quoted_text(name)}) AND bool_or({text} <> {quoted_text(name)}), false)",
         ]
     rows, *answers = database.execute(f"SELECT {', '.join(tests)} FROM {_SAMPLE}").fetchone()  # noqa: S608  quoted
     numbers = [name for name, form in zip(names, forms, strict=True) if form in ("year", "number")]
@@ -157,7 +159,7 @@ def _types(database: Any, names: list[str]) -> dict[str, str]:
 
     One value of each column settles most of it: what does not fit a single value is not tried on the others.
     """
-    some_value = ", ".join(f"any_value({_quoted(name)}) AS {_quoted(name)}" for name in names)
+    some_value = ", ".join(f"any_value({quoted_name(name)}) AS {quoted_name(name)}" for name in names)
     database.execute(f"CREATE TEMP TABLE aegis_one AS SELECT {some_value} FROM aegis_text")  # noqa: S608  quoted
     values = database.execute("FROM aegis_one").fetchone()
     filled = [name for name, value in zip(names, values, strict=True) if value is not None]
@@ -182,18 +184,10 @@ def _fitting(database: Any, proposed: dict[str, str], source: str) -> set[str]:
         return set()
     tests = []
     for name, kind in proposed.items():
-        fits = _LADDER[kind].format(_quoted(name))
-        tests.append(f"coalesce(bool_and({fits}) FILTER ({_quoted(name)} IS NOT NULL), true)")
+        fits = _LADDER[kind].format(quoted_name(name))
+        tests.append(f"coalesce(bool_and({fits}) FILTER ({quoted_name(name)} IS NOT NULL), true)")
     answer = database.execute(f"SELECT {', '.join(tests)} FROM {source}").fetchone()  # noqa: S608  names are quoted
     return {name for name, fits in zip(proposed, answer, strict=True) if fits}
-
-
-def _quoted(name: str) -> str:
-    return '"' + name.replace('"', '""') + '"'
-
-
-def _literal(text: str) -> str:
-    return "'" + text.replace("'", "''") + "'"
 
 
 def checked_encoding(name: str) -> str:

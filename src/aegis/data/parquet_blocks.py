@@ -10,6 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from aegis.data.sql_text import quoted_text
 from aegis.data.tidy import tidied
 
 if TYPE_CHECKING:
@@ -32,11 +33,11 @@ def blocks_of(whole: ir.Table, raw: ir.Table, path: Path, *, missing: tuple[str,
     """The blocks of ``whole``, a Parquet file that reads ``raw``; None where a part could not be read alike."""
     if "file_row_number" in raw.columns or any(kind.is_decimal() or kind.is_uint64() for kind in raw.schema().values()):
         return None  # how wide numbers are read depends on all of them
-    quoted = str(path).replace("'", "''")
+    file = quoted_text(str(path))
 
     def some(one_in: int, seed: int) -> ir.Table:
         text = (
-            f"SELECT * EXCLUDE file_row_number FROM read_parquet('{quoted}', file_row_number = true) "  # noqa: S608
+            f"SELECT * EXCLUDE file_row_number FROM read_parquet({file}, file_row_number = true) "  # noqa: S608
             f"WHERE hash(file_row_number // {_ROWS}) % {one_in} = {seed % one_in}"
         )
         return tidied(whole.get_backend().sql(text), missing)

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from aegis.data import delimited
 from aegis.data.interruption import is_interruption
+from aegis.data.sql_text import quoted_name, quoted_text
 from aegis.errors import AegisError, DataError
 
 if TYPE_CHECKING:
@@ -69,19 +70,19 @@ def _read_delimited(
     names = delimited.names_of(header, delimiter, file)
     if delimited.looks_like_values(names):  # its names would be cell values, and every later message could show them
         raise DataError(f"the first line of {file.name} looks like a record, not a header; add a header line")
-    schema = ", ".join(f"{_quoted(name)} STRING" for name in names)
+    schema = ", ".join(f"{_name(name)} STRING" for name in names)
     frame = (
         session.read.option("mode", "FAILFAST")
         .option("columnPruning", "false")  # a row with too few fields is an error also where nobody asks for the last
         .option("encoding", encoding)
         .csv(path, schema=schema, sep=delimiter, quote='"', escape='"', header=True, enforceSchema=True)
     )
-    blank = ", ".join(_literal(text) for text in ("", *missing))
-    texts = frame.selectExpr(*(f"CASE WHEN {_quoted(n)} IN ({blank}) THEN NULL ELSE {_quoted(n)} END AS {_quoted(n)}"
+    blank = ", ".join(quoted_text(text, spark=True) for text in ("", *missing))
+    texts = frame.selectExpr(*(f"CASE WHEN {_name(n)} IN ({blank}) THEN NULL ELSE {_name(n)} END AS {_name(n)}"
                                for n in names))  # fmt: skip
     if not as_text:
         types = _types(texts, names)
-        texts = texts.selectExpr(*(f"CAST(trim({_quoted(n)}) AS {t}) AS {_quoted(n)}" if t else _quoted(n)
+        texts = texts.selectExpr(*(f"CAST(trim({_name(n)}) AS {t}) AS {_name(n)}" if t else _name(n)
                                    for n, t in types.items()))  # fmt: skip
     view = f"aegis_file_{abs(hash((path, delimiter, encoding, tuple(missing), as_text))):x}"
     texts.createOrReplaceTempView(view)
@@ -91,7 +92,7 @@ def _read_delimited(
 def _types(texts: Any, names: Sequence[str]) -> dict[str, str | None]:
     """The narrowest type that all values of each column fit, from one pass; None where that is text."""
     tests = [
-        f"bool_and({_quoted(name)} IS NULL OR ({condition.format(_quoted(name))})) AND count({_quoted(name)}) > 0"
+        f"bool_and({_name(name)} IS NULL OR ({condition.format(_name(name))})) AND count({_name(name)}) > 0"
         for name in names
         for condition in _LADDER.values()
     ]
@@ -103,9 +104,5 @@ def _types(texts: Any, names: Sequence[str]) -> dict[str, str | None]:
     }
 
 
-def _quoted(name: str) -> str:
-    return "`" + name.replace("`", "``") + "`"
-
-
-def _literal(text: str) -> str:
-    return "'" + text.replace("\\", "\\\\").replace("'", "\\'") + "'"
+def _name(column: str) -> str:
+    return quoted_name(column, spark=True)

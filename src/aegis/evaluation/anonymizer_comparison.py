@@ -29,7 +29,7 @@ from aegis.evaluation.features import feature_matrix
 from aegis.evaluation.model_table import ModelTable
 from aegis.evaluation.parallel import in_parallel
 from aegis.evaluation.propensity import matched_rows, propensity
-from aegis.evaluation.score_cache import ScoreCache
+from aegis.evaluation.result_cache import ResultCache
 from aegis.evaluation.significance import holm, mann_whitney
 from aegis.evaluation.splits import SplitPlan
 from aegis.progress import Progress
@@ -77,7 +77,7 @@ def compare_tables(
     matches: int = 1,
     models: Sequence[str] = CLASSIFIERS,
     plan: SplitPlan | None = None,
-    cache: ScoreCache | None = None,
+    cache: ResultCache | None = None,
     jobs: int = 1,
     progress: Progress | None = None,
 ) -> Comparison:
@@ -90,7 +90,7 @@ def compare_tables(
     names = tuple(models)
     check_classifiers(names)
     plan = plan or SplitPlan(splits=100)
-    cache = cache if cache is not None else ScoreCache()
+    cache = cache if cache is not None else ResultCache()
     _check(tables, label, label_name)
     if plan.splits < 2:
         raise MeasureError("a comparison needs at least two splits: one score says nothing about chance")
@@ -110,7 +110,9 @@ def compare_tables(
     planned: set[str] = set()  # tables with the same content share their results
     for split, table in itertools.product(range(plan.splits), range(len(tables))):
         todo = tuple(
-            model for model in names if (each := key(table, model, split)) not in cache and each not in planned
+            model
+            for model in names
+            if not cache.holds(place := key(table, model, split), "f1", "cpu_seconds") and place not in planned
         )
         if todo:
             keys = tuple(key(table, model, split) for model in todo)
@@ -119,13 +121,13 @@ def compare_tables(
     total = plan.splits * len(tables)
     done, trained = total - len(tasks), 0
     for task, answers in in_parallel(_train, workshop, tasks, jobs=jobs):
-        for one in answers:
-            cache.add(one.key, f1=one.f1, importance=one.importance, cpu_seconds=one.cpu_seconds)
+        for trial in answers:
+            cache.add(trial.key, f1=trial.f1, importance=trial.importance, cpu_seconds=trial.cpu_seconds)
         done, trained = done + 1, trained + len(answers)
         if progress is not None:
             progress(done, total, f"{tables[task.table].name}, split {task.split + 1}")
     scores = {
-        (t, model): [cache.f1(key(t, model, split)) for split in range(plan.splits)]
+        (t, model): [float(cache[key(t, model, split)]["f1"]) for split in range(plan.splits)]
         for t in range(len(tables))
         for model in names
     }
@@ -158,7 +160,7 @@ def compare_tables(
         between=_differences(list(itertools.combinations(others, 2)), names, labels, scores, plan),
         importances=_importances(tables, quasi, names, plan, cache, key),
         trained=trained,
-        cpu_seconds=sum(cache.cpu_seconds(key(t, model, split)) for t, model in scores for split in range(plan.splits)),
+        cpu_seconds=sum(cache[key(*pair, split)]["cpu_seconds"] for pair in scores for split in range(plan.splits)),
     )
 
 
@@ -258,16 +260,19 @@ def _importances(
     quasi: Sequence[str],
     models: tuple[str, ...],
     plan: SplitPlan,
-    cache: ScoreCache,
+    cache: ResultCache,
     key: Callable[[int, str, int], str],
 ) -> tuple[ColumnImportance, ...]:
     if EXPLAINED not in models:
         return ()
-    told = [[cache.importance(key(t, EXPLAINED, split)) for split in range(plan.splits)] for t in range(len(tables))]
+    weights = [
+        [cache[key(t, EXPLAINED, split)].get("importance") or {} for split in range(plan.splits)]
+        for t in range(len(tables))
+    ]
     means = {
         name: {
-            table.name: float(np.mean([one.get(name, 0.0) for one in per_split]))
-            for table, per_split in zip(tables, told, strict=True)
+            table.name: float(np.mean([by_column.get(name, 0.0) for by_column in per_split]))
+            for table, per_split in zip(tables, weights, strict=True)
         }
         for name in tables[0].domains
     }

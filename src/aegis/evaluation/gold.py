@@ -6,12 +6,9 @@ at any time and goes on where it was.
 
 from __future__ import annotations
 
-import signal
 import time
-from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
-from dataclasses import dataclass
-from multiprocessing import get_context
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,11 +17,15 @@ from aegis.evaluation.coded_rows import CodedRows
 from aegis.evaluation.features import ENCODING, Encoding, feature_matrix
 from aegis.evaluation.masked_rows import RowMasker
 from aegis.evaluation.models import GOLD_MODELS, Quality, check_models, try_model
+from aegis.evaluation.parallel import in_parallel
 from aegis.evaluation.result_cache import ResultCache
 from aegis.evaluation.splits import SplitPlan
 from aegis.masking.configuration import Configuration
 from aegis.masking.mask import Mask
 from aegis.progress import Progress
+
+_NUMBERS = ("accuracy", "auc", "balanced_accuracy", "cpu_seconds")
+"""What is kept of a trained model."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -188,16 +189,16 @@ def gold_standard(
     tasks = []
     for split in range(plan.splits):
         for configuration in configurations:
-            todo = tuple(model for model in names if key(configuration, model, split) not in cache)
+            todo = tuple(model for model in names if not cache.holds(key(configuration, model, split), *_NUMBERS))
             if todo:
                 keys = tuple(key(configuration, model, split) for model in todo)
                 masks = dict(configuration.masks)
                 tasks.append(_Task(configuration=configuration.name, masks=masks, split=split, models=todo, keys=keys))
     total, done = plan.splits * len(configurations), plan.splits * len(configurations) - len(tasks)
     trainer = _Trainer(rows=rows, masker=RowMasker(rows, label=label, seed=plan.seed), plan=plan, encoding=encoding)
-    for task, results in _results(trainer, tasks, jobs):
-        for each, quality, seconds in results:
-            cache.add(each, quality, cpu_seconds=seconds)
+    for task, results in in_parallel(_Trainer.run, trainer, tasks, jobs=jobs):
+        for place, quality, seconds in results:
+            cache.add(place, **asdict(quality), cpu_seconds=seconds)
         done += 1
         if progress is not None:
             progress(done, total, task.configuration)
@@ -220,10 +221,10 @@ def _score(
     cache: ResultCache,
     key: Callable[[Configuration, str, int], str],
 ) -> GoldScore:
-    found = [[cache[key(configuration, model, split)] for split in range(plan.splits)] for model in models]
-    rights = np.array([[quality.accuracy for quality, _ in row] for row in found])
-    areas = np.array([[quality.auc for quality, _ in row] for row in found])
-    balanced = np.array([[quality.balanced_accuracy for quality, _ in row] for row in found])
+    results = [[cache[key(configuration, model, split)] for split in range(plan.splits)] for model in models]
+    rights, areas, balanced, seconds = (
+        np.array([[result[name] for result in by_split] for by_split in results]) for name in _NUMBERS
+    )
     low, high = plan.interval(rights.mean(axis=0).tolist())
     return GoldScore(
         configuration=configuration.name,
@@ -237,42 +238,5 @@ def _score(
         auc_by_split=tuple(areas.mean(axis=0).tolist()),
         balanced_accuracy=float(balanced.mean()),
         balanced_accuracy_by_split=tuple(balanced.mean(axis=0).tolist()),
-        cpu_seconds=sum(seconds for row in found for _, seconds in row),
+        cpu_seconds=float(seconds.sum()),
     )
-
-
-def _results(
-    trainer: _Trainer, tasks: Sequence[_Task], jobs: int
-) -> Iterator[tuple[_Task, list[tuple[str, Quality, float]]]]:
-    if jobs <= 1 or len(tasks) < 2:
-        for task in tasks:
-            yield task, trainer.run(task)
-        return
-    # A fresh interpreter for each worker: forking a process that holds an engine's threads is not safe.
-    pool = ProcessPoolExecutor(jobs, mp_context=get_context("spawn"), initializer=_start_worker, initargs=(trainer,))
-    waiting: dict[Future[list[tuple[str, Quality, float]]], _Task] = {}
-    try:
-        unsent = list(reversed(tasks))
-        while unsent or waiting:
-            while unsent and len(waiting) < 2 * jobs:
-                task = unsent.pop()
-                waiting[pool.submit(_run_in_worker, task)] = task
-            finished, _ = wait(waiting, return_when=FIRST_COMPLETED)
-            for future in finished:
-                yield waiting.pop(future), future.result()
-    finally:
-        # Reached by Ctrl-C as well: nothing new is begun, and what was finished is in the cache.
-        pool.shutdown(wait=True, cancel_futures=True)
-
-
-_worker: list[_Trainer] = []
-
-
-def _start_worker(trainer: _Trainer) -> None:
-    # Ctrl-C reaches every process; the one that asked decides, the others finish what they are at.
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    _worker[:] = [trainer]
-
-
-def _run_in_worker(task: _Task) -> list[tuple[str, Quality, float]]:
-    return _worker[0].run(task)

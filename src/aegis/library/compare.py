@@ -20,11 +20,11 @@ from aegis.errors import AnonymizerError, LabelError, MeasureError, RoleError
 from aegis.evaluation.anonymizer_comparison import compare_tables
 from aegis.evaluation.classifiers import CLASSIFIERS, check_classifiers
 from aegis.evaluation.comparison_result import ORIGINAL, Balance, Comparison
-from aegis.evaluation.score_cache import ScoreCache
+from aegis.evaluation.result_cache import ResultCache
 from aegis.evaluation.splits import SplitPlan
 from aegis.library.keywords import check_keywords
 from aegis.library.model_tables import label_codes, model_table, with_published
-from aegis.library.published_cache import published
+from aegis.library.published_cache import RESULTS, published
 from aegis.progress import Progress
 from aegis.report.comparison_report import render_comparison
 from aegis.report.page import write_page
@@ -141,7 +141,7 @@ def compare(
         columns, facts = published(dataset, settings, chosen, hidden, home, original.fingerprint(codes))
         tables.append(with_published(original, method, columns, raw=table if test_on == "original" else None))
         releases[method] = facts
-    with ScoreCache(None if home is None else home / "scores.jsonl") as known:
+    with ResultCache(None if home is None else home / RESULTS) as results:
         found = compare_tables(
             tables,
             codes,
@@ -153,7 +153,7 @@ def compare(
             matches=matches,
             models=models,
             plan=plan,
-            cache=known,
+            cache=results,
             jobs=jobs,
             progress=progress,
         )

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import difflib
 import inspect
 from collections.abc import Callable, Iterable
 from typing import Any
 
 from aegis.data.engine import open_dataset
+from aegis.registry import did_you_mean
 
 
 def check_keywords(
@@ -22,6 +22,5 @@ def check_keywords(
     }
     for name in given:
         if name not in known:
-            near = difflib.get_close_matches(name, known, n=1)
-            hint = f"; did you mean {near[0]!r}?" if near else ""
+            hint = did_you_mean(name, known)
             raise TypeError(f"{function.__name__}() got an unexpected keyword argument {name!r}{hint}")

@@ -15,6 +15,7 @@ import ibis
 import ibis.expr.types as ir
 
 from aegis.data.engine import connect
+from aegis.data.sql_text import quoted_name
 from aegis.errors import EngineError, OutputError
 
 
@@ -85,7 +86,7 @@ def _one_place(one: Any, other: Any) -> bool:
 
 def _rename(connection: Any, draft: str, name: str, *, overwrite: bool) -> None:
     spark = connection.name == "pyspark"
-    old, new = (_quoted(each, "`" if spark else '"') for each in (name, draft))
+    old, new = (quoted_name(place, spark=spark) for place in (name, draft))
     steps = [f"DROP TABLE IF EXISTS {old}"] * overwrite + [f"ALTER TABLE {new} RENAME TO {old}"]
     try:
         for step in steps if spark else ["; ".join(["BEGIN", *steps, "COMMIT"])]:
@@ -94,7 +95,3 @@ def _rename(connection: Any, draft: str, name: str, *, overwrite: bool) -> None:
         with suppress(Exception):
             connection.raw_sql("ROLLBACK")
         raise OutputError(f"the table could not be given its name {name!r} ({type(error).__name__})") from None
-
-
-def _quoted(name: str, mark: str) -> str:
-    return mark + name.replace(mark, 2 * mark) + mark

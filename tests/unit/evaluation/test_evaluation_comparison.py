@@ -17,7 +17,7 @@ from aegis.evaluation import anonymizer_comparison
 from aegis.evaluation.anonymizer_comparison import compare_tables
 from aegis.evaluation.comparison_result import ORIGINAL, Comparison
 from aegis.evaluation.model_table import ModelTable
-from aegis.evaluation.score_cache import ScoreCache
+from aegis.evaluation.result_cache import ResultCache
 from aegis.evaluation.splits import SplitPlan
 
 pytest.importorskip("sklearn")
@@ -80,11 +80,11 @@ def test_the_tests_are_scipys_with_holm_over_each_family() -> None:
 
 
 def test_a_second_run_trains_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    with ScoreCache(tmp_path / "scores.jsonl") as cache:
+    with ResultCache(tmp_path / "scores.jsonl") as cache:
         first = run(cache=cache)
     assert first.trained == 3 * 8 * 2 - 8 * 2  # the table that equals the original shares its results
     monkeypatch.setattr(anonymizer_comparison, "try_classifier", None)
-    with ScoreCache(tmp_path / "scores.jsonl") as cache:
+    with ResultCache(tmp_path / "scores.jsonl") as cache:
         second = run(cache=cache)
     assert second.trained == 0
     expected, found = first.to_json(), second.to_json()
@@ -98,12 +98,12 @@ def test_an_interrupted_run_goes_on_where_it_was(tmp_path: Path) -> None:
             raise KeyboardInterrupt
 
     path = tmp_path / "scores.jsonl"
-    with ScoreCache(path) as cache, pytest.raises(KeyboardInterrupt):
+    with ResultCache(path) as cache, pytest.raises(KeyboardInterrupt):
         run(cache=cache, progress=stop)
     kept = len(path.read_text(encoding="utf-8").splitlines())
     assert kept == 4 * len(FAST)
     path.write_text(path.read_text(encoding="utf-8") + '{"key": "cut o', encoding="utf-8")
-    with ScoreCache(path) as cache:
+    with ResultCache(path) as cache:
         again = run(cache=cache)
     whole = run()
     assert 0 < again.trained < whole.trained
@@ -111,7 +111,7 @@ def test_an_interrupted_run_goes_on_where_it_was(tmp_path: Path) -> None:
 
 
 def test_other_rows_other_splits_and_other_weights_are_other_results(tmp_path: Path) -> None:
-    with ScoreCache(tmp_path / "scores.jsonl") as cache:
+    with ResultCache(tmp_path / "scores.jsonl") as cache:
         run(cache=cache)
         assert run(cache=cache, rare=0.4).trained > 0
         assert run(cache=cache, plan=SplitPlan(splits=8, seed=1)).trained > 0
@@ -182,4 +182,4 @@ def test_what_makes_no_sense_is_refused(tmp_path: Path) -> None:
     with pytest.raises(MeasureError, match="original first"):
         compare_tables(made[1:], label, **ask)
     with pytest.raises(OutputError, match="cannot be read"):
-        ScoreCache(tmp_path)
+        ResultCache(tmp_path)

@@ -181,10 +181,15 @@ def test_balanced_accuracy_still_decides_where_one_label_is_rare() -> None:
 def test_results_without_every_quality_are_worked_out_again(tmp_path: Path) -> None:
     path = tmp_path / "results.jsonl"
     path.write_text('{"key": "old", "accuracy": 0.5, "auc": 0.5, "cpu_seconds": 1.0}\n', encoding="utf-8")
+    path.chmod(0o644)
     with ResultCache(path) as cache:
-        assert "old" not in cache
-        cache.add("new", Quality(accuracy=0.5, auc=0.5, balanced_accuracy=0.5), cpu_seconds=1.0)
-    assert len(ResultCache(path)) == 1
+        assert cache.holds("old", "accuracy", "auc")
+        assert not cache.holds("old", "accuracy", "balanced_accuracy")
+        cache.add("new", accuracy=0.5, balanced_accuracy=float("nan"))
+        assert not cache.holds("new", "accuracy", "balanced_accuracy")
+        assert not cache.holds("never", "accuracy")
+    assert len(ResultCache(path)) == 2
+    assert path.stat().st_mode & 0o777 == 0o600  # results are about a table that has not been released
 
 
 def test_unknown_models_and_a_missing_library_are_said(monkeypatch: pytest.MonkeyPatch) -> None:
