@@ -6,10 +6,15 @@ build. Nothing is loaded from elsewhere: fonts are the reader's own, and the sea
 
 from __future__ import annotations
 
+import ast
 import re
-from typing import Any
+from inspect import get_annotations
+from typing import Any, get_type_hints
+
+from sphinx.util.typing import stringify_annotation
 
 from aegis import __version__
+from aegis.operation import Argument, Operation, fields_of
 
 project = "Aegis"
 author = "The Aegis maintainers"
@@ -17,7 +22,7 @@ copyright = "The Aegis maintainers, Apache-2.0"
 release = version = __version__
 
 root_doc = "README"
-extensions = ["myst_parser", "sphinx.ext.autodoc"]
+extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon"]
 exclude_patterns = ["**/__pycache__"]
 source_suffix = {".md": "markdown"}
 
@@ -26,6 +31,7 @@ myst_heading_anchors = 3
 suppress_warnings = ["misc.highlighting_failure"]  # console sessions and YAML with an ellipsis are not whole programs
 
 default_role = "code"
+napoleon_numpy_docstring = False
 autodoc_member_order = "bysource"
 autodoc_typehints = "signature"
 autodoc_default_options = {"members": True, "show-inheritance": False}
@@ -65,6 +71,34 @@ def _add_navigation(_app: Any, page: str, source: list[str]) -> None:
             source[0] += "\n```{toctree}\n:hidden:\n:caption: " + "\n".join([title, "", *pages]) + "\n```\n"
 
 
+def _declared(annotation: str) -> str | None:
+    """The type as it is written in ``Annotated[type, …]``; None where a name stands for the whole."""
+    node = ast.parse(annotation, mode="eval").body
+    if isinstance(node, ast.Subscript) and ast.unparse(node.value) == "Annotated" and isinstance(node.slice, ast.Tuple):
+        return ast.unparse(node.slice.elts[0])
+    return None
+
+
+def _plain_signature(
+    _app: Any, _what: str, _name: str, thing: Any, _options: Any, signature: str | None, returned: str | None
+) -> tuple[str | None, str | None]:
+    """The options of an operation by name, type and default; what each means stands below in its docstring."""
+    if not isinstance(thing, Operation):
+        return signature, returned
+    options: Any = thing.options
+    written = {name: text for kind in reversed(options.__mro__) for name, text in get_annotations(kind).items()}
+    hints = get_type_hints(options)  # without what Annotated adds
+    parts = []
+    for field in fields_of(options):
+        if not isinstance(field.option, Argument) and "*" not in parts:
+            parts.append("*")
+        default = "" if field.required else f" = {field.default!r}"
+        declared = _declared(written[field.name]) or stringify_annotation(hints[field.name], "smart")
+        parts.append(f"{field.name}: {declared}{default}")
+    return f"({', '.join(parts)})", returned
+
+
 def setup(app: Any) -> None:
     """Join Sphinx."""
+    app.connect("autodoc-process-signature", _plain_signature)
     app.connect("source-read", _add_navigation)

@@ -1,4 +1,4 @@
-"""Write the reference pages from the code itself: commands, masks, measures, models, Python names, the schema.
+"""Write the reference pages from the code itself: commands, masks, measures, models, Python names, the schema, rooms.
 
 ``python docs/reference/generate.py`` writes them; ``--check`` fails if a page does not say what the code says.
 """
@@ -7,9 +7,12 @@ from __future__ import annotations
 
 import json
 import sys
+import textwrap
+import tomllib
 from pathlib import Path
 from typing import Any
 
+import grimp
 import typer
 
 HERE = Path(__file__).parent
@@ -148,6 +151,37 @@ def python() -> str:
     return "".join(parts)
 
 
+ROOMS = ("<!-- rooms: written by docs/reference/generate.py -->\n", "<!-- end of rooms -->\n")
+
+
+def architecture() -> str:
+    """The page on architecture with its picture drawn from the import graph: rooms in order, and what each imports."""
+    before, _, rest = (HERE.parent / "architecture.md").read_text(encoding="utf-8").partition(ROOMS[0])
+    return before + ROOMS[0] + _picture() + ROOMS[1] + rest.partition(ROOMS[1])[2]
+
+
+def _picture() -> str:
+    contracts = tomllib.loads((HERE.parents[1] / "pyproject.toml").read_text("utf-8"))["tool"]["importlinter"]
+    layers = [[room.strip() for room in layer.split("|")] for layer in contracts["contracts"][0]["layers"]]
+    order = [room for layer in layers for room in layer]
+    graph = grimp.build_graph("aegis", exclude_type_checking_imports=True, cache_dir=None)
+    imports: dict[str, set[str]] = {room: set() for room in order}
+    for module in graph.modules:
+        for imported in graph.find_modules_directly_imported_by(module):
+            importer, room = (name.split(".")[1] if "." in name else "" for name in (module, imported))
+            if importer in imports and room in imports and importer != room:
+                imports[importer].add(room)
+    width = max(map(len, order)) + 2
+    lines = []
+    for layer in layers:
+        for room in layer:
+            listed = ", ".join(sorted(imports[room], key=order.index))
+            text = f"{room:{width}}→ {listed}" if listed else room
+            lines += textwrap.wrap(text, 80, subsequent_indent=" " * (width + 2))
+        lines.append("")
+    return "```text\n" + "\n".join(lines[:-1]) + "\n```\n"
+
+
 def openapi() -> str:
     """The description of the catalog's API."""
     from aegis.catalog.server.api.app import description
@@ -174,6 +208,7 @@ PAGES = {
     "measures.md": measures,
     "privacy-models.md": models,
     "python.md": python,
+    "../architecture.md": architecture,
     "api.md": api,
     "api/openapi.json": openapi,
 }

@@ -1,0 +1,54 @@
+"""The page on architecture is the code: its rooms, the functions it links to, and the figures of the row it follows.
+
+That its picture is the import graph is part of the check of the generated pages (test_surface_docs.py).
+"""
+
+from __future__ import annotations
+
+import csv
+import re
+import tomllib
+from pathlib import Path
+
+from aegis.library.clinic import write_clinic
+
+ROOT = Path(__file__).parents[2]
+PAGE = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
+
+
+def test_every_room_is_described_once_and_in_order() -> None:
+    contracts = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["importlinter"]
+    rooms = [room.strip() for layer in contracts["contracts"][0]["layers"] for room in layer.split("|")]
+    assert re.findall(r"^\| `(\w+)` \| \S", PAGE, flags=re.MULTILINE) == rooms
+
+
+def test_linked_functions_are_where_the_links_lead() -> None:
+    links = re.findall(r"\[`([A-Za-z_]+)`\]\(\.\./(src/[^)]+\.py)\)", PAGE)
+    assert len(links) > 25
+    for name, file in links:
+        text = (ROOT / file).read_text(encoding="utf-8")
+        defined = re.search(rf"^(?:def|class) {name}\b", text, flags=re.MULTILINE)
+        assert defined or name == Path(file).stem, f"{file} defines no {name}"
+
+
+def test_the_row_that_is_followed_is_the_row_of_the_clinic(tmp_path: Path) -> None:
+    write_clinic(tmp_path)
+    with (tmp_path / "clinic.csv").open(encoding="utf-8", newline="") as file:
+        rows = list(csv.DictReader(file))
+    row = rows[11]
+    assert [row[name] for name in ("patient", "age", "weight", "zip", "gender", "health")] == [
+        *("P101150", "35", "69.0", "02102", "female", "moderate")
+    ]
+    same_age = [other for other in rows if other["age"] == "35"]
+    assert f"one of {len(same_age)} records" in PAGE
+    assert f"{sum(other['health'] == 'moderate' for other in same_age)} of them *moderate*" in PAGE
+    quasi = ("age", "weight", "zip", "gender")
+    assert sum(all(other[name] == row[name] for name in quasi) for other in rows) == 1
+
+    def masked(record: dict[str, str]) -> tuple[str, ...]:
+        age = str(int(float(record["age"])) // 10) if record["age"] else ""
+        weight = str(float(record["weight"]) // 20) if record["weight"] else ""
+        return age, weight, record["zip"][:-3], record["gender"]
+
+    size = sum(masked(other) == masked(row) for other in rows)
+    assert re.search(rf"a class\s+of {size},", PAGE)
