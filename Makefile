@@ -8,6 +8,9 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 PIP    := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
 
+# Compiled files are kept: the tests start Python hundreds of times.
+export PYTHONDONTWRITEBYTECODE =
+
 # A room's own tests, the contract suite of its registry, and the examples in its docstrings.
 ROOM_TESTS = $(wildcard $(foreach place,tests tests/unit tests/catalog src/aegis src/aegis/candidates src/aegis/catalog \
 	src/aegis/catalog/server,$(place)/$(ROOM)) tests/contracts/test_$(ROOM)_contract.py)

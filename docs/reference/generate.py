@@ -141,7 +141,11 @@ def python() -> str:
 
     names = sorted(name for name in aegis.__all__ if not name.startswith("_"))
     objects = {name: getattr(aegis, name) for name in names}
-    parts = ["# Python\n\n", NOTE, "Everything here is importable from `aegis` itself: `import aegis`.\n"]
+    parts = ["# Python\n\n", NOTE, "Everything here is importable from `aegis` itself: `import aegis`.\n\n"]
+    parts.append(
+        "`TableLike` is a path, a database URL, or a pandas, Polars or Arrow table; a name like `PolicyLike` or "
+        "`ConfigurationLike` stands for a path, the object itself, or a mapping that says the same.\n"
+    )
     for title, is_class in (("Functions", False), ("Classes", True)):
         parts.append(f"\n## {title}\n")
         for name, value in objects.items():
