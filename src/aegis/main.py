@@ -12,18 +12,14 @@ from typer.core import TyperGroup
 from aegis._version import __version__
 from aegis.catalog.commands import audit, backup, demo_catalog, provide, pull, push, serve, worker
 from aegis.commands import (
-    anonymize,
     apply,
     check,
-    compare,
     curve,
-    evaluate,
     interruption,
     release,
     sanitize,
     search,
     start,
-    tune,
     verify,
 )
 from aegis.commands.command import COMMANDS, GROUP_HELP, GROUPS, as_function
@@ -72,12 +68,8 @@ app.command("check")(check.check)
 app.command("release")(release.release)
 app.command("verify")(verify.verify)
 app.command("apply")(apply.apply)
-app.command("anonymize")(anonymize.anonymize)
-app.command("tune")(tune.tune)
-app.command("compare")(compare.compare)
 app.command("sanitize")(sanitize.sanitize)
 app.add_typer(curve.app, name="curve", no_args_is_help=True)
-app.command("evaluate")(evaluate.evaluate)
 app.command("serve")(serve.serve)
 app.command("demo-catalog")(demo_catalog.demo_catalog)
 app.add_typer(push.app, name="push", no_args_is_help=True)

@@ -102,7 +102,7 @@ class Options:
         for field in fields_of(type(self)):
             value = getattr(self, field.name)
             if field.many and value is not None:
-                value = names(value) if isinstance(value, str) else tuple(value)
+                value = _several(value)
                 object.__setattr__(self, field.name, value)
             _check_value(field, value)
         for field in fields_of(type(self)):
@@ -209,6 +209,13 @@ def listed(columns: Sequence[str]) -> str:
     'age, "last, first"'
     """
     return ", ".join('"{}"'.format(name.replace('"', '""')) if set(name) & set(',"') else name for name in columns)
+
+
+def _several(value: Any) -> tuple[Any, ...]:
+    """Values of an option that takes several; a single one may stand alone."""
+    if isinstance(value, str):
+        return names(value)
+    return (value,) if isinstance(value, int | float | Path) else tuple(value)
 
 
 def _flag(name: str) -> str:

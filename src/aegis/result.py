@@ -33,6 +33,11 @@ class Result:
         """The answer in one sentence."""
         return type(self).__name__
 
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """What must not be overlooked: the command says it on stderr, beside ``--json`` too."""
+        return ()
+
     def table_rows(self) -> list[dict[str, Any]]:
         """The answer as a table: one dictionary per row, all with the same keys."""
         return []
@@ -43,7 +48,7 @@ class Result:
 
     @classmethod
     def from_json(cls, content: Mapping[str, Any]) -> Self:
-        """The result that `to_json` wrote; raises InputError if it is not one."""
+        """The result that `to_json` wrote; raises InputError, which shows none of it, if it is not one."""
         try:
             return rebuilt(cls, cls.fields_in(content))
         except (KeyError, TypeError, ValueError, AttributeError, InputError) as error:

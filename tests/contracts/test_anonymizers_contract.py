@@ -181,7 +181,7 @@ def test_a_new_anonymizer_is_offered_without_further_edits(tmp_path: Path) -> No
     with registered(replace(ANONYMIZERS["mdav"], name="newcomer", summary="a method that another package brings")):
         done = anonymize(data, method="newcomer", k=5, quasi=quasi)
         assert done.result.smallest_class >= 5
-        found = compare(data, label="ill", k=5, quasi=quasi, models=["decision-tree"], splits=2, seconds=0.1)
+        found = compare(data, label="ill", k=5, quasi=quasi, models=["decision-tree"], splits=2, seconds=0.1, jobs=1)
         assert set(found.releases) == {*NAMES, "newcomer"}
     with pytest.raises(AnonymizerError, match="no anonymizer called 'newcomer'"):
         anonymize(data, method="newcomer", k=5, quasi=quasi)

@@ -20,6 +20,8 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The clinic with a summary and a release of it."""
     folder = tmp_path_factory.mktemp("clinic")
     table = clinic.write_clinic(folder)
+    few = table.read_text(encoding="utf-8").splitlines()[:301]
+    (folder / "few.csv").write_text("\n".join(few) + "\n", encoding="utf-8")
     aegis.summarize(table, configs=folder / "configurations" / "decades.yaml", out=folder / "summary")
     return folder
 
@@ -27,6 +29,8 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def _configuration(home: Path) -> Path:
     return home / "configurations" / "decades.yaml"
 
+
+CLUSTERED: dict[str, Any] = {"quasi": ["age", "gender"], "sensitive": ["diagnosis"]}
 
 RESULTS: dict[str, Callable[[Path, Path], Result]] = {
     "inspect": lambda home, _: aegis.inspect(home / "clinic.csv"),
@@ -36,6 +40,28 @@ RESULTS: dict[str, Callable[[Path, Path], Result]] = {
     "masks": lambda *_: aegis.list_masks(),
     "masks with schema": lambda *_: aegis.list_masks(schema=True),
     "measures": lambda *_: aegis.list_measures(),
+    "anonymize": lambda home, work: aegis.anonymize(
+        home / "few.csv", **CLUSTERED, k=5, method="mdav", tau=0.2, out=work / "clustered.csv"
+    ),
+    "tune": lambda home, _: aegis.tune(
+        home / "few.csv", **CLUSTERED, k_values=[5], classes_values=[4, 150], rounds=3, search=False, jobs=1
+    ),
+    "compare": lambda home, _: aegis.compare(
+        home / "few.csv", **CLUSTERED, k=5, label="smoker", methods=["mdav"], models=["decision-tree"], splits=2, jobs=1
+    ),
+    "evaluate": lambda home, _: aegis.evaluate(
+        home / "few.csv", label="health", generate=3, models=["naive-bayes"], splits=1, shortlist=1
+    ),
+    "evaluate families": lambda home, _: aegis.evaluate(
+        home / "few.csv",
+        label="health",
+        generate=2,
+        families=["light", "heavy"],
+        draws=2,
+        models=["naive-bayes"],
+        splits=2,
+        shortlist=0,
+    ),
 }
 """One call of each operation, small enough to be made here."""
 

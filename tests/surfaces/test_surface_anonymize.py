@@ -83,17 +83,25 @@ MISTAKES = {  # what is given, and the sentence with the nearest that can be
         ["--k", "5", "--l", "9", "--method", "k-member"],
         "l = 9 is above the 6 value(s) of sensitive attribute 'diagnosis': use l of at most 6, or leave it out",
     ),
-    "sensitive and quasi": (["--k", "5", "--sensitive", "age"], "'age' is both a quasi-identifier and sensitive"),
+    "sensitive and quasi": (
+        ["--k", "5", "--sensitive", "age"],
+        "'age' is named both quasi_identifying and sensitive; give",
+    ),
     "missing numbers": (["--k", "5", "--quasi", "weight"], "values: fill them or leave those rows out first"),
     "unknown method": (["--k", "5", "--method", "magic"], "there is no anonymizer called 'magic'"),
-    "unknown column": (["--k", "5", "--quasi", "nope"], "there is no column"),
-    "lambda for mdav": (
-        ["--k", "5", "--method", "mdav", "--lambda", "0.5"],
-        "mdav does not use a trade-off (--lambda); leave it out, or use mo-obam",
+    "unknown column": (["--k", "5", "--quasi", "nope"], "the roles name column 'nope', which the table does not have"),
+    "categories of no quasi-identifier": (
+        ["--k", "5", "--categorical", "ward"],
+        "'ward' is no quasi-identifier, so nothing asks whether it is categorical",
+    ),
+    "trade-off for mdav": (
+        ["--k", "5", "--method", "mdav", "--trade-off", "0.5"],
+        "mdav does not use a trade-off (--trade-off); leave it out, or use mo-obam",
     ),
     "seconds for mdav": (["--k", "5", "--method", "mdav", "--seconds", "3"], "does not use a time limit (--seconds)"),
     "l for mdav": (["--k", "5", "--method", "mdav", "--l", "2"], "leave it out, or use k-member or mo-obam"),
-    "trade-off": (["--k", "5", "--lambda", "3"], "between 0 and 1"),
+    "trade-off": (["--k", "5", "--trade-off", "3"], "between 0 and 1"),
+    "unknown centre": (["--k", "5", "--centroid", "medoit"], "--centroid cannot be 'medoit'; did you mean 'medoid'?"),
     "threshold": (["--k", "5", "--tau", "2"], "above 0 and at most 1"),
     "threshold in words": (["--k", "5", "--tau", "low"], "--tau takes numbers separated by commas"),
 }
@@ -108,6 +116,18 @@ def test_what_cannot_be_is_refused(aegis: Aegis, clinic: Path, tmp_path: Path, m
     assert said in answer.err
     assert answer.err.count("\n") == 1
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("asked", [["--l", "2"], ["--trade-off", "0.5"]], ids=["l", "trade-off"])
+def test_nothing_is_asked_of_secrets_that_nobody_named(aegis: Aegis, tmp_path: Path, asked: list[str]) -> None:
+    data = _people(tmp_path / "people.csv", list(range(20, 50)))
+    answer = aegis("anonymize", data, "--quasi", "age,sex", "--k", "3", *asked, "--out", tmp_path / "out.csv")
+    assert answer.status == 2
+    assert answer.err == (
+        "error: no column is sensitive, so there are no values to mix: name some with --sensitive; leave out "
+        f"{asked[0]}\n"
+    )
+    assert not (tmp_path / "out.csv").exists()
 
 
 def test_people_at_risk_are_counted_for_any_threshold(aegis: Aegis, clinic: Path, tmp_path: Path) -> None:

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from aegis.errors import InputError
 from aegis.library.evaluate import evaluate
 
 Aegis = Callable[..., Any]
@@ -168,21 +169,43 @@ def test_a_table_of_other_records_is_refused(aegis: Aegis, clinic: Path, tmp_pat
     assert "same records in the same order" in answer.err
 
 
-def test_what_does_not_exist_is_said(aegis: Aegis, clinic: Path) -> None:
-    answer = aegis("evaluate", clinic / "clinic.csv", "--generate", "2", "--models", "magic")
+MISTAKES = {
+    "unknown model": (["--generate", "2", "--models", "magic"], "magic"),
+    "unknown family": (["--generate", "2", "--families", "light,odd"], "--families cannot be 'odd'"),
+    "a family of nothing": (["--families", "light"], "--families says something about --generate, which is not given"),
+    "a family of one": (["--generate", "1", "--families", "light"], "at least two candidates"),
+    "nothing to draw": (["--configs", "{}/configurations", "--draws", "2"], "--draws says something about --generate"),
+    "nothing is drawn": (
+        ["--generate", "2", "--families", "k-anonymous", "--draws", "2"],
+        "nothing in the family k-anonymous is drawn: a search finds it again; leave out --draws",
+    ),
+    "tables of no family": (
+        ["--generate", "2", "--families", "light", "--tables", "{}/clinic.csv"],
+        "tables are judged in the family released",
+    ),
+    "strength twice": (
+        ["--generate", "2", "--families", "light", "--strength", "heavy"],
+        "the families (--families) say which masks and how strong; leave out --strength",
+    ),
+    "masks of families": (["--generate", "2", "--families", "light", "--masks", "suppress"], "leave out --masks"),
+}
+
+
+@pytest.mark.parametrize("mistake", MISTAKES)
+def test_what_cannot_be_used_is_refused_before_anything_is_trained(
+    aegis: Aegis, clinic: Path, tmp_path: Path, mistake: str
+) -> None:
+    given, said = MISTAKES[mistake]
+    cache = tmp_path / "results.jsonl"
+    arguments = [argument.format(clinic) for argument in given]
+    answer = aegis("evaluate", clinic / "clinic.csv", *arguments, "--cache", cache)
     assert answer.status == 2
-    assert "magic" in answer.err
-    answer = aegis("evaluate", clinic / "clinic.csv", "--generate", "2", "--families", "light,odd")
-    assert answer.status == 2
-    assert "odd" in answer.err
-    answer = aegis("evaluate", clinic / "clinic.csv", "--families", "light")
-    assert answer.status == 2
-    assert "--generate" in answer.err
-    answer = aegis("evaluate", clinic / "clinic.csv", "--configs", clinic / "configurations", "--draws", "2")
-    assert answer.status == 2
-    assert "nothing to draw" in answer.err
-    answer = aegis(
-        "evaluate", clinic / "clinic.csv", "--generate", "2", "--families", "light", "--tables", clinic / "clinic.csv"
-    )
-    assert answer.status == 2
-    assert "family released" in answer.err
+    assert said in answer.err
+    assert not cache.exists()
+
+
+def test_only_named_masks_are_evaluated(small: Path) -> None:
+    found = evaluate(small, label="y", generate=2, masks=["suppress"], models=["naive-bayes"], splits=2, shortlist=0)
+    assert len(found.gold.scores) == 2
+    with pytest.raises(InputError, match="no mask called 'nonsense'"):
+        evaluate(small, label="y", generate=2, masks=["nonsense"])

@@ -118,8 +118,11 @@ COMPARE_MISTAKES = {
     "label of many values": (["--label", "admitted"], "values and these models tell at most 20 apart"),
     "unknown positive": (["--positive", "maybe"], "--positive"),
     "one split": (["--splits", "1"], "two splits"),
-    "unknown balance": (["--balance", "magic"], "there is no balance"),
-    "unknown records": (["--test-on", "magic"], "tested on released or original"),
+    "unknown balance": (["--balance", "magic"], "--balance cannot be 'magic'; it is one of auto, none, weights"),
+    "unknown records": (["--test-on", "orignal"], "--test-on cannot be 'orignal'; did you mean 'original'?"),
+    "matches without matching": (["--matches", "3"], "records are matched with --balance matching only; leave out"),
+    "an option of no method": (["--methods", "mdav", "--classes", "3"], "none of mdav uses a number of classes"),
+    "secrets that nobody named": (["--sensitive", "", "--trade-off", "0.5"], "no column is sensitive"),
     "k too large": (["--k", "2000"], "record"),
 }
 
@@ -175,11 +178,15 @@ TUNE_MISTAKES = {
     "not a number": (["--k-values", "five"], "whole numbers"),
     "infinite": (["--classes-values", "inf"], "whole numbers"),
     "half a class": (["--classes-values", "4.5"], "whole numbers"),
-    "trade-off": (["--lambda-values", "3"], "between 0"),
+    "trade-off": (["--trade-off-values", "3"], "between 0"),
     "empty grid": (["--classes-values", "300"], "the grid is empty"),
     "no quasi": (["--quasi", ""], "no column is quasi-identifying"),
-    "unknown column": (["--quasi", "nope"], "there is no column"),
+    "unknown column": (["--quasi", "nope"], "the roles name column 'nope', which the table does not have"),
     "two roles": (["--sensitive", "age"], "give it one role"),
+    "unknown method": (["--method", "mo-obma"], "there is no anonymizer called 'mo-obma'; did you mean 'mo-obam'?"),
+    "a method that has no setting": (["--method", "mdav"], "mdav chooses its classes itself"),
+    "steps and seconds": (["--seconds-each", "3"], "steps are counted (--rounds), not seconds; leave out"),
+    "secrets that nobody named": (["--sensitive", "", "--l", "2"], "no column is sensitive"),
     "l too large": (["--l", "50"], "every setting was refused"),
 }
 

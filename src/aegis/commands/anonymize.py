@@ -2,114 +2,97 @@
 
 from __future__ import annotations
 
-from pathlib import Path
+from collections.abc import Sequence
+from dataclasses import KW_ONLY, dataclass
 from typing import TYPE_CHECKING, Annotated
 
-import typer
-
 from aegis.candidates.clusters.methods import ANONYMIZERS
-from aegis.commands import interruption, options, terminal
+from aegis.commands import terminal
+from aegis.commands.command import MAKE, command
+from aegis.commands.fields import Data, Option, Overwrite, PathLike, Seed, WithRoles, Working
+from aegis.errors import OptionError
 
 if TYPE_CHECKING:
     from aegis.library.anonymize import Anonymization
 
+CENTROIDS = ("mean", "rounded", "medoid")
 
-def anonymize(
-    data: options.Data,
-    k: Annotated[int, typer.Option("--k", min=1, help="The fewest records a class may have.")],
-    out: Annotated[Path, typer.Option("--out", help="The .csv or .parquet file to write.")],
-    method: Annotated[str, typer.Option("--method", help=f"The anonymizer: {', '.join(ANONYMIZERS)}.")] = "mo-obam",
-    quasi: options.Quasi = "",
-    sensitive: options.Sensitive = "",
-    classes: Annotated[int | None, typer.Option("--classes", min=1, help="How many classes (mo-obam).")] = None,
+Classes = Annotated[int | None, Option("How many classes, as many as fit unless given (mo-obam).", minimum=1)]
+Diversity = Annotated[int, Option("The fewest values of each sensitive attribute in a class.", minimum=1)]
+Categorical = Annotated[Sequence[str], Option("Number columns that name categories, comma separated.")]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Clustering(WithRoles, Working):
+    """What classes have to satisfy, and what some methods take beside it."""
+
+    k: Annotated[int, Option("The fewest records a class may have.", minimum=1)]
+    l: Diversity = 1  # noqa: E741  as in l-diversity
+    classes: Classes = None
     trade_off: Annotated[
-        float, typer.Option("--lambda", help="How much mixed secrets matter against loss, 0 to 1 (mo-obam).")
-    ] = 0.0,
-    diversity: Annotated[
-        int, typer.Option("--l", min=1, help="The fewest values of each sensitive attribute in a class.")
-    ] = 1,
-    seconds: Annotated[
-        float | None, typer.Option("--seconds", min=0, help="Time for a search (mo-obam, 20 unless given).")
-    ] = None,
-    rounded: Annotated[bool, typer.Option("--round", help="Publish rounded means.")] = False,
-    medoid: Annotated[bool, typer.Option("--medoid", help="Publish real tuples: no invented values.")] = False,
-    categorical: Annotated[
-        str, typer.Option("--categorical", help="Number columns that name categories, comma separated.")
-    ] = "",
-    tau: Annotated[
-        str, typer.Option("--tau", help="More linkage thresholds to count for, comma separated (0.05, 0.075, 0.1).")
-    ] = "",
-    seed: options.Seed = 0,
-    overwrite: options.Overwrite = False,
-    json: options.Json = False,
-    delimiter: options.Delimiter = None,
-    encoding: options.Encoding = "utf-8",
-    missing: options.Missing = None,
-    table: options.Table = None,
-    engine: options.Engine = None,
-) -> None:
+        float, Option("How much mixed secrets matter against loss, the paper's λ: 0 to 1 (mo-obam).")
+    ] = 0.0
+    seconds: Annotated[float | None, Option("Time for a search (mo-obam, 20 unless given).", minimum=0)] = None
+    categorical: Categorical = ()
+    seed: Seed = 0
+
+    def asked(self) -> dict[str, object]:
+        """The options that only some methods use."""
+        return {"l": self.l, "classes": self.classes, "trade_off": float(self.trade_off), "seconds": self.seconds}
+
+    def refuse_without_secrets(self, sensitive: Sequence[str]) -> None:
+        """Raise for what is asked of secrets where no column is sensitive."""
+        if not sensitive:
+            self.refuse(
+                "l",
+                "trade_off",
+                because="no column is sensitive, so there are no values to mix: name some with --sensitive",
+            )
+
+
+@dataclass(frozen=True)
+class Anonymize(Clustering):
     """Replace quasi-identifiers by the centres of classes of at least k records. Rows stay in order."""
-    from aegis.commands.tune import numbers
-    from aegis.library.anonymize import anonymize as cluster
-    from aegis.library.unlisted import warning
 
-    with interruption.waiting() as check, terminal.progress("searching") as bar:
+    data: Data
+    _: KW_ONLY
+    out: Annotated[PathLike | None, Option("The .csv or .parquet file to write.")] = None
+    method: Annotated[str, Option(f"The anonymizer: {', '.join(ANONYMIZERS)}.")] = "mo-obam"
+    centroid: Annotated[
+        str,
+        Option(
+            "What stands for a class: its mean, the mean rounded, or a real tuple (no invented values).",
+            choices=CENTROIDS,
+        ),
+    ] = "mean"
+    tau: Annotated[
+        Sequence[float], Option("More linkage thresholds to count people for (beside 0.05, 0.075, 0.1).")
+    ] = ()
+    overwrite: Overwrite = False
 
-        def show(done: int, total: int | None, what: str) -> None:
-            check()
-            bar(done, total, what)
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        ANONYMIZERS[self.method].check({**self.asked(), "centroid": self.centroid})
+        if not all(0 < threshold <= 1 for threshold in self.tau):
+            raise OptionError("a linkage threshold (--tau) is a probability above 0 and at most 1, such as 0.2")
 
-        done = cluster(
-            data,
-            method=method,
-            k=k,
-            quasi=options.names(quasi),
-            sensitive=options.names(sensitive),
-            l=diversity,
-            classes=classes,
-            trade_off=trade_off,
-            seconds=seconds,
-            seed=seed,
-            centroid="medoid" if medoid else "rounded" if rounded else "mean",
-            categorical=options.names(categorical),
-            taus=numbers(tau, "--tau"),
-            out=out,
-            overwrite=overwrite,
-            progress=show,
-            **options.reading(delimiter=delimiter, encoding=encoding, missing=missing, table=table, engine=engine),
-        )
-    if json:
-        terminal.print_json(done.to_json())
-    else:
-        _show(done)
+
+@command(
+    "anonymize",
+    Anonymize,
+    run="aegis.library.anonymize:anonymize",
+    group=MAKE,
+    working="searching",
+    anytime=True,
+    one_of=("out",),
+)
+def show(done: Anonymization, options: Anonymize) -> None:
+    """What an attacker saw before and sees now, and what is published as it was."""
+    rows = [[row["what"], f"{row['before']:,}", f"{row['after']:,}"] for row in done.table_rows()]
+    terminal.out().print(terminal.table(done.headline, ["", ("before", "right"), ("after", "right")], rows))
     for column in done.suppressed:
         terminal.aside(f"{column} is identifying and was replaced by *")
     if done.as_they_are:
         terminal.aside(f"published as they are: {', '.join(done.as_they_are)}")
-    if done.looks_identifying:
-        terminal.warn(warning(done.looks_identifying))
-    if done.result.diagnosis.finished == "interrupted":
-        terminal.talk().print(f"interrupted: {out} holds the best valid table so far")
-        raise typer.Exit(130)
-    if not json:
-        terminal.next_step(f"aegis check {out} --policy POLICY.yaml")
-
-
-def _show(done: Anonymization) -> None:
-    result = done.result
-    before, after = result.before, result.after
-    rows = [
-        ["classes an attacker sees", f"{before.classes:,}", f"{after.classes:,}"],
-        ["smallest class", f"{before.smallest_class:,}", f"{after.smallest_class:,}"],
-    ]
-    rows += [
-        [f"people at linkage risk above {tau:g}", f"{before.linkage[tau]:,}", f"{after.linkage[tau]:,}"]
-        for tau in before.linkage
-    ]
-    rows += [
-        [f"people whose {name} is certain", f"{number:,}", f"{after.homogeneity_by_attribute[name]:,}"]
-        for name, number in before.homogeneity_by_attribute.items()
-    ]
-    columns: list[str | tuple[str, str]] = ["", ("before", "right"), ("after", "right")]
-    title = f"{result.method}: information loss {result.information_loss:.5f} ({result.scale} scale), {result.gap}"
-    terminal.out().print(terminal.table(title, columns, rows))
+    if not done.exit_status:
+        terminal.next_step(f"aegis check {terminal.word(options.out)} --policy POLICY.yaml")

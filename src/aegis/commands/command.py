@@ -59,7 +59,7 @@ class Command:
         working: what the progress bar says; empty for quick work.
         anytime: Ctrl-C ends the work at a safe place with the best so far.
         json: what ``--json`` prints, from result and options; by default what the result says of itself.
-        interrupted: what is said when Ctrl-C ended it.
+        interrupted: what is said when Ctrl-C ended it; a function of the options where it depends on them.
         one_of: options of which the command line needs one: in Python the result itself may be all that is wanted.
     """
 
@@ -71,7 +71,7 @@ class Command:
     working: str = ""
     anytime: bool = False
     json: Callable[[Any, Any], Any] | None = lambda result, _options: result.to_json()
-    interrupted: str = ""
+    interrupted: str | Callable[[Any], str] = ""
     one_of: tuple[str, ...] = ()
 
     def operation(self) -> Callable[[Any], Any]:
@@ -98,7 +98,7 @@ def command(
     working: str = "",
     anytime: bool = False,
     json: Callable[[Any, Any], Any] | None = lambda result, _options: result.to_json(),
-    interrupted: str = "",
+    interrupted: str | Callable[[Any], str] = "",
     one_of: tuple[str, ...] = (),
     register: bool = True,
 ) -> Callable[[Callable[[Any, Any], int | None]], Command]:
@@ -140,14 +140,17 @@ def as_function(made: Command) -> Callable[..., int]:
             try:
                 result = made.operation()(options)
             except KeyboardInterrupt:
-                if made.interrupted:
-                    terminal.aside(made.interrupted)
+                text = made.interrupted if isinstance(made.interrupted, str) else made.interrupted(options)
+                if text:
+                    terminal.aside(text)
                 raise
         status = None
         if as_json and made.json is not None:
             terminal.print_json(made.json(result, options))
         else:
             status = made.show(result, options)
+        for text in getattr(result, "warnings", ()):
+            terminal.warn(text)
         for field in fields:
             if field.option.writes and getattr(options, field.name) is not None:
                 terminal.talk().print(f"{field.option.writes}: {getattr(options, field.name)}", soft_wrap=True)
@@ -195,7 +198,7 @@ def _parameter(field: Field) -> inspect.Parameter:
         described = typer.Option(
             *flags,
             *([option.short] if option.short else []),
-            metavar=_METAVARS.get(field.kind) if not field.many or option.repeat else "NAMES",
+            metavar=_metavar(field),
             help=text + (" May be repeated." if option.repeat else ""),
             rich_help_panel=option.section,
             envvar=option.variable,
@@ -204,6 +207,12 @@ def _parameter(field: Field) -> inspect.Parameter:
     return inspect.Parameter(
         field.name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=Annotated[kind, described]
     )
+
+
+def _metavar(field: Field) -> str | None:
+    if not field.many or field.option.repeat:
+        return _METAVARS.get(field.kind)
+    return "NUMBERS" if field.kind in (int, float) else "NAMES"
 
 
 def _default(field: Field) -> Any:
@@ -222,5 +231,9 @@ def _value(field: Field, typed: Any) -> Any:
     if typed is None:
         return field.default
     if isinstance(typed, str) and field.kind is not str:
-        return tuple(field.kind(part) for part in names(typed))
+        try:
+            return tuple(field.kind(part) for part in names(typed))
+        except ValueError:
+            kind = {int: "whole numbers", float: "numbers"}.get(field.kind, "values")
+            raise OptionError(f"{field.flag} takes {kind} separated by commas") from None
     return typed

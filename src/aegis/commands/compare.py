@@ -2,168 +2,110 @@
 
 from __future__ import annotations
 
-from pathlib import Path
+from collections.abc import Sequence
+from dataclasses import KW_ONLY, dataclass
 from typing import TYPE_CHECKING, Annotated
 
-import typer
-
-from aegis.candidates.clusters.methods import ANONYMIZERS
-from aegis.commands import options, terminal
+from aegis.candidates.clusters.methods import ANONYMIZERS, check_methods
+from aegis.commands import terminal
+from aegis.commands.anonymize import Clustering
+from aegis.commands.command import MAKE, command
+from aegis.commands.fields import AllCores, Data, Label, Option, Overwrite, PathLike, Report
 from aegis.masking.plural import count
 
 if TYPE_CHECKING:
     from aegis.library.compare import AnonymizerComparison
 
-_MODELS = "Training models"
+MODELS = "Training models"
+TESTS_ON = ("released", "original")
+BALANCES = ("auto", "none", "weights", "matching")
 
 
-def compare(
-    data: options.Data,
-    k: Annotated[int, typer.Option("--k", min=1, help="The fewest records a class may have.")],
+@dataclass(frozen=True)
+class Compare(Clustering):
+    """Compare anonymizers by the F1 scores of models trained on their tables, with tests against the original."""
+
+    data: Data
+    _: KW_ONLY
     methods: Annotated[
-        str, typer.Option("--methods", help=f"Anonymizers to compare, all unless named: {','.join(ANONYMIZERS)}.")
-    ] = "",
-    label: options.Label = None,
-    quasi: options.Quasi = "",
-    sensitive: options.Sensitive = "",
-    identifying: options.Identifying = "",
-    diversity: Annotated[
-        int, typer.Option("--l", min=1, help="The fewest values of each sensitive attribute in a class.")
-    ] = 1,
-    classes: Annotated[int | None, typer.Option("--classes", min=1, help="How many classes (mo-obam).")] = None,
-    trade_off: Annotated[
-        float, typer.Option("--lambda", help="How much mixed secrets matter against loss, 0 to 1 (mo-obam).")
-    ] = 0.0,
-    seconds: Annotated[
-        float | None, typer.Option("--seconds", min=0, help="Time for a search (mo-obam, 20 unless given).")
-    ] = None,
-    categorical: Annotated[
-        str, typer.Option("--categorical", help="Number columns that name categories, comma separated.")
-    ] = "",
+        Sequence[str], Option(f"Anonymizers to compare, all unless named: {', '.join(ANONYMIZERS)}.")
+    ] = ()
+    label: Label = None
     models: Annotated[
-        str,
-        typer.Option("--models", help="Models to train, comma separated (default: all six).", rich_help_panel=_MODELS),
-    ] = "",
-    splits: Annotated[int, typer.Option("--splits", help="Train/test splits.", rich_help_panel=_MODELS)] = 100,
-    test_share: Annotated[
-        float, typer.Option("--test-share", help="The share of records to test on.", rich_help_panel=_MODELS)
-    ] = 0.25,
-    training_rows: Annotated[
-        int, typer.Option("--training-rows", help="Train on at most this many records.", rich_help_panel=_MODELS)
-    ] = 5_000,
-    test_rows: Annotated[
-        int, typer.Option("--test-rows", help="Test on at most this many records.", rich_help_panel=_MODELS)
-    ] = 5_000,
-    positive: Annotated[
-        str | None,
-        typer.Option("--positive", help="The label F1 is about (default: the rarer of two).", rich_help_panel=_MODELS),
-    ] = None,
+        Sequence[str], Option("Models to train, comma separated (default: all six).", section=MODELS)
+    ] = ()
+    splits: Annotated[int, Option("Train/test splits.", section=MODELS)] = 100
+    test_share: Annotated[float, Option("The share of records to test on.", section=MODELS)] = 0.25
+    training_rows: Annotated[int | None, Option("Train on at most this many records.", section=MODELS)] = 5_000
+    test_rows: Annotated[int | None, Option("Test on at most this many records.", section=MODELS)] = 5_000
+    positive: Annotated[str | None, Option("The label F1 is about (default: the rarer of two).", section=MODELS)] = None
     balance: Annotated[
         str,
-        typer.Option(
-            "--balance",
-            help="Against a rare label: none, weights, matching (by propensity), or auto: weights below 10 %.",
-            rich_help_panel=_MODELS,
+        Option(
+            "What is done about a rare label: weights, matching by propensity, or auto: weights below 10 %.",
+            choices=BALANCES,
+            section=MODELS,
         ),
-    ] = "auto",
+    ] = "auto"
     matches: Annotated[
-        int, typer.Option("--matches", min=1, help="Records matched to each rare one.", rich_help_panel=_MODELS)
-    ] = 1,
+        int, Option("Records matched to each rare one (--balance matching).", minimum=1, section=MODELS)
+    ] = 1
     test_on: Annotated[
         str,
-        typer.Option(
-            "--test-on",
-            help="Test on released records, as in the paper, or on original ones, as when a model is put to use.",
-            rich_help_panel=_MODELS,
+        Option(
+            "Which records are tested on: released ones as in the paper, or original ones as when a model is used.",
+            choices=TESTS_ON,
+            section=MODELS,
         ),
-    ] = "released",
+    ] = "released"
     cache: Annotated[
-        Path | None,
-        typer.Option("--cache", help="A folder for what is done: an interrupted comparison goes on from there."),
-    ] = None,
-    jobs: Annotated[int | None, typer.Option("--jobs", min=1, help="Processes (default: all cores).")] = None,
-    seed: options.Seed = 0,
-    report: options.Report = None,
-    overwrite: options.Overwrite = False,
-    json: options.Json = False,
-    delimiter: options.Delimiter = None,
-    encoding: options.Encoding = "utf-8",
-    missing: options.Missing = None,
-    table: options.Table = None,
-    engine: options.Engine = None,
-) -> None:
-    """Compare anonymizers by the F1 scores of models trained on their tables, with tests against the original."""
-    from aegis.evaluation.classifiers import CLASSIFIERS
-    from aegis.evaluation.parallel import available_cores
-    from aegis.library.compare import compare as run
+        PathLike | None, Option("A folder for what is done: an interrupted comparison goes on from there.")
+    ] = None
+    jobs: AllCores = None
+    report: Report = None
+    overwrite: Overwrite = False
 
-    with terminal.progress("comparing") as bar:
-        try:
-            done = run(
-                data,
-                label=label,
-                methods=options.names(methods),
-                k=k,
-                quasi=options.names(quasi),
-                sensitive=options.names(sensitive),
-                identifying=options.names(identifying),
-                categorical=options.names(categorical),
-                l=diversity,
-                classes=classes,
-                trade_off=trade_off,
-                seconds=seconds,
-                models=options.names(models) or CLASSIFIERS,
-                splits=splits,
-                test_share=test_share,
-                training_rows=training_rows,
-                test_rows=test_rows,
-                positive=positive,
-                balance=balance,
-                matches=matches,
-                test_on=test_on,
-                seed=seed,
-                jobs=jobs or available_cores(),
-                cache=cache,
-                report=report,
-                overwrite=overwrite,
-                progress=bar,
-                **options.reading(delimiter=delimiter, encoding=encoding, missing=missing, table=table, engine=engine),
-            )
-        except KeyboardInterrupt:
-            if cache is not None:
-                terminal.aside(f"what was trained is kept in {cache}: the same command goes on from there")
-            raise
-    if json:
-        terminal.print_json(done.to_json())
-    else:
-        _show(done)
-    if report is not None:
-        terminal.talk().print(f"report: {report}", soft_wrap=True)
-    elif not json:
-        terminal.next_step("add --report OUT.html for intervals, tests and feature importance")
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check_methods(self.chosen_methods, self.asked())
+        if self.balance != "matching":
+            self.refuse("matches", because="records are matched with --balance matching only")
+
+    @property
+    def chosen_methods(self) -> tuple[str, ...]:
+        """Those that are named, or all there are."""
+        return tuple(self.methods) or tuple(ANONYMIZERS)
 
 
-def _show(done: AnonymizerComparison) -> None:
+def kept(options: Compare) -> str:
+    """What is said when Ctrl-C ended it."""
+    return "" if options.cache is None else f"what was trained is kept in {options.cache}: the same command goes on"
+
+
+@command("compare", Compare, run="aegis.library.compare:compare", group=MAKE, working="comparing", interrupted=kept)
+def show(done: AnonymizerComparison, options: Compare) -> None:
+    """The scores of every model on every table, with what the tests tell apart."""
     found = done.comparison
     marks = {
-        (one.first, one.model): "▼" if one.f1_difference < 0 else "▲"
-        for one in found.against_original
-        if one.significant
+        (difference.first, difference.model): "▼" if difference.f1_difference < 0 else "▲"
+        for difference in found.against_original
+        if difference.significant
     }
-    rows = []
-    for name in found.tables:
-        loss = done.releases[name]["information_loss"] if name in done.releases else 0.0
-        scores = [f"{marks.get((name, model), '')}{found.score(name, model).f1:.4f}" for model in found.models]
-        rows.append([name, f"{loss:.5f}", *scores])
-    columns: list[str | tuple[str, str]] = ["table", ("loss", "right")]
-    columns += [(model, "right") for model in found.models]
-    of = f"F1 of {found.positive}" if found.positive is not None else "mean F1 of all labels"
-    title = (
-        f"{found.label} · {of} · {count(found.splits, 'split')} · {count(found.training_rows, 'record')} to train on"
-    )
+    rows = [
+        [
+            str(row["table"]),
+            f"{row['information_loss']:.5f}",
+            *(f"{marks.get((row['table'], model), '')}{row[model]:.4f}" for model in found.models),
+        ]
+        for row in done.table_rows()
+    ]
+    columns: list[str | tuple[str, str]] = ["table", ("loss", "right"), *((model, "right") for model in found.models)]
+    title = f"{done.headline} · {count(found.splits, 'split')} · {count(found.training_rows, 'record')} to train on"
     terminal.out().print(terminal.table(title, columns, rows))
     terminal.aside("▼ ▲: apart from the original by Mann–Whitney U at 5 %, after Holm's correction")
     for note in done.notes:
         terminal.aside(note)
     if done.skipped:
         terminal.aside(f"left out, because nearly every record has its own text: {', '.join(done.skipped)}")
+    if options.report is None:
+        terminal.next_step("add --report OUT.html for intervals, tests and feature importance")

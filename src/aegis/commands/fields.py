@@ -65,6 +65,9 @@ RolesFile = Annotated[
     RolesLike | None, Option("A roles file (default: DATA.roles.yaml beside the data).", section=ROLES)
 ]
 Identifying = Annotated[Sequence[str], Option("Columns that name a person, comma separated.", section=ROLES)]
+AllCores = Annotated[
+    int | None, Option("Processes that work at the same time (default: one for each core).", minimum=1)
+]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -133,6 +136,7 @@ __all__ = [
     "ROLES",
     "ROLE_OPTIONS",
     "STRENGTHS",
+    "AllCores",
     "Argument",
     "ConfigurationLike",
     "ConfigurationsLike",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
@@ -33,8 +33,14 @@ class Agreement:
 
     def to_json(self) -> dict[str, Any]:
         """As `aegis evaluate --json` prints it."""
-        shown = {key: value if isinstance(value, str) else round(value, 6) for key, value in asdict(self).items()}
-        return {"name": shown.pop("selector"), **shown}
+        figures = asdict(self)
+        return {"name": figures.pop("selector"), **figures}
+
+    @classmethod
+    def from_json(cls, content: Mapping[str, Any]) -> Agreement:
+        """What `to_json` wrote."""
+        figures = dict(content)
+        return cls(selector=figures.pop("name"), **figures)
 
 
 def agreement(selector: str, scores: ArrayLike, gold: ArrayLike, *, cpu_seconds: float = 0.0) -> Agreement:

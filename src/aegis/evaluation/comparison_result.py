@@ -7,6 +7,7 @@ from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
 from aegis.errors import MeasureError
+from aegis.result import rebuilt
 
 ORIGINAL = "original"
 Balance = Literal["none", "weights", "matching"]
@@ -118,6 +119,12 @@ class Comparison:
             "trained": self.trained,
             "cpu_seconds": self.cpu_seconds,
         }
+
+    @classmethod
+    def from_json(cls, content: Mapping[str, Any]) -> Comparison:
+        """What `to_json` wrote; what other commands print beside it is passed over."""
+        facts: Comparison = rebuilt(cls, {**content, "importances": content["feature_importance"]})
+        return facts
 
 
 def _difference(one: F1Difference) -> dict[str, Any]:

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from aegis.candidates.clusters.anonymizer import Anonymized
 from aegis.candidates.clusters.records import Records, collapse
 from aegis.candidates.clusters.risk import Risk, risk_before
 from aegis.candidates.clusters.tuning import (
@@ -67,42 +66,43 @@ class GridTuning:
             "seconds_each": self.seconds_each,
             "left_out": self.left_out,
             "interrupted": self.interrupted,
-            "before": {
-                "classes": self.before.classes,
-                "smallest_class": self.before.smallest_class,
-                "linkage": {f"{tau:g}": people for tau, people in self.before.linkage.items()},
-                "homogeneity": self.before.homogeneity,
-            },
-            "grid": [trial_json(trial) for trial in self.grid],
-            "search": [trial_json(trial) for trial in self.search],
-            "front": [trial_json(trial) for trial in self.front],
-            "recommended": trial_json(self.recommended),
-            "recommended_by_k": {str(k): trial_json(trial) for k, trial in self.by_k.items()},
+            "before": {**self.before.to_json(), "classes": self.before.classes},
+            "grid": [trial.to_json() for trial in self.grid],
+            "search": [trial.to_json() for trial in self.search],
+            "front": [trial.to_json() for trial in self.front],
+            "recommended": self.recommended.to_json(),
+            "recommended_by_k": {str(k): trial.to_json() for k, trial in self.by_k.items()},
             "advice": self.advice,
             "seconds": self.seconds,
         }
 
+    @classmethod
+    def from_json(cls, content: Mapping[str, Any]) -> GridTuning:
+        """What `to_json` wrote."""
+        before = Risk.from_json(content["before"])
 
-def trial_json(trial: Trial) -> dict[str, Any]:
-    """One setting with its figures, or with the reason it was refused."""
-    setting = {"classes": trial.setting.classes, "lambda": trial.setting.trade_off, "k": trial.setting.k}
-    if trial.result is None:
-        return {**setting, "refusal": trial.refusal}
-    return {**setting, **_figures(trial.result)}
+        def trials(name: str) -> tuple[Trial, ...]:
+            return tuple(Trial.from_json(trial, before=before) for trial in content[name])
 
-
-def _figures(result: Anonymized) -> dict[str, Any]:
-    return {
-        "information_loss": result.information_loss,
-        "entropy_bits": result.entropy_sum_of_minima_bits,
-        "entropy_ceiling_bits": result.entropy_ceiling_bits,
-        "entropy": dict(result.entropy_bits),
-        "distinct_tuples": result.distinct_tuples,
-        "smallest_class": result.smallest_class,
-        "linkage": {f"{tau:g}": people for tau, people in result.after.linkage.items()},
-        "homogeneity": result.after.homogeneity,
-        "seconds": result.seconds,
-    }
+        return cls(
+            rows=content["rows"],
+            unique_tuples=content["unique_tuples"],
+            l=content["l"],
+            ks=tuple(content["k_values"]),
+            classes=tuple(content["classes_values"]),
+            trade_offs=tuple(content["lambda_values"]),
+            seconds_each=content["seconds_each"],
+            left_out=content["left_out"],
+            grid=trials("grid"),
+            search=trials("search"),
+            front=trials("front"),
+            recommended=Trial.from_json(content["recommended"], before=before),
+            advice=content["advice"],
+            by_k={int(k): Trial.from_json(trial, before=before) for k, trial in content["recommended_by_k"].items()},
+            before=before,
+            interrupted=content["interrupted"],
+            seconds=content["seconds"],
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

@@ -6,8 +6,11 @@ import os
 import signal
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+from concurrent.futures.process import BrokenProcessPool
 from multiprocessing import get_context
 from typing import Any, TypeVar
+
+from aegis.errors import OptionError
 
 Context = TypeVar("Context")
 Task = TypeVar("Task")
@@ -46,6 +49,11 @@ def in_parallel(
             finished, _ = wait(waiting, return_when=FIRST_COMPLETED)
             for future in finished:
                 yield waiting.pop(future), future.result()
+    except BrokenProcessPool:
+        raise OptionError(
+            "a process that was to work ended by itself: memory ran out, or a script started the work outside "
+            'of if __name__ == "__main__"; put it there, or work in one process (--jobs 1)'
+        ) from None
     except KeyboardInterrupt:
         pool.shutdown(wait=True, cancel_futures=True)
         for future, task in waiting.items():

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -13,102 +13,118 @@ import pyarrow.parquet
 
 from aegis.candidates.clusters.anonymizer import Anonymized
 from aegis.candidates.clusters.methods import ANONYMIZERS
-from aegis.candidates.clusters.risk import THRESHOLDS, Risk, measure_risk, risk_before
+from aegis.candidates.clusters.risk import THRESHOLDS, measure_risk, risk_before
+from aegis.commands.anonymize import Anonymize
 from aegis.counts.answer import ask
 from aegis.counts.collect_classes import count_classes
-from aegis.data.dataset import Dataset
 from aegis.data.engine import open_dataset
 from aegis.data.output import check_apart, check_free, draft_of
-from aegis.errors import AnonymizerError, PolicyNotSatisfiedError
-from aegis.library.keywords import check_keywords
+from aegis.errors import PolicyNotSatisfiedError
+from aegis.library.opening import open_table
 from aegis.library.records import read_records
-from aegis.library.unlisted import looks_identifying
+from aegis.library.unlisted import looks_identifying, warning
 from aegis.masking.masks.suppress import STAR
-from aegis.progress import Progress
+from aegis.operation import operation
 from aegis.releases.write import check_format
+from aegis.result import Result
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Anonymization:
-    """A clustered table, written or not, with what it cost and what it protects."""
+class Anonymization(Result):
+    """A clustered table, written or not, with what it cost and what it protects.
+
+    ``table`` is not part of the JSON: one that was read from there has None.
+    """
 
     result: Anonymized
     path: Path | None
-    table: pa.Table
     suppressed: tuple[str, ...]
     as_they_are: tuple[str, ...]
     looks_identifying: tuple[str, ...]
+    table: pa.Table | None = None
+
+    @property
+    def exit_status(self) -> int:
+        """130 where Ctrl-C ended the search; the table is valid all the same."""
+        return 130 if self.result.diagnosis.finished == "interrupted" else 0
+
+    @property
+    def headline(self) -> str:
+        """The method with its loss, and how near that is to what is possible."""
+        result = self.result
+        return f"{result.method}: information loss {result.information_loss:.5f} ({result.scale} scale), {result.gap}"
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """Columns that may name people, and an interruption."""
+        texts = [warning(self.looks_identifying)] if self.looks_identifying else []
+        if self.exit_status:
+            texts.append(f"interrupted: {self.path or 'this'} holds the best valid table so far")
+        return tuple(texts)
+
+    def table_rows(self) -> list[dict[str, Any]]:
+        """What an attacker sees, before and after."""
+        before, after = self.result.before, self.result.after
+        figures = [
+            ("classes an attacker sees", before.classes, after.classes),
+            ("smallest class", before.smallest_class, after.smallest_class),
+            *((f"people at linkage risk above {tau:g}", n, after.linkage[tau]) for tau, n in before.linkage.items()),
+            *(
+                (f"people whose {name} is certain", people, after.homogeneity_by_attribute[name])
+                for name, people in before.homogeneity_by_attribute.items()
+            ),
+        ]
+        return [{"what": what, "before": then, "after": now} for what, then, now in figures]
 
     def to_json(self) -> dict[str, Any]:
         """The object that ``aegis anonymize --json`` prints."""
-        result = self.result
         return {
-            "method": result.method,
-            "k": result.k,
-            "l": result.l,
-            "classes": result.classes,
-            "distinct_tuples": result.distinct_tuples,
-            "smallest_class": result.smallest_class,
-            "scale": result.scale,
-            "information_loss": result.information_loss,
-            "lower_bound": result.lower_bound,
-            "gap": result.gap,
-            "entropy": result.entropy_bits,
-            **_risk(result.after),
-            "before": _risk(result.before),
+            **self.result.to_json(),
             "identifying_suppressed": list(self.suppressed),
             "published_as_they_are": list(self.as_they_are),
             "looks_identifying": list(self.looks_identifying),
-            "finished": result.diagnosis.finished,
-            "seconds": result.seconds,
+            "out": None if self.path is None else str(self.path),
+        }
+
+    @classmethod
+    def fields_in(cls, content: Mapping[str, Any]) -> Mapping[str, Any]:
+        """The fields as the JSON has them; the rows themselves are not there."""
+        return {
+            "result": Anonymized.from_json(content),
+            "path": content["out"],
+            "suppressed": content["identifying_suppressed"],
+            "as_they_are": content["published_as_they_are"],
+            "looks_identifying": content["looks_identifying"],
         }
 
 
-def anonymize(
-    data: Any,
-    *,
-    method: str = "mo-obam",
-    k: int,
-    quasi: Sequence[str] = (),
-    sensitive: Sequence[str] = (),
-    l: int = 1,  # noqa: E741  as in l-diversity
-    classes: int | None = None,
-    trade_off: float = 0.0,
-    seconds: float | None = None,
-    seed: int = 0,
-    centroid: str = "mean",
-    categorical: Sequence[str] = (),
-    taus: Sequence[float] = (),
-    out: str | Path | None = None,
-    overwrite: bool = False,
-    progress: Progress | None = None,
-    **options: Any,
-) -> Anonymization:
+@operation(Anonymize)
+def anonymize(options: Anonymize) -> Anonymization:
     """Publish class centres instead of quasi-identifiers, with every class at least ``k`` records and ``l`` values.
 
     ``method`` is a name in `ANONYMIZERS`; an option that it does not use is refused. ``seconds`` is its own default
-    unless given. ``taus`` are linkage thresholds to count people at risk for, beside 0.05, 0.075 and 0.1.
+    unless given.
 
     Columns that are identifying by their role are replaced by ``*``; all others are published as they are, and the
     answer names them. What is written is read back and counted again: if a class has fewer than ``k`` records nothing
     is left behind.
     """
-    check_keywords(anonymize, options)
-    target = None if out is None else Path(out)
+    target = None if options.out is None else Path(options.out)
     if target is not None:
         check_format(target)
-        check_free(target, overwrite=overwrite)
-        check_apart([target], [data])
-    if not all(0 < tau <= 1 for tau in taus):
-        raise AnonymizerError("a linkage threshold is a probability above 0 and at most 1, such as 0.2")
-    dataset = data if isinstance(data, Dataset) else open_dataset(data, **options)
-    estimator = ANONYMIZERS[method].anonymizer(
-        k=k, seed=seed, l=l, classes=classes, trade_off=trade_off, seconds=seconds, centroid=centroid
+        check_free(target, overwrite=options.overwrite)
+        check_apart([target], [options.data])
+    dataset = open_table(options.data, options)
+    estimator = ANONYMIZERS[options.method].anonymizer(
+        k=options.k, seed=options.seed, centroid=options.centroid, **options.asked()
     )
     table = ask(dataset.table)
-    records = read_records(dataset, quasi=quasi, sensitive=sensitive, categorical=categorical, rows=table)
+    records = read_records(
+        dataset, quasi=options.quasi, sensitive=options.sensitive, categorical=options.categorical, rows=table
+    )
     chosen, hidden = records.quasi_identifiers, records.sensitive_names
-    published = estimator.fit_transform(records, progress=progress)
+    options.refuse_without_secrets(hidden)
+    published = estimator.fit_transform(records, progress=options.progress)
     starred = tuple(n for n in dataset.roles.identifying if n in table.column_names and n not in published)
     for name in starred:
         stars = pa.array([STAR] * len(table))
@@ -116,16 +132,15 @@ def anonymize(
     for name, values in published.items():
         table = table.set_column(table.column_names.index(name), name, pa.array(values.tolist()))
     if target is not None:
-        with draft_of(target, overwrite=overwrite) as draft:
+        with draft_of(target, overwrite=options.overwrite) as draft:
             if target.suffix.lower() == ".csv":
                 pa.csv.write_csv(table, draft)
             else:
                 pa.parquet.write_table(table, draft)
-            _check_written(draft, target, chosen, hidden, k=k, l=l)
-    untouched = tuple(n for n in table.column_names if n not in published and n not in starred)
+            _check_written(draft, target, chosen, hidden, k=options.k, l=options.l)
     result = estimator.result_
-    if taus:
-        wanted = tuple(sorted({*THRESHOLDS, *taus}))
+    if options.tau:
+        wanted = tuple(sorted({*THRESHOLDS, *options.tau}))
         seen = measure_risk(estimator.labels_, records.sensitive, names=records.sensitive_names, thresholds=wanted)
         result = replace(result, before=risk_before(records, thresholds=wanted), after=seen)
     return Anonymization(
@@ -133,7 +148,7 @@ def anonymize(
         path=target,
         table=table,
         suppressed=starred,
-        as_they_are=untouched,
+        as_they_are=tuple(n for n in table.column_names if n not in published and n not in starred),
         looks_identifying=looks_identifying(dataset, dataset.roles, masked=(*chosen, *hidden)),
     )
 
@@ -161,13 +176,3 @@ def _check_written(
             f"the written table has a class of {smallest} records and {fewest} sensitive values where {k} and {l} are "
             "asked; nothing was kept"
         )
-
-
-def _risk(risk: Risk) -> dict[str, Any]:
-    return {
-        "linkage": {f"{tau:g}": people for tau, people in risk.linkage.items()},
-        "homogeneity": risk.homogeneity,
-        "homogeneity_by_attribute": risk.homogeneity_by_attribute,
-        "classes_seen": risk.classes,
-        "smallest_class": risk.smallest_class,
-    }

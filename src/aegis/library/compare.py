@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -10,32 +10,32 @@ from typing import Any
 import numpy as np
 
 from aegis._version import __version__
-from aegis.candidates.clusters.methods import ANONYMIZERS, is_asked, users_of, words
+from aegis.candidates.clusters.methods import ANONYMIZERS
+from aegis.commands.compare import Compare
 from aegis.counts.answer import ask
 from aegis.data.dataset import Dataset
 from aegis.data.domain import Domain
-from aegis.data.engine import open_dataset
 from aegis.data.output import check_free
-from aegis.errors import AnonymizerError, LabelError, MeasureError, RoleError
+from aegis.errors import LabelError, RoleError
 from aegis.evaluation.anonymizer_comparison import compare_tables
 from aegis.evaluation.classifiers import CLASSIFIERS, check_classifiers
 from aegis.evaluation.comparison_result import ORIGINAL, Balance, Comparison
+from aegis.evaluation.parallel import available_cores
 from aegis.evaluation.result_cache import ResultCache
 from aegis.evaluation.splits import SplitPlan
-from aegis.library.keywords import check_keywords
 from aegis.library.model_tables import label_codes, model_table, with_published
+from aegis.library.opening import open_table
 from aegis.library.published_cache import RESULTS, published
-from aegis.progress import Progress
+from aegis.operation import operation
 from aegis.report.comparison_report import render_comparison
 from aegis.report.page import write_page
+from aegis.result import Result
 
-TESTS_ON = ("released", "original")
-BALANCES = ("auto", "none", "weights", "matching")
-RARE = 0.1  # a label below this share is balanced by weights unless told otherwise
+RARE = 0.1  # a label below this share is balanced by weights unless the options say otherwise
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class AnonymizerComparison:
+class AnonymizerComparison(Result):
     """What each anonymizer costs and protects, and what models trained on its table can still do."""
 
     source: str
@@ -46,6 +46,25 @@ class AnonymizerComparison:
     skipped: tuple[str, ...]  # columns that name records instead of describing them
     notes: tuple[str, ...]
     report: Path | None
+
+    @property
+    def headline(self) -> str:
+        """The label, and what the scores are of."""
+        positive = self.comparison.positive
+        return f"{self.comparison.label} · {'mean F1 of all labels' if positive is None else f'F1 of {positive}'}"
+
+    def table_rows(self) -> list[dict[str, Any]]:
+        """The information loss of each table, and the mean F1 of every model on it."""
+        found = self.comparison
+        losses = {name: facts["information_loss"] for name, facts in self.releases.items()}
+        return [
+            {
+                "table": name,
+                "information_loss": losses.get(name, 0.0),
+                **{model: found.score(name, model).f1 for model in found.models},
+            }
+            for name in found.tables
+        ]
 
     def to_json(self) -> dict[str, Any]:
         """The object that ``aegis compare --json`` prints."""
@@ -60,137 +79,106 @@ class AnonymizerComparison:
             "report": None if self.report is None else str(self.report),
         }
 
+    @classmethod
+    def fields_in(cls, content: Mapping[str, Any]) -> Mapping[str, Any]:
+        """The comparison stands beside the other fields in the JSON."""
+        return {**content, "releases": content["anonymizers"], "comparison": Comparison.from_json(content)}
 
-def compare(
-    data: Any,
-    *,
-    label: str | None = None,
-    methods: Sequence[str] = (),
-    k: int,
-    quasi: Sequence[str] = (),
-    sensitive: Sequence[str] = (),
-    identifying: Sequence[str] = (),
-    categorical: Sequence[str] = (),
-    l: int = 1,  # noqa: E741  as in l-diversity
-    classes: int | None = None,
-    trade_off: float = 0.0,
-    seconds: float | None = None,
-    models: Sequence[str] = CLASSIFIERS,
-    splits: int = 100,
-    test_share: float = 0.25,
-    training_rows: int | None = 5_000,
-    test_rows: int | None = 5_000,
-    positive: str | None = None,
-    balance: str = "auto",
-    matches: int = 1,
-    test_on: str = "released",
-    seed: int = 0,
-    jobs: int = 1,
-    cache: str | Path | None = None,
-    report: str | Path | None = None,
-    overwrite: bool = False,
-    progress: Progress | None = None,
-    **options: Any,
-) -> AnonymizerComparison:
+
+@operation(Compare)
+def compare(options: Compare) -> AnonymizerComparison:
     """Compare anonymizers by the F1 scores of models trained and tested on their tables.
 
     All anonymizers are compared unless ``methods`` names some; an option that only some of them use is theirs alone,
     one that none uses is refused. ``cache`` names a folder of what is done already: a second call with the same data
-    and parameters trains nothing.
+    and parameters trains nothing. More ``jobs`` than one are processes of their own: a script calls it below
+    ``if __name__ == "__main__"``.
     """
-    check_keywords(compare, options)
-    target = None if report is None else Path(report)
+    target = None if options.report is None else Path(options.report)
     if target is not None:
-        check_free(target, overwrite=overwrite)
-    check_classifiers(tuple(models))
-    asked = {"l": l, "classes": classes, "trade_off": float(trade_off), "seconds": seconds}
-    methods = tuple(methods) or tuple(ANONYMIZERS)
-    _check_methods(methods, asked)
-    if balance not in BALANCES:
-        raise MeasureError(f"there is no balance called {balance!r}; use {', '.join(BALANCES)}")
-    if test_on not in TESTS_ON:
-        raise MeasureError(f"models are tested on {' or '.join(TESTS_ON)} records, not on {test_on!r}")
+        check_free(target, overwrite=options.overwrite)
+    models = tuple(options.models) or CLASSIFIERS
+    check_classifiers(models)
     plan = SplitPlan(
-        splits=splits, test_share=test_share, most_training_rows=training_rows, most_test_rows=test_rows, seed=seed
+        splits=options.splits,
+        test_share=options.test_share,
+        most_training_rows=options.training_rows,
+        most_test_rows=options.test_rows,
+        seed=options.seed,
     )
-    dataset = data if isinstance(data, Dataset) else open_dataset(data, **options)
-    chosen = tuple(quasi) or dataset.roles.quasi_identifying
-    hidden = tuple(sensitive) or dataset.roles.sensitive
-    predicted = label or dataset.roles.label
-    _check_roles(dataset, predicted, chosen, hidden)
-    assert predicted is not None
+    dataset = open_table(options.data, options)
+    quasi = tuple(options.quasi) or dataset.roles.quasi_identifying
+    sensitive = tuple(options.sensitive) or dataset.roles.sensitive
+    label = options.label or dataset.roles.label
+    _check_roles(dataset, label, quasi, sensitive)
+    assert label is not None
+    options.refuse_without_secrets(sensitive)
     table = ask(dataset.table)
-    names = tuple(identifying) or dataset.roles.identifying
-    original, skipped = model_table(ORIGINAL, table, dataset, leave=(predicted, *names), keep=(*chosen, *hidden))
-    label_domain, codes = label_codes(table, predicted, dataset)
-    aim = _positive(label_domain, codes, positive)
-    way = _balance(balance, codes)
-    home = None if cache is None else Path(cache)
+    identifying = tuple(options.identifying) or dataset.roles.identifying
+    original, skipped = model_table(ORIGINAL, table, dataset, leave=(label, *identifying), keep=(*quasi, *sensitive))
+    label_domain, codes = label_codes(table, label, dataset)
+    positive = _positive(label_domain, codes, options.positive)
+    home = None if options.cache is None else Path(options.cache)
     tables, releases = [original], {}
-    for number, method in enumerate(methods):
-        if progress is not None:
-            progress(number, len(methods), f"anonymizing with {method}")
+    for number, method in enumerate(options.chosen_methods):
+        if options.progress is not None:
+            options.progress(number, len(options.chosen_methods), f"anonymizing with {method}")
         uses = ANONYMIZERS[method].uses
         settings = {
             "method": method,
-            "k": k,
-            **{option: value for option, value in asked.items() if option in uses},
-            "seed": seed,
-            "categorical": list(categorical),
+            "k": options.k,
+            **{option: value for option, value in options.asked().items() if option in uses},
+            "seed": options.seed,
+            "categorical": list(options.categorical),
         }
-        columns, facts = published(dataset, settings, chosen, hidden, home, original.fingerprint(codes))
-        tables.append(with_published(original, method, columns, raw=table if test_on == "original" else None))
+        columns, facts = published(dataset, settings, quasi, sensitive, home, original.fingerprint(codes))
+        raw = table if options.test_on == "original" else None
+        tables.append(with_published(original, method, columns, raw=raw))
         releases[method] = facts
     with ResultCache(None if home is None else home / RESULTS) as results:
-        found = compare_tables(
+        comparison = compare_tables(
             tables,
             codes,
-            label_name=predicted,
+            label_name=label,
             label_domain=label_domain,
-            quasi=chosen,
-            positive=aim,
-            balance=way,
-            matches=matches,
+            quasi=quasi,
+            positive=positive,
+            balance=_balance(options.balance, codes),
+            matches=options.matches,
             models=models,
             plan=plan,
             cache=results,
-            jobs=jobs,
-            progress=progress,
+            jobs=options.jobs or available_cores(),
+            progress=options.progress,
         )
     answer = AnonymizerComparison(
         source=dataset.name,
-        quasi=chosen,
-        sensitive=hidden,
+        quasi=quasi,
+        sensitive=sensitive,
         releases=releases,
-        comparison=found,
+        comparison=comparison,
         skipped=skipped,
-        notes=_notes(found, releases, hidden, matches=matches, mixed=l > 1 or trade_off > 0),
+        notes=_notes(
+            comparison,
+            releases,
+            sensitive,
+            matches=options.matches,
+            mixed=options.l > 1 or options.trade_off > 0,
+        ),
         report=target,
     )
     if target is not None:
         page = render_comparison(
-            found,
+            comparison,
             releases,
             source=dataset.name,
-            quasi=chosen,
-            sensitive=hidden,
+            quasi=quasi,
+            sensitive=sensitive,
             notes=answer.notes,
             version=__version__,
         )
-        write_page(target, page, overwrite=overwrite)
+        write_page(target, page, overwrite=options.overwrite)
     return answer
-
-
-def _check_methods(methods: Sequence[str], asked: dict[str, Any]) -> None:
-    if len(set(methods)) < len(methods):
-        raise AnonymizerError("a method is named twice; name it once")
-    used = frozenset().union(*(ANONYMIZERS[method].uses for method in methods))
-    for option, value in asked.items():
-        if is_asked(option, value) and option not in used:
-            users = " or ".join(users_of(option))
-            raise AnonymizerError(
-                f"none of {', '.join(methods)} uses {words(option)}; leave it out, or compare {users} too"
-            )
 
 
 def _check_roles(dataset: Dataset, label: str | None, quasi: Sequence[str], sensitive: Sequence[str]) -> None:

@@ -3,24 +3,19 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
 from aegis._version import __version__
-from aegis.commands.fields import ConfigurationsLike
+from aegis.commands.evaluate import RELEASED, Evaluate
 from aegis.counts.collect_pairs import count_pairs
 from aegis.counts.joint import Counted
 from aegis.counts.pair_counts import PairTables
 from aegis.counts.summary import masked_counts
-from aegis.data.dataset import Dataset
-from aegis.data.engine import open_dataset
-from aegis.data.hierarchy import Hierarchy
 from aegis.data.output import check_apart, check_free
-from aegis.data.schema import Roles
 from aegis.errors import ConfigurationError
 from aegis.evaluation.agreement import agreement, random_choice
 from aegis.evaluation.candidate import Candidate, gold_of
@@ -33,39 +28,18 @@ from aegis.evaluation.selectors import Selection, select
 from aegis.evaluation.splits import SplitPlan
 from aegis.evaluation.verify import SECOND_OPINION, verify_candidates
 from aegis.library.counting import count
-from aegis.library.families import GIVEN, RELEASED, Family, FamilySource, check_families
-from aegis.library.keywords import check_keywords
-from aegis.library.proposals import checked, find_hierarchies, gather, generated, label_of
+from aegis.library.families import GIVEN, Family, FamilySource
+from aegis.library.opening import open_table
+from aegis.library.proposals import checked, find_hierarchies, gather, label_of
+from aegis.masking.configuration import Configuration
 from aegis.measures.measure import PairMeasure, measures_of
+from aegis.operation import operation
 from aegis.progress import Progress
 from aegis.ranking.rank import TOGETHER
 
 
-def evaluate(
-    data: Any,
-    *,
-    label: str | None = None,
-    configurations: ConfigurationsLike | None = None,
-    generate: int = 0,
-    strength: str = "mixed",
-    families: Sequence[str] = (),
-    tables: Sequence[str | Path] = (),
-    draws: int = 1,
-    seed: int = 0,
-    models: Sequence[str] = GOLD_MODELS,
-    splits: int = 4,
-    most_training_rows: int | None = None,
-    shortlist: int = 8,
-    jobs: int = 1,
-    cache: str | Path | None = None,
-    report: str | Path | None = None,
-    overwrite: bool = False,
-    roles: Roles | None = None,
-    label_bins: int | None = None,
-    hierarchies: str | Path | Mapping[str, Hierarchy] | None = None,
-    progress: Progress | None = None,
-    **options: Any,
-) -> Evaluation:
+@operation(Evaluate)
+def evaluate(options: Evaluate) -> Evaluation:
     """Train ``models`` on every candidate, the exhaustive way, and compare every way of choosing without training.
 
     ``families`` names several sets of ``generate`` candidates each, judged one by one: strengths of the generator,
@@ -74,61 +48,42 @@ def evaluate(
     is drawn ``draws`` times, from ``seed``, ``seed`` + 1, … on; splits stay the same. Results are kept in the file
     ``cache`` as they come, so that an interrupted run goes on where it stopped.
     """
-    check_keywords(evaluate, options)
-    if report is not None:
-        check_free(Path(report), overwrite=overwrite)
-        check_apart([report], [data, configurations])
-    check_models(tuple(models))
-    if families and generate < 2:
-        raise ConfigurationError("a family needs at least two candidates; say how many with --generate")
-    if draws < 1:
-        raise ConfigurationError("candidates are drawn once at least; give --draws 1 or more")
-    if draws > 1 and generate < 1:
-        raise ConfigurationError("there is nothing to draw more than once; say how many candidates with --generate")
-    wanted = check_families(families)
-    if tables and wanted and RELEASED not in wanted:
-        raise ConfigurationError(f"tables are judged in the family {RELEASED}; name it with --families as well")
-    seeds = range(seed, seed + draws)
-    known = find_hierarchies(hierarchies, data)
-    given = gather(configurations, hierarchies=known, data=data)
+    if options.report is not None:
+        check_free(Path(options.report), overwrite=options.overwrite)
+        check_apart([options.report], [options.data, options.configs])
+    models = tuple(options.models) or GOLD_MODELS
+    check_models(models)
+    hierarchies = find_hierarchies(options.hierarchies, options.data)
+    configurations = gather(options.configs, hierarchies=hierarchies, data=options.data)
     started = time.process_time()
-    dataset = data if isinstance(data, Dataset) else open_dataset(data, roles=roles, **options)
-    label = label_of(label, dataset.roles.label, given)
-    counted = count(dataset, label=label, label_bins=label_bins)
+    dataset = open_table(options.data, options)
+    label = label_of(options.label, dataset.roles.label, configurations)
+    counted = count(dataset, label=label, label_bins=options.label_bins)
     counting_seconds = time.process_time() - started
-    rows = read_rows(dataset, counted, in_order=bool(tables) or RELEASED in wanted)
+    rows = read_rows(dataset, counted, in_order=bool(options.tables) or RELEASED in options.families)
     source = FamilySource(
-        dataset=dataset, counted=counted, rows=rows, hierarchies=known, seed=seed, label_bins=label_bins
+        dataset=dataset,
+        counted=counted,
+        rows=rows,
+        hierarchies=hierarchies,
+        seed=options.seed,
+        label_bins=options.label_bins,
     )
-    found: list[tuple[Family, ...]] = []
-    if wanted:
-        if given:
-            found.append((Family(name=GIVEN, seed=seed, configurations=tuple(given)),))
-        for number, name in enumerate(wanted):
-            if progress is not None:
-                progress(number, len(wanted), f"making the family {name}")
-            found.append(source.draws(name, generate, seeds=seeds, tables=tables if name == RELEASED else ()))
-    else:
-        published = tuple(source.published(one) for one in tables)
-        made = {
-            one: given + generated(counted, count=generate, strength=strength, seed=one, hierarchies=known)
-            for one in seeds
-        }
-        found.append(
-            tuple(
-                Family(name=GIVEN if given else strength, seed=one, configurations=tuple(drawn), tables=published)
-                for one, drawn in made.items()
-            )
-        )
-    for family in (draw for each in found for draw in each):
-        checked(list(family.configurations), dataset.schema.names)
-        if len(family.configurations) + len(family.tables) < 2:
+    families = _families(options, source, configurations)
+    for draw in (draw for draws in families for draw in draws):
+        checked(list(draw.configurations), dataset.schema.names)
+        if len(draw.configurations) + len(draw.tables) < 2:
             raise ConfigurationError("ways of choosing are compared on two candidates or more; give or --generate more")
     started = time.process_time()
-    pairs = count_pairs(dataset, counted, seed=seed) if len(counted.joints) > 1 else None
+    pairs = count_pairs(dataset, counted, seed=options.seed) if len(counted.joints) > 1 else None
     pair_seconds = time.process_time() - started
-    plan = SplitPlan(splits=splits, most_training_rows=most_training_rows, most_test_rows=most_training_rows, seed=seed)
-    with ResultCache(None if cache is None else Path(cache)) as store:
+    plan = SplitPlan(
+        splits=options.splits,
+        most_training_rows=options.most_rows,
+        most_test_rows=options.most_rows,
+        seed=options.seed,
+    )
+    with ResultCache(None if options.cache is None else Path(options.cache)) as store:
         judge = _Judge(
             name=dataset.name,
             counted=counted,
@@ -136,24 +91,49 @@ def evaluate(
             counting_seconds=counting_seconds,
             pair_seconds=pair_seconds,
             rows=rows,
-            models=tuple(models),
+            models=models,
             plan=plan,
-            shortlist=shortlist,
+            shortlist=options.shortlist,
             store=store,
-            jobs=jobs,
-            progress=progress,
+            jobs=options.jobs,
+            progress=options.progress,
         )
-        judged = tuple(judge.family(each) for each in found)
+        judged = tuple(judge.family(draws) for draws in families)
     evaluation = Evaluation(
         name=dataset.name, rows=counted.rows, attributes=len(counted.joints), label=counted.label, families=judged
     )
-    if report is not None:
+    if options.report is not None:
         from aegis.report.evaluation_report import render_evaluation  # an extra
         from aegis.report.page import write_page
 
         page = render_evaluation(evaluation, default=TOGETHER, version=__version__)
-        write_page(Path(report), page, overwrite=overwrite)
+        write_page(Path(options.report), page, overwrite=options.overwrite)
     return evaluation
+
+
+def _families(options: Evaluate, source: FamilySource, configurations: list[Configuration]) -> list[tuple[Family, ...]]:
+    """Every family that was named, and what the user brought; each once for every draw."""
+    seeds = range(options.seed, options.seed + options.draws)
+    if not options.families:
+        published = tuple(source.published(table) for table in options.tables)
+        name = GIVEN if configurations else options.strength
+        return [
+            tuple(
+                Family(name=name, seed=seed, configurations=tuple(configurations + drawn), tables=published)
+                for seed in seeds
+                for drawn in [source.generated(options.generate, options.strength, seed=seed, masks=options.masks)]
+            )
+        ]
+    families: list[tuple[Family, ...]] = []
+    if configurations:
+        families.append((Family(name=GIVEN, seed=options.seed, configurations=tuple(configurations)),))
+    names = tuple(dict.fromkeys(options.families))
+    for number, name in enumerate(names):
+        if options.progress is not None:
+            options.progress(number, len(names), f"making the family {name}")
+        tables = options.tables if name == RELEASED else ()
+        families.append(source.draws(name, options.generate, seeds=seeds, tables=tables))
+    return families
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

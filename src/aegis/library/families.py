@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from aegis.candidates.search.search import search
+from aegis.commands.evaluate import K_ANONYMOUS, RELEASED
 from aegis.counts.collect import count_joints
 from aegis.counts.collect_classes import count_classes
 from aegis.counts.collect_pairs import count_pairs
@@ -23,26 +24,16 @@ from aegis.library.anonymize import anonymize
 from aegis.library.proposals import generated
 from aegis.library.sanitized_tables import SanitizedTables
 from aegis.masking.configuration import Configuration
-from aegis.masking.generator import STRENGTHS
 from aegis.privacy.policy import Policy
 
-K_ANONYMOUS, RELEASED, GIVEN = "k-anonymous", "released", "given"
-FAMILIES = (*STRENGTHS, K_ANONYMOUS, RELEASED)
-"""The names that can be asked for; `GIVEN` is what a user brings."""
+GIVEN = "given"
+"""What a user brings, as a family."""
 
 K = 5
 _QUASI = 5  # columns taken for quasi-identifiers where none are named: those with most values
 _SECONDS = 20.0
 _CLUSTERED = (5, 10, 25, 50)
 _NOISY = ("add_gaussian_noise", "add_laplace_noise", "randomize", "shuffle")
-
-
-def check_families(names: Sequence[str]) -> tuple[str, ...]:
-    """The families asked for, each once, or an error that names the one that does not exist."""
-    for name in names:
-        if name not in FAMILIES:
-            raise ConfigurationError(f"there is no family {name!r}; choose among {', '.join(FAMILIES)}")
-    return tuple(dict.fromkeys(names))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -77,8 +68,7 @@ class FamilySource:
         if name == RELEASED:
             return self._released(count, seeds, tables)
         return tuple(
-            Family(name=name, seed=seed, configurations=tuple(self._generated(count, strength=name, seed=seed)))
-            for seed in seeds
+            Family(name=name, seed=seed, configurations=tuple(self.generated(count, name, seed=seed))) for seed in seeds
         )
 
     def _released(self, count: int, seeds: Sequence[int], tables: Sequence[Any]) -> tuple[Family, ...]:
@@ -93,8 +83,8 @@ class FamilySource:
                 name=RELEASED,
                 seed=seed,
                 configurations=(
-                    *self._generated(masked, strength="mixed", seed=seed),
-                    *self._generated(noisy, strength="mixed", seed=seed, masks=_NOISY, prefix="noise"),
+                    *self.generated(masked, "mixed", seed=seed),
+                    *self.generated(noisy, "mixed", seed=seed, masks=_NOISY, prefix="noise"),
                 ),
                 tables=(*fixed, *(self.published(one, name=name) for name, one in sanitizing.drawn(seed))),
                 notes=sanitizing.notes,
@@ -102,20 +92,19 @@ class FamilySource:
             for seed in seeds
         )
 
-    def _generated(
-        self, count: int, *, strength: str, seed: int, masks: Sequence[str] | None = None, prefix: str = ""
+    def generated(
+        self, count: int, strength: str, *, seed: int, masks: Sequence[str] = (), prefix: str = ""
     ) -> list[Configuration]:
-        found = generated(
-            self.counted,
-            count=count,
-            strength=strength,
-            masks=masks or (),
-            seed=seed,
-            hierarchies=self.hierarchies,
+        """``count`` configurations of that strength, called by the ``prefix`` and a number if there is one."""
+        made = generated(
+            self.counted, count=count, strength=strength, masks=masks, seed=seed, hierarchies=self.hierarchies
         )
         if not prefix:
-            return found
-        return [Configuration(name=f"{prefix}{i:03d}", masks=one.masks) for i, one in enumerate(found, start=1)]
+            return made
+        return [
+            Configuration(name=f"{prefix}{number:03d}", masks=configuration.masks)
+            for number, configuration in enumerate(made, start=1)
+        ]
 
     def quasi(self) -> list[str]:
         """The quasi-identifiers: those named, or the columns with most values."""

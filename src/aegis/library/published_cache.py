@@ -40,6 +40,7 @@ def published(
         done = anonymize(dataset, quasi=quasi, sensitive=sensitive, **settings)
         if done.result.diagnosis.finished == "interrupted":  # valid, but not what its time would have given
             raise KeyboardInterrupt
+        assert done.table is not None
         columns, facts = done.table.select(list(quasi)), done.to_json()
         if home is not None:
             with draft_of(home / f"{key}.parquet", overwrite=True, mode=PRIVATE) as draft:

@@ -37,6 +37,9 @@ def read_records(
         dataset.schema.kind(name)
     if not chosen:
         raise RoleError("no column is quasi-identifying; name some with --quasi or in the roles file")
+    for name in categorical:
+        if name not in chosen:
+            raise RoleError(f"{name!r} is no quasi-identifier, so nothing asks whether it is categorical; leave it out")
     names = list(dict.fromkeys((*chosen, *hidden)))
     table = ask(dataset.table.select(*names)) if rows is None else rows
     return Records.from_columns(

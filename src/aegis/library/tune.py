@@ -2,26 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from aegis._version import __version__
-from aegis.candidates.clusters.tuning import PAPER_K
-from aegis.data.dataset import Dataset
-from aegis.data.engine import open_dataset
+from aegis.commands.tune import Tune
 from aegis.data.output import check_free
 from aegis.evaluation.grid_tuning import GridTuning, tune_records
-from aegis.library.keywords import check_keywords
+from aegis.evaluation.parallel import available_cores
+from aegis.library.opening import open_table
 from aegis.library.records import read_records
-from aegis.progress import Progress
+from aegis.operation import operation
 from aegis.report.page import write_page
 from aegis.report.tuning_report import render_tuning
+from aegis.result import Result
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Tuning:
+class Tuning(Result):
     """What was tried on a table, and the page that shows it."""
 
     source: str
@@ -29,6 +29,38 @@ class Tuning:
     sensitive: tuple[str, ...]
     tuning: GridTuning
     report: Path | None
+
+    @property
+    def exit_status(self) -> int:
+        """130 where Ctrl-C ended the tuning: it holds what was tried until then."""
+        return 130 if self.tuning.interrupted else 0
+
+    @property
+    def headline(self) -> str:
+        """The setting that is recommended, and what it gives."""
+        return self.tuning.advice
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """An interruption."""
+        return ("interrupted: this is what was tried until then",) if self.tuning.interrupted else ()
+
+    def table_rows(self) -> list[dict[str, Any]]:
+        """The best setting for each k."""
+        return [
+            {
+                "k": trial.setting.k,
+                "classes": trial.setting.classes,
+                "trade_off": trial.setting.trade_off,
+                "information_loss": trial.known.information_loss,
+                "entropy_bits": trial.known.entropy_sum_of_minima_bits,
+                "smallest_class": trial.known.smallest_class,
+                "linkage_0.05": trial.known.after.linkage[0.05],
+                "homogeneity": trial.known.after.homogeneity,
+                "recommended": trial.setting == self.tuning.recommended.setting,
+            }
+            for trial in self.tuning.by_k.values()
+        ]
 
     def to_json(self) -> dict[str, Any]:
         """The object that ``aegis tune --json`` prints."""
@@ -40,66 +72,59 @@ class Tuning:
             "report": None if self.report is None else str(self.report),
         }
 
+    @classmethod
+    def fields_in(cls, content: Mapping[str, Any]) -> Mapping[str, Any]:
+        """The tuning stands beside the other fields in the JSON."""
+        return {**content, "tuning": GridTuning.from_json(content)}
 
-def tune(
-    data: Any,
-    *,
-    method: str = "mo-obam",
-    quasi: Sequence[str] = (),
-    sensitive: Sequence[str] = (),
-    ks: Sequence[int] = PAPER_K,
-    classes: Sequence[int] | None = None,
-    trade_offs: Sequence[float] | None = None,
-    l: int = 1,  # noqa: E741  as in l-diversity
-    seconds_each: float = 2.0,
-    rounds: int | None = None,
-    search: bool = True,
-    categorical: Sequence[str] = (),
-    seed: int = 0,
-    jobs: int = 1,
-    report: str | Path | None = None,
-    overwrite: bool = False,
-    progress: Progress | None = None,
-    **options: Any,
-) -> Tuning:
+
+@operation(Tune)
+def tune(options: Tune) -> Tuning:
     """Try a method over a grid and by search; ``rounds`` instead of seconds makes equal seeds give equal answers.
 
-    An interruption is answered with what was done until then, ``tuning.interrupted`` set.
+    An interruption is answered with what was done until then, ``tuning.interrupted`` set. More ``jobs`` than one are
+    processes of their own: a script calls it below ``if __name__ == "__main__"``.
     """
-    check_keywords(tune, options)
-    target = None if report is None else Path(report)
+    target = None if options.report is None else Path(options.report)
     if target is not None:
-        check_free(target, overwrite=overwrite)
-    dataset = data if isinstance(data, Dataset) else open_dataset(data, **options)
-    records = read_records(dataset, quasi=quasi, sensitive=sensitive, categorical=categorical)
-    found = tune_records(
+        check_free(target, overwrite=options.overwrite)
+    dataset = open_table(options.data, options)
+    records = read_records(dataset, quasi=options.quasi, sensitive=options.sensitive, categorical=options.categorical)
+    if not records.sensitive_names:
+        options.refuse(
+            "l",
+            "trade_off_values",
+            because="no column is sensitive, so there are no values to mix: name some with --sensitive",
+        )
+    tuning = tune_records(
         records,
-        method=method,
-        ks=ks,
-        classes=classes,
-        trade_offs=trade_offs,
-        l=l,
-        seconds_each=seconds_each,
-        rounds=rounds,
-        search=search,
-        seed=seed,
-        jobs=jobs,
-        progress=progress,
+        method=options.method,
+        ks=options.k_values,
+        classes=options.classes_values,
+        trade_offs=options.trade_off_values,
+        l=options.l,
+        seconds_each=options.seconds_each,
+        rounds=options.rounds,
+        search=options.search,
+        seed=options.seed,
+        jobs=options.jobs or available_cores(),
+        progress=options.progress,
     )
     if target is not None:
+        named = isinstance(options.data, str | Path) and Path(options.data).exists()
         page = render_tuning(
-            found,
+            tuning,
             source=dataset.name,
-            data=Path(data).name if isinstance(data, (str, Path)) and Path(data).exists() else "DATA",
+            data=Path(str(options.data)).name if named else "DATA",
             quasi=records.quasi_identifiers,
             sensitive=records.sensitive_names,
             version=__version__,
         )
-        write_page(target, page, overwrite=overwrite)
+        write_page(target, page, overwrite=options.overwrite)
     return Tuning(
         source=dataset.name,
         quasi=records.quasi_identifiers,
         sensitive=records.sensitive_names,
-        tuning=found,
+        tuning=tuning,
         report=target,
     )

@@ -207,7 +207,7 @@ def _refused(tuning: GridTuning) -> str:
 
 def _command(data: str, best: Trial, quasi: Sequence[str], sensitive: Sequence[str], *, diversity: int) -> str:
     setting = best.setting
-    secrets = f" --sensitive {','.join(sensitive)} --lambda {setting.trade_off:g}" if sensitive else ""
+    secrets = f" --sensitive {','.join(sensitive)} --trade-off {setting.trade_off:g}" if sensitive else ""
     diverse = f" --l {diversity}" if diversity > 1 else ""
     return (
         f"aegis anonymize {data} --quasi {','.join(quasi)}{secrets} --k {setting.k} "

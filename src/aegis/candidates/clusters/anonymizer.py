@@ -7,6 +7,7 @@ centres, and every promise is checked on the table that would be published; a br
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -78,6 +79,61 @@ class Anonymized:
     def gap(self) -> str:
         """How near the loss is to what is possible, in words."""
         return gap_in_words(self.information_loss, self.lower_bound or 0.0)
+
+    def to_json(self) -> dict[str, Any]:
+        """As commands print it: the risk that is left beside the figures, the risk there was under ``before``."""
+        return {
+            "method": self.method,
+            "k": self.k,
+            "l": self.l,
+            "classes": self.classes,
+            "distinct_tuples": self.distinct_tuples,
+            "scale": self.scale,
+            "information_loss": self.information_loss,
+            "lower_bound": self.lower_bound,
+            "gap": self.gap,
+            "entropy": dict(self.entropy_bits),
+            "entropy_bits": self.entropy_sum_of_minima_bits,
+            "entropy_minimum_of_sums_bits": self.entropy_minimum_of_sums_bits,
+            "entropy_ceiling_bits": self.entropy_ceiling_bits,
+            **self.after.to_json(),
+            "before": self.before.to_json(),
+            "finished": self.diagnosis.finished,
+            "rounds": self.diagnosis.rounds,
+            "start_loss": self.diagnosis.start_loss,
+            "best_loss": self.diagnosis.best_loss,
+            "stages": list(self.diagnosis.stages),
+            "seconds": self.seconds,
+        }
+
+    @classmethod
+    def from_json(cls, content: Mapping[str, Any]) -> Anonymized:
+        """The figures that `to_json` wrote."""
+        return cls(
+            method=content["method"],
+            k=content["k"],
+            l=content["l"],
+            classes=content["classes"],
+            distinct_tuples=content["distinct_tuples"],
+            smallest_class=content["smallest_class"],
+            scale=content["scale"],
+            information_loss=content["information_loss"],
+            lower_bound=content["lower_bound"],
+            entropy_bits=dict(content["entropy"]),
+            entropy_sum_of_minima_bits=content["entropy_bits"],
+            entropy_minimum_of_sums_bits=content["entropy_minimum_of_sums_bits"],
+            entropy_ceiling_bits=content["entropy_ceiling_bits"],
+            before=Risk.from_json(content["before"]),
+            after=Risk.from_json(content),
+            seconds=content["seconds"],
+            diagnosis=Diagnosis(
+                finished=content["finished"],
+                rounds=content["rounds"],
+                start_loss=content["start_loss"],
+                best_loss=content["best_loss"],
+                stages=tuple(content["stages"]),
+            ),
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)

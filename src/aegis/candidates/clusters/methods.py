@@ -6,7 +6,7 @@ anonymize``, ``compare`` and ``tune`` then offer it. This module imports none of
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
@@ -29,10 +29,10 @@ class Option:
 OPTIONS: dict[str, Option] = {
     "l": Option(words="sensitive values (--l)", neutral=1),
     "classes": Option(words="a number of classes (--classes)"),
-    "trade_off": Option(words="a trade-off (--lambda)", neutral=0.0),
+    "trade_off": Option(words="a trade-off (--trade-off)", neutral=0.0),
     "seconds": Option(words="a time limit (--seconds)"),
     "rounds": Option(words="a number of rounds (--rounds)"),
-    "centroid": Option(words="another centre than the mean (--round, --medoid)", neutral="mean"),
+    "centroid": Option(words="another centre than the mean (--centroid)", neutral="mean"),
     "scale": Option(words="another scale than the columns' own", neutral="raw"),
     "bound_share": Option(words="a share of the time for a lower bound"),
 }
@@ -57,11 +57,16 @@ class Method:
 
     def anonymizer(self, *, k: int, seed: int = 0, **asked: Any) -> Anonymizer:
         """The anonymizer with these options; one that this method does not use is refused in words."""
-        options = {option: value for option, value in asked.items() if is_asked(option, value)}
-        for option in options:
-            if option not in self.uses:
+        self.check(asked)
+        return self.build(
+            k=k, seed=seed, **{option: value for option, value in asked.items() if is_asked(option, value)}
+        )
+
+    def check(self, asked: Mapping[str, Any]) -> None:
+        """Raise for an option that is asked for and that this method does not use."""
+        for option, value in asked.items():
+            if is_asked(option, value) and option not in self.uses:
                 raise AnonymizerError(f"{self.name} does not use {words(option)}; {_instead(option)}")
-        return self.build(k=k, seed=seed, **options)
 
 
 def is_asked(option: str, value: Any) -> bool:
@@ -77,6 +82,28 @@ def words(option: str) -> str:
 def users_of(*options: str) -> tuple[str, ...]:
     """The methods that use all of these options."""
     return tuple(name for name, method in ANONYMIZERS.items() if set(options) <= method.uses)
+
+
+def check_methods(methods: Sequence[str], asked: Mapping[str, Any]) -> None:
+    """Raise for a method that is named twice or does not exist, and for an option that none of them uses."""
+    if len(set(methods)) < len(methods):
+        raise AnonymizerError("a method is named twice; name it once")
+    used = frozenset().union(*(ANONYMIZERS[method].uses for method in methods))
+    for option, value in asked.items():
+        if is_asked(option, value) and option not in used:
+            users = " or ".join(users_of(option))
+            raise AnonymizerError(
+                f"none of {', '.join(methods)} uses {words(option)}; leave it out, or compare {users} too"
+            )
+
+
+def check_tunable(method: str) -> None:
+    """Raise for a method whose classes and trade-off cannot be chosen."""
+    tunable = users_of("classes", "trade_off")
+    if ANONYMIZERS[method].name not in tunable:
+        raise AnonymizerError(
+            f"{method} chooses its classes itself, so only k could be tuned; use {' or '.join(tunable)}"
+        )
 
 
 def _instead(option: str) -> str:

@@ -6,8 +6,9 @@ bits, how mixed the sensitive values of a class are; the scaled objective trades
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -29,6 +30,29 @@ class Risk:
     linkage: dict[float, int]  # threshold → people whose class is smaller than 1/threshold
     homogeneity: int  # people of whom at least one sensitive value is certain
     homogeneity_by_attribute: dict[str, int]
+
+    def to_json(self) -> dict[str, Any]:
+        """As commands print it; ``classes_seen`` are those that an attacker can tell apart."""
+        return {
+            "records": self.records,
+            "linkage": {f"{tau:g}": people for tau, people in self.linkage.items()},
+            "homogeneity": self.homogeneity,
+            "homogeneity_by_attribute": dict(self.homogeneity_by_attribute),
+            "classes_seen": self.classes,
+            "smallest_class": self.smallest_class,
+        }
+
+    @classmethod
+    def from_json(cls, content: Mapping[str, Any]) -> Risk:
+        """The risk that `to_json` wrote."""
+        return cls(
+            records=content["records"],
+            classes=content["classes_seen"],
+            smallest_class=content["smallest_class"],
+            linkage={float(tau): people for tau, people in content["linkage"].items()},
+            homogeneity=content["homogeneity"],
+            homogeneity_by_attribute=dict(content["homogeneity_by_attribute"]),
+        )
 
 
 def linkage_at_risk(labels: Ints, *, threshold: float) -> int:

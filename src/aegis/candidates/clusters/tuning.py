@@ -6,14 +6,16 @@ The paper's rules: at most a fifth of the unique tuples as classes; k between 2 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from aegis.candidates.clusters.anonymizer import Anonymized
-from aegis.candidates.clusters.methods import ANONYMIZERS, users_of
+from aegis.candidates.clusters.methods import ANONYMIZERS, check_tunable
 from aegis.candidates.clusters.records import Records, collapse
+from aegis.candidates.clusters.risk import Risk
 from aegis.errors import AnonymizerError
 
 PAPER_K = (5, 10, 15, 20)
@@ -36,6 +38,27 @@ class Trial:
     setting: Setting
     result: Anonymized | None
     refusal: str | None = None
+
+    def to_json(self) -> dict[str, Any]:
+        """The setting with its figures, or with the reason it was refused.
+
+        The risk before is the same for all settings, and left out.
+        """
+        setting = {"classes": self.setting.classes, "lambda": self.setting.trade_off, "k": self.setting.k}
+        if self.result is None:
+            return {**setting, "refusal": self.refusal}
+        figures = self.result.to_json()
+        del figures["before"]
+        return {**figures, "classes_formed": self.result.classes, **setting}
+
+    @classmethod
+    def from_json(cls, content: Mapping[str, Any], *, before: Risk) -> Trial:
+        """The trial that `to_json` wrote, with the risk that all settings began from."""
+        setting = Setting(classes=content["classes"], trade_off=content["lambda"], k=content["k"])
+        if "refusal" in content:
+            return cls(setting=setting, result=None, refusal=content["refusal"])
+        figures = {**content, "classes": content["classes_formed"], "before": before.to_json()}
+        return cls(setting=setting, result=Anonymized.from_json(figures))
 
     @property
     def known(self) -> Anonymized:
@@ -91,11 +114,7 @@ class Attempts:
     seed: int = 0
 
     def __post_init__(self) -> None:
-        tunable = users_of("classes", "trade_off")
-        if self.method in ANONYMIZERS and self.method not in tunable:
-            raise AnonymizerError(
-                f"{self.method} chooses its classes itself, so only k could be tuned; use {' or '.join(tunable)}"
-            )
+        check_tunable(self.method)
 
     def trial(self, records: Records, setting: Setting) -> Trial:
         """Fit one setting; what is infeasible comes back as a refusal, so that the others go on."""
