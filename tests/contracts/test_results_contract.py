@@ -41,7 +41,7 @@ RESULTS: dict[str, Callable[[Path, Path], Result]] = {
     "masks with schema": lambda *_: aegis.list_masks(schema=True),
     "measures": lambda *_: aegis.list_measures(),
     "anonymize": lambda home, work: aegis.anonymize(
-        home / "few.csv", **CLUSTERED, k=5, method="mdav", tau=0.2, out=work / "clustered.csv"
+        home / "few.csv", **CLUSTERED, k=5, method="mdav", tau=[0.2], out=work / "clustered.csv"
     ),
     "tune": lambda home, _: aegis.tune(
         home / "few.csv", **CLUSTERED, k_values=[5], classes_values=[4, 150], rounds=3, search=False, jobs=1
