@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from aegis.learners.boosting_loop import boost
+from aegis.learners.boosting_loop import MOST_ROWS, boost
 from aegis.learners.features import Split
 from aegis.learners.learner import LEARNERS, two_chances
 from aegis.learners.target import Floats
@@ -26,10 +26,14 @@ class Boosting:
     def predict(self, split: Split, *, seed: int) -> Floats:
         target = split.target
         training, testing = split.bins
+        if len(target) > MOST_ROWS:
+            raise ValueError(f"boosted trees learn from at most {MOST_ROWS:,} rows")
+        starts = np.concatenate([[0], np.cumsum(split.bin_counts)])
+        width = np.uint16 if starts[-1] < 2**16 else np.int32
         answers = boost(
             training,
-            np.ascontiguousarray(training.T),
-            split.bin_counts,
+            np.ascontiguousarray((training + starts[:-1, None]).T.astype(width)),
+            starts,
             target.labels,
             target.numbers,
             target.classes,

@@ -31,7 +31,7 @@ from aegis.learners.target import Codes, Floats, Places, Target
 Bins = NDArray[np.uint8]
 T = TypeVar("T", np.float64, np.int64)
 
-MOST_BINS = 64
+MOST_BINS = 128
 LEAST_ROWS = 10
 """A category that fewer training rows have shares its bin and its indicator with the other rare ones."""
 MOST_LEVELS = 40
@@ -199,18 +199,14 @@ def _bins(ranks: Places, counts: Places) -> tuple[Bins, int]:
     seen = in_order > 0
     number = np.cumsum(seen) - 1
     if number[-1] >= MOST_BINS:
-        before = np.cumsum(in_order) - in_order
-        group = (before * (MOST_BINS / in_order.sum())).astype(np.int64)
-        starts = seen & (np.maximum.accumulate(np.where(seen, group, -1)) > _previous(group, seen))
-        number = np.cumsum(starts) - 1
+        # By the roots of their counts: a value that most rows share would leave one bin for all the others.
+        weights = np.sqrt(in_order)
+        before = np.cumsum(weights) - weights
+        group = np.where(seen, (before * (MOST_BINS / weights.sum())).astype(np.int64), -1)
+        reached = np.maximum.accumulate(group)
+        number = np.cumsum(np.diff(reached, prepend=-1) > 0) - 1
     number = np.maximum(number, 0)
     return number.astype(np.uint8)[ranks], int(number[-1]) + 1
-
-
-def _previous(group: Places, seen: NDArray[np.bool_]) -> Places:
-    """The group of the last place before that was seen; -1 where there is none."""
-    running = np.maximum.accumulate(np.where(seen, group, -1))
-    return np.concatenate([[-1], running[:-1]])
 
 
 def _category_ranks(training: Codes, counts: Places, target: Target) -> tuple[Places, NDArray[np.bool_]]:

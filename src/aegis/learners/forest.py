@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from aegis.learners.features import Split
 from aegis.learners.forest_loop import grow_forest
-from aegis.learners.learner import LEARNERS, two_chances
+from aegis.learners.learner import LEARNERS
 from aegis.learners.target import Floats
 
 
@@ -24,7 +24,7 @@ class Forest:
         columns = len(split.prepared)
         tried = math.ceil(math.sqrt(columns)) if target.classes else math.ceil(columns / 3)
         training, testing = split.bins
-        answers = grow_forest(
+        return grow_forest(
             training,
             split.bin_counts,
             target.labels,
@@ -36,7 +36,6 @@ class Forest:
             self.least_rows,
             seed,
         )
-        return two_chances(answers[:, 0]) if target.classes == 2 else answers
 
 
 LEARNERS.add("forest", Forest())

@@ -41,22 +41,30 @@ def grow_forest(
 ) -> NDArray[np.float64]:
     """What the forest expects of each test row: the chances of the classes, or a number where ``classes`` is 0.
 
-    ``bins`` and ``tests`` hold a column of the table in each line. Two classes need one sum per bin, as numbers do:
-    the impurity of two classes is the variance of a 0/1 number.
+    ``bins`` and ``tests`` hold a column of the table in each line.
     """
     columns, rows = bins.shape
     asked = tests.shape[1]
-    sums = classes if classes > 2 else 1
+    sums = max(classes, 1)
     most = 1
     for column in range(columns):
         most = max(most, sizes[column])
+    # The label's class is written into the bin, so that one count per row and column is all that a cut needs.
+    joined = np.empty((columns, rows), np.uint16)
+    if classes:
+        for column in range(columns):
+            for i in range(rows):
+                joined[column, i] = bins[column, i] * classes + labels[i]
+    counts = np.zeros(most * sums, np.int32)
+    amounts = np.zeros(most)
     answers = np.zeros((asked, sums))
-    order = np.empty(rows, np.int64)
-    asked_order = np.empty(asked, np.int64)
-    spare = np.empty(max(rows, asked), np.int64)
-    cells = np.zeros((most, sums + 1))
+    order = np.empty(rows, np.int32)
+    asked_order = np.empty(asked, np.int32)
+    spare = np.empty(max(rows, asked), np.int32)
     left = np.empty(sums)
+    totals = np.empty((rows + 2, sums))
     total = np.empty(sums)
+    best_left = np.empty(sums)
     shuffled = np.arange(columns)
     begins = np.empty(rows + 2, np.int64)
     ends = np.empty(rows + 2, np.int64)
@@ -72,6 +80,12 @@ def grow_forest(
             asked_order[i] = i
         depth = 1
         begins[0], ends[0], asked_begins[0], asked_ends[0], states[0] = 0, rows, 0, asked, mixed(state)
+        totals[0] = 0.0
+        for i in range(rows):
+            if classes:
+                totals[0, labels[order[i]]] += 1.0
+            else:
+                totals[0, 0] += numbers[order[i]]
         while depth > 0:
             depth -= 1
             begin, end = begins[depth], ends[depth]
@@ -79,89 +93,94 @@ def grow_forest(
             if asked_end == asked_begin:
                 continue  # nobody asks what grows here; every node draws from a state of its own
             count = end - begin
-            total[:] = 0.0
-            if classes > 2:
-                for i in range(begin, end):
-                    total[labels[order[i]]] += 1.0
-            else:
-                for i in range(begin, end):
-                    total[0] += numbers[order[i]]
+            total[:] = totals[depth]
             best, best_column, best_bin = -1.0, -1, 0
-            if count >= 2 * least:
-                pure = False
-                if classes == 2:
-                    pure = total[0] <= 0.0 or total[0] >= count
-                elif classes > 2:
-                    for k in range(sums):
-                        pure = pure or total[k] >= count
-                if not pure:
-                    for i in range(columns):
-                        shuffled[i] = i
-                    tried = 0
-                    for place in range(columns):
-                        if tried >= columns_tried and best_column >= 0:
+            pure = count < 2 * least
+            if classes:
+                for k in range(classes):
+                    pure = pure or total[k] >= count
+            if not pure:
+                for i in range(columns):
+                    shuffled[i] = i
+                tried = 0
+                for place in range(columns):
+                    if tried >= columns_tried and best_column >= 0:
+                        break
+                    state = mixed(state)
+                    swap = place + below(state, columns - place)
+                    column = shuffled[swap]
+                    shuffled[swap] = shuffled[place]
+                    shuffled[place] = column
+                    size = sizes[column]
+                    counts[: size * sums] = 0
+                    if classes:
+                        line = joined[column]
+                        for i in range(begin, end):
+                            counts[line[order[i]]] += 1
+                    else:
+                        plain = bins[column]
+                        amounts[:size] = 0.0
+                        for i in range(begin, end):
+                            row = order[i]
+                            counts[plain[row]] += 1
+                            amounts[plain[row]] += numbers[row]
+                    tried += 1
+                    left[:] = 0.0
+                    left_count = 0
+                    for b in range(size - 1):
+                        here = 0
+                        for k in range(sums):
+                            here += counts[b * sums + k]
+                        if here == 0:
+                            continue
+                        left_count += here
+                        right_count = count - left_count
+                        if right_count < least:
                             break
-                        state = mixed(state)
-                        swap = place + below(state, columns - place)
-                        column = shuffled[swap]
-                        shuffled[swap] = shuffled[place]
-                        shuffled[place] = column
-                        size = sizes[column]
-                        cells[:size, :] = 0.0
-                        line = bins[column]
-                        if sums > 1:
-                            for i in range(begin, end):
-                                row = order[i]
-                                cells[line[row], 0] += 1.0
-                                cells[line[row], 1 + labels[row]] += 1.0
-                        else:
-                            for i in range(begin, end):
-                                row = order[i]
-                                cells[line[row], 0] += 1.0
-                                cells[line[row], 1] += numbers[row]
-                        tried += 1
-                        left[:] = 0.0
-                        left_count = 0.0
-                        for b in range(size - 1):
-                            if cells[b, 0] == 0.0:
-                                continue
-                            left_count += cells[b, 0]
-                            right_count = count - left_count
-                            if right_count < least:
-                                break
-                            squares_left, squares_right = 0.0, 0.0
-                            for k in range(sums):
-                                left[k] += cells[b, 1 + k]
+                        squares_left, squares_right = 0.0, 0.0
+                        if classes:
+                            for k in range(classes):
+                                left[k] += counts[b * classes + k]
                                 squares_left += left[k] * left[k]
                                 right = total[k] - left[k]
                                 squares_right += right * right
-                            if left_count < least:
-                                continue
-                            gain = squares_left / left_count + squares_right / right_count
-                            if gain > best:
-                                best, best_column, best_bin = gain, column, b
+                        else:
+                            left[0] += amounts[b]
+                            squares_left = left[0] * left[0]
+                            right = total[0] - left[0]
+                            squares_right = right * right
+                        if left_count < least:
+                            continue
+                        gain = squares_left / left_count + squares_right / right_count
+                        if gain > best:
+                            best, best_column, best_bin = gain, column, b
+                            best_left[:] = left
             if best_column < 0:
+                for k in range(sums):
+                    total[k] /= count
                 for i in range(asked_begin, asked_end):
                     for k in range(sums):
-                        answers[asked_order[i], k] += total[k] / count
+                        answers[asked_order[i], k] += total[k]
                 continue
             middle = parted(order, spare, bins[best_column], best_bin, begin, end)
             asked_middle = parted(asked_order, spare, tests[best_column], best_bin, asked_begin, asked_end)
             begins[depth], ends[depth] = begin, middle
             asked_begins[depth], asked_ends[depth] = asked_begin, asked_middle
             states[depth] = mixed(state ^ np.uint64(0x5851F42D4C957F2D))
+            totals[depth] = best_left
             depth += 1
             begins[depth], ends[depth] = middle, end
             asked_begins[depth], asked_ends[depth] = asked_middle, asked_end
             states[depth] = mixed(state ^ np.uint64(0x14057B7EF767814F))
+            totals[depth] = total - best_left
             depth += 1
     return answers / trees
 
 
 @compiled
 def parted(
-    order: NDArray[np.int64],
-    spare: NDArray[np.int64],
+    order: NDArray[np.int32],
+    spare: NDArray[np.int32],
     line: NDArray[np.uint8],
     last: int,
     begin: int,
@@ -171,12 +190,12 @@ def parted(
     kept, moved = begin, 0
     for i in range(begin, end):
         row = order[i]
-        if line[row] <= last:
-            order[kept] = row
-            kept += 1
-        else:
-            spare[moved] = row
-            moved += 1
+        stays = line[row] <= last
+        # Both are written and one of them counts: a branch here would be guessed wrong every other time.
+        order[kept] = row
+        spare[moved] = row
+        kept += stays
+        moved += not stays
     for i in range(moved):
         order[kept + i] = spare[i]
     return kept

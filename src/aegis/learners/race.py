@@ -22,16 +22,16 @@ from aegis.learners.goal import Goal, goal_for
 from aegis.learners.learner import LEARNERS, Learner, expect
 from aegis.learners.race_result import Raced, RaceResult, RaceStage, Reached
 from aegis.learners.sample import Sample
-from aegis.learners.schedule import Schedule, parts
+from aegis.learners.schedule import Schedule, parts, width_of
 from aegis.learners.target import Floats, Target
 
 Progress = Callable[[int, int | None, str], None]
 """Called with how many are done, of how many where that is known, and what is being done."""
 
 PROBABILITY = 0.95
-OTHER_MODELS = 0.001
-"""By how much models of another make may change the difference of two candidates: a standard deviation, times what
-the unmasked table gains over guessing plus one tenth (found on the public tables by benchmarks/race_selection.py)."""
+OTHER_MODELS = 0.005
+"""By how much models of another make may change the difference of two candidates: a standard deviation, as a share of
+what the unmasked table gains over guessing."""
 
 
 @dataclass(slots=True, eq=False)
@@ -132,24 +132,30 @@ class _Heat:
     seed: int
     progress: Progress | None
 
+    @property
+    def width(self) -> float:
+        return width_of(len(self.tables.sample.codes), self.target.classes)
+
     def run(self, candidates: list[Candidate]) -> tuple[list[_Measured], bool]:
         """The stages, and whether they were interrupted."""
         measured: list[_Measured] = []
         running = candidates
-        rows: int | None = self.schedule.first(len(candidates), len(self.target))
-        spent = 0
+        plan, width, table_rows = self.schedule, self.width, len(self.target)
+        rows: int | None = plan.first(len(candidates), width, table_rows)
+        spent = 0.0
         while rows is not None:
             try:
-                stage, interrupted = self._stage(len(measured) + 1, running, rows)
+                folds, repeats = plan.folds(len(running), width, rows, table_rows, spent=spent)
+                stage, interrupted = self._stage(len(measured) + 1, running, rows, folds=folds, repeats=repeats)
             except KeyboardInterrupt:
                 if not measured:
                     raise
                 return measured, True
             group = self.group(stage, [candidate.name for candidate in running], early=True)
             out = tuple(candidate.name for candidate in running if candidate.name not in group)
-            spent += len(running) * rows
+            spent += len(running) * rows * (folds - 1) * repeats * width
             running = [candidate for candidate in running if candidate.name in group]
-            following = self.schedule.later(len(running), len(self.target), before=rows, spent=spent)
+            following = plan.later(len(running), width, table_rows, before=rows, spent=spent)
             last = interrupted or following is None
             measured.append(replace(stage, stage=replace(stage.stage, out=() if last else out)))
             if interrupted:
@@ -160,27 +166,23 @@ class _Heat:
     def group(self, stage: _Measured, names: list[str], *, early: bool) -> set[str]:
         """The candidates that may be the best: those not worse than the one ahead by more than chance allows.
 
-        The chance to lose the best is shared by all comparisons, and by the stages.
+        What matters is one comparison, that of the best with the one ahead; an early stage may spend half of the doubt.
         """
         sign = 1.0 if self.goal.higher_is_better else -1.0
         ahead = max(names, key=lambda name: sign * stage.mean(name))
-        doubt = (1.0 - self.probability) / (4 if early else 1)
-        width = NormalDist().inv_cdf(1.0 - doubt / max(len(names) - 1, 1))
-        model = self.model_error(stage)
+        doubt = (1.0 - self.probability) / (2 if early else 1)
+        width = NormalDist().inv_cdf(1.0 - doubt)
+        other_models = OTHER_MODELS * abs(stage.mean("unmasked") - stage.mean("guessing"))
         kept = {ahead}
         for name in names:
             behind = sign * (stage.mean(ahead) - stage.mean(name))
-            if behind <= width * math.hypot(stage.difference_error(ahead, name), model):
+            if behind <= width * math.hypot(stage.difference_error(ahead, name), other_models):
                 kept.add(name)
         return kept
 
-    def model_error(self, stage: _Measured) -> float:
-        """What other models may say differently."""
-        gained = abs(stage.mean("unmasked") - stage.mean("guessing"))
-        return OTHER_MODELS * (1.0 + 10.0 * gained)
-
-    def _stage(self, number: int, running: list[Candidate], rows: int) -> tuple[_Measured, bool]:
-        folds, repeats = self.schedule.folds(rows, len(self.target))
+    def _stage(
+        self, number: int, running: list[Candidate], rows: int, *, folds: int, repeats: int
+    ) -> tuple[_Measured, bool]:
         whole = parts(self.target, rows, folds=folds, repeats=repeats, seed=self.seed)
         reference = unmasked(self.tables)
         runners = [_Runner(each, np.zeros(rows), np.zeros(rows)) for each in [reference, *running]]

@@ -12,38 +12,52 @@ from aegis.learners.target import Places, Target
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Schedule:
-    """The first stage gives every candidate ``first_rows``, fewer (``least_rows``) where candidates are so many that
-    ``first_effort``, candidates times rows, would be exceeded. A later stage shares half of what is left of ``effort``
-    among those that are left, and has at least ``growth`` times the rows of the one before. A small table is split
-    more than once instead, until its rows, counted as often as they are tested, are about ``first_rows``.
+    """How much is tried, in cells: rows times columns times candidates, more of them where there are many classes.
+
+    The first stage gives all candidates as many rows as ``first_cells`` allow, but at least ``least_rows``. A later
+    stage shares half of what is left of ``cells`` among those that are left, and has at least ``growth`` times the rows
+    of the one before. A table of at most ``small_rows`` rows is split into more parts and more than once when all its
+    rows are in: that is all there is to learn from.
     """
 
-    first_rows: int = 4_000
+    first_cells: int = 2_500_000
+    cells: int = 5_500_000
     least_rows: int = 1_000
-    first_effort: int = 200_000
     growth: float = 1.5
-    effort: int = 500_000
-    most_repeats: int = 6
+    small_rows: int = 6_000
+    most_repeats: int = 4
 
-    def first(self, candidates: int, rows: int) -> int:
-        wanted = min(self.first_rows, max(self.least_rows, self.first_effort // max(candidates, 1)))
-        return min(wanted, rows)
+    def first(self, candidates: int, width: float, rows: int) -> int:
+        """The rows of the first stage; ``width`` is what one row of one candidate costs."""
+        return min(max(self.least_rows, int(self.first_cells / (candidates * width))), rows)
 
-    def later(self, candidates: int, rows: int, *, before: int, spent: int) -> int | None:
-        """The rows of the next stage; None where there are no more rows or the effort is spent."""
-        left = (self.effort - spent) // max(candidates, 1)
-        for affordable in (left // 2, left):  # half of what is left, all of it if that is too little to go on with
-            wanted = rows if affordable >= 0.8 * rows else affordable
+    def later(self, candidates: int, width: float, rows: int, *, before: int, spent: float) -> int | None:
+        """The rows of the next stage; None where there are no more rows or nothing is left to spend."""
+        left = self.left(spent) / (candidates * width)
+        for affordable in (left / 2, left):  # half of what is left, all of it if that is too little to go on with
+            wanted = rows if affordable >= 0.8 * rows else int(affordable)
             if wanted >= min(self.growth * before, rows) and wanted > before:
                 return wanted
         return None
 
-    def folds(self, rows: int, table_rows: int) -> tuple[int, int]:
+    def left(self, spent: float) -> float:
+        """What later stages may cost: where the first was dear, because candidates are many, half as much again."""
+        return max(self.cells, 1.5 * max(spent, self.first_cells)) - spent if spent else self.cells
+
+    def folds(self, candidates: int, width: float, rows: int, table_rows: int, *, spent: float) -> tuple[int, int]:
         """How many parts the rows are cut into, and how often: a small table can be tested over and over."""
-        if rows < table_rows or rows >= self.first_rows:
+        if rows < table_rows or rows > self.small_rows:
             return 2, 1
-        repeats = min(max(self.first_rows // (2 * rows), 1), self.most_repeats)
-        return 4 if rows <= self.first_rows // 2 else 3, repeats
+        times = int(self.left(spent) / (candidates * width * rows))
+        if times < 3:
+            return 2, 1
+        return 4, min(times // 3, self.most_repeats)
+
+
+def width_of(columns: int, classes: int) -> float:
+    """What one row of one candidate costs: its columns; some learners learn each class on its own."""
+    outputs = classes if classes > 2 else 1
+    return columns * (1 + outputs) / 2
 
 
 def parts(target: Target, rows: int, *, folds: int, repeats: int, seed: int) -> list[Part]:

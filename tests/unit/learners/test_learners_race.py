@@ -21,7 +21,7 @@ from aegis.learners.schedule import Schedule, parts
 from aegis.learners.target import Target
 from aegis.masking.configuration import Configuration
 
-QUICK = Schedule(first_rows=800, least_rows=300, effort=40_000)
+QUICK = Schedule(first_cells=800 * 5 * 3, least_rows=300, cells=120_000, small_rows=0)
 
 
 def clinic(rows: int = 3_000, *, seed: int = 0) -> pa.Table:
