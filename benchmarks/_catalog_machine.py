@@ -23,10 +23,10 @@ from typing import Any
 import httpx
 import psutil
 
-from aegis.catalog.service import people
-from aegis.catalog.service.actor import Actor
+from aegis.catalog.service import people, sessions
 from aegis.catalog.service.catalog import Catalog
-from aegis.catalog.service.settings import Settings
+from aegis.catalog.service.permissions import Actor
+from aegis.catalog.settings import Settings
 
 QUICK = Settings(argon2_time_cost=1, argon2_memory_kib=64)
 """Passwords are not what is measured here."""
@@ -87,7 +87,7 @@ class Served:
 
     def parts(self, name: str) -> list[psutil.Process]:
         """The living processes that serve ("server") or do jobs ("worker")."""
-        wanted = {"server": "aegis.catalog.commands.site", "worker": "worker"}[name]
+        wanted = {"server": "aegis.catalog.server.process", "worker": "worker"}[name]
         found = []
         for child in psutil.Process(self.process.pid).children():
             try:
@@ -190,5 +190,5 @@ def add_person(catalog: Catalog, admin: Person, name: str, role: str | None, pro
 
 
 def _signed_in(catalog: Catalog, name: str, password: str) -> Person:
-    session = people.sign_in(catalog, name=name, password=password, address="127.0.0.1")
+    session = sessions.sign_in(catalog, name=name, password=password, address="127.0.0.1")
     return Person(name=name, actor=session.actor, secret=session.secret, csrf=session.csrf)

@@ -21,13 +21,12 @@ from sqlalchemy import text
 from starlette.testclient import TestClient
 
 from _result import write
-from aegis.catalog.commands.site import create_site
-from aegis.catalog.database.audit import Entry, append
-from aegis.catalog.service import people
-from aegis.catalog.service.acts import ACTS
+from aegis.catalog.database.audit_chain import ACTS, Entry, append
+from aegis.catalog.server.app import create_site
+from aegis.catalog.service import people, sessions
+from aegis.catalog.service.audit_log import keep_up
 from aegis.catalog.service.catalog import Catalog
-from aegis.catalog.service.chain_check import keep_up
-from aegis.catalog.service.settings import Settings
+from aegis.catalog.settings import Settings
 
 LIMIT_MS = 200.0
 START = datetime.datetime(2025, 1, 1, tzinfo=datetime.UTC)
@@ -77,7 +76,7 @@ def main() -> int:
             link = people.setup_link(catalog)
             assert link is not None
             people.accept_link(catalog, secret=link.secret, password="a long password", name="admin")
-            session = people.sign_in(catalog, name="admin", password="a long password", address="here")
+            session = sessions.sign_in(catalog, name="admin", password="a long password", address="here")
             filled(catalog, rows)
             began = time.process_time()
             keep_up(catalog)

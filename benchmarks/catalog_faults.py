@@ -28,7 +28,7 @@ import psutil
 from _catalog_machine import QUICK, Person, Postgres, Served, add_person, first_administrator, served
 from _result import write
 from aegis import Client, release, summarize
-from aegis.catalog.database import audit
+from aegis.catalog.database import audit_chain
 from aegis.catalog.service import tokens
 from aegis.catalog.service.catalog import Catalog
 from aegis.data.engine import open_dataset
@@ -188,7 +188,7 @@ def check(database_url: str, storage: Path, ledger: Ledger, admin: Client) -> di
     wrong: list[str] = []
     with Catalog.open(database_url, storage, settings=QUICK) as catalog:
         with catalog.database.read() as session:
-            chain = audit.verify_chain(session)
+            chain = audit_chain.verify_chain(session)
         kept = set(catalog.store.digests())
         for digest in kept:
             with catalog.store.open(digest) as file:

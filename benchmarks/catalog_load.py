@@ -30,13 +30,13 @@ import psutil
 from _browser import Answer, Browser
 from _catalog_machine import QUICK, Person, Postgres, Served, add_person, first_administrator, served
 from _result import write
-from aegis.catalog.database import audit
+from aegis.catalog.database import audit_chain
 from aegis.catalog.server.api.app import description
-from aegis.catalog.server.pages.app import DOORS
-from aegis.catalog.service import jobs, products, release_list, requests
+from aegis.catalog.server.pages.app import page_routes
+from aegis.catalog.service import jobs, products, releases, requests
 from aegis.catalog.service.catalog import Catalog, utc_now
-from aegis.catalog.service.first_run import load_clinic
 from aegis.catalog.service.paging import PageRequest
+from aegis.catalog.worker.clinic_example import load_clinic
 
 P95_MS, PAGE_MS = 250.0, 200.0
 WORDS = ("hospital", "income", "schools", "traffic", "energy", "housing", "prices", "weather", "labour", "travel")
@@ -151,7 +151,7 @@ async def pages(site: Served, admin: Person, filled: dict[str, str], *, times: i
     """Every page and every reading call, one after the other: the server's own time."""
     found: dict[str, dict[str, Any]] = {}
     browser = Browser(site.url, admin)
-    console = [door.path for door in DOORS if door.method == "GET"]
+    console = [route.path for route in page_routes() if route.method == "GET"]
     calls = [path for path, operations in description()["paths"].items() if "get" in operations]
     for template in (*console, *calls):
         missing = [name for name in re.findall(r"{(\w+)}", template) if name not in filled]
@@ -209,11 +209,11 @@ def fill(catalog: Catalog, *, product_count: int, consumer_count: int, audit_row
 def lengthen(catalog: Catalog, product_id: str, rows: int) -> None:
     """Rows of audit up to a number, as the catalog itself appends them."""
     with catalog.database.read() as session:
-        there = audit.verify_chain(session).rows
+        there = audit_chain.verify_chain(session).rows
     while there < rows:
         count = min(5_000, rows - there)
         entries = [
-            audit.Entry(
+            audit_chain.Entry(
                 at=utc_now(),
                 actor="somebody",
                 actor_id=None,
@@ -226,7 +226,7 @@ def lengthen(catalog: Catalog, product_id: str, rows: int) -> None:
             for number in range(there, there + count)
         ]
         with catalog.database.write() as session:
-            audit.append(session, entries)
+            audit_chain.append(session, entries)
             session.commit()
         there += count
 
@@ -236,7 +236,7 @@ def filling(catalog: Catalog, admin: Person, flow: Any) -> dict[str, str]:
     with catalog.read(admin.actor) as work:
         product = products.product(work, product=flow.product)
         request = requests.request(work, request_id=flow.request_id)
-        release = release_list.release(work, release_id=flow.release_id)
+        release = releases.release(work, release_id=flow.release_id)
         listed = jobs.list_jobs(work, product=product.id, page=PageRequest(size=1)).items
         people_id = str(admin.actor.user_id)
     filled = {

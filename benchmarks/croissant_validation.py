@@ -25,13 +25,13 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from _result import write
-from aegis.catalog.service import configurations, croissant, people, products, release_list, requests
-from aegis.catalog.service.actor import Actor
+from aegis.catalog.service import configurations, croissant, people, products, releases, requests, sessions
 from aegis.catalog.service.catalog import Catalog
-from aegis.catalog.service.first_run import load_clinic
-from aegis.catalog.service.provider import Provider
-from aegis.catalog.service.settings import Settings
-from aegis.catalog.service.worker import run_pending
+from aegis.catalog.service.permissions import Actor
+from aegis.catalog.settings import Settings
+from aegis.catalog.worker.clinic_example import load_clinic
+from aegis.catalog.worker.loop import run_pending
+from aegis.catalog.worker.provider import Provider
 
 BASE = "https://catalog.example.org"
 
@@ -132,9 +132,9 @@ def filled(catalog: Catalog, folder: Path) -> tuple[Actor, list[str]]:
     link = people.setup_link(catalog)
     assert link is not None
     people.accept_link(catalog, secret=link.secret, password="a long password", name="admin")
-    admin = people.sign_in(catalog, name="admin", password="a long password", address="here").actor
+    admin = sessions.sign_in(catalog, name="admin", password="a long password", address="here").actor
     flow = load_clinic(catalog, admin, rows=1_500)
-    consumer = people.sign_in(catalog, name="consumer", password=flow.people["consumer"], address="here").actor
+    consumer = sessions.sign_in(catalog, name="consumer", password=flow.people["consumer"], address="here").actor
     for name, said in tables(folder).items():
         with catalog.write(admin) as work:
             products.register(work, name=name, title=f"The {name}", columns=said["columns"], policy={"k": 3})
@@ -159,7 +159,7 @@ def documents(catalog: Catalog, admin: Actor, names: list[str], folder: Path) ->
     for name in names:
         with catalog.read(admin) as work:
             told = croissant.croissant(work, product=name, base_url=BASE)
-            listed = release_list.list_releases(work, product=name).items
+            listed = releases.list_releases(work, product=name).items
         for readable in (False, True) if listed else (False,):
             place = folder / ("read" if readable else "told") / name
             place.mkdir(parents=True)

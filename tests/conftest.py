@@ -61,7 +61,7 @@ def new_postgres(postgres_address: str) -> Iterator[Callable[[], str]]:
     """Makes empty schemas on the server: as good as databases, and made in no time."""
     from sqlalchemy import create_engine, text
 
-    from aegis.catalog.database.database import parse_url
+    from aegis.catalog.database.connection import parse_url
 
     numbers = itertools.count()
     engine = create_engine(parse_url(postgres_address), isolation_level="AUTOCOMMIT")

@@ -26,6 +26,7 @@
     │   ├── NotSignedInError              401   nobody is signed in, or the token is not valid
     │   ├── NotPermittedError             403   the role does not allow it
     │   ├── NotFoundError                 404   there is no such thing, or not for this person
+    │   ├── RequestTimeoutError           408   the body of a request did not arrive, or too slowly
     │   ├── ConflictError                 409   the state of things does not allow it, or somebody was faster
     │   ├── TooLargeError                 413   more was sent than is accepted
     │   └── TooManyAttemptsError          429   too many failed sign-ins
@@ -162,6 +163,12 @@ class NotFoundError(ServiceError):
     """There is no such thing, or not for this person."""
 
     http_status: ClassVar[int] = 404
+
+
+class RequestTimeoutError(ServiceError):
+    """The body of a request did not arrive, or too slowly."""
+
+    http_status: ClassVar[int] = 408
 
 
 class ConflictError(ServiceError):

@@ -14,7 +14,7 @@ import psutil
 
 _CHILD = """
 import pathlib, sys, time
-from aegis.catalog.commands.supervisor import hold_lifeline
+from aegis.catalog.server.supervisor import hold_lifeline
 hold_lifeline()
 pathlib.Path(sys.argv[1], f"{sys.argv[2]}-{__import__('os').getpid()}").touch()
 time.sleep(60)
@@ -29,7 +29,7 @@ time.sleep(60)
 """
 _PARENT = """
 import sys
-from aegis.catalog.commands.supervisor import Part, Supervisor
+from aegis.catalog.server.supervisor import Part, Supervisor
 child, folder = sys.argv[1:3]
 parts = [Part(name=name, arguments=("-c", child, folder, name)) for name in sys.argv[3:]]
 sys.exit(Supervisor(parts, environment={}, say=lambda text: print(text, flush=True), most_deaths=3).run())

@@ -18,12 +18,12 @@ import pytest
 import uvicorn
 
 from aegis.catalog.client.archive import packed
-from aegis.catalog.server.api.app import create_api
-from aegis.catalog.service import configurations, people, products, releases, requests, summaries, tokens
-from aegis.catalog.service.actor import Actor
+from aegis.catalog.server.app import create_site
+from aegis.catalog.service import configurations, people, products, releases, requests, sessions, summaries, tokens
 from aegis.catalog.service.catalog import Catalog
-from aegis.catalog.service.settings import Settings
-from aegis.catalog.service.worker import run_pending
+from aegis.catalog.service.permissions import Actor
+from aegis.catalog.settings import Settings
+from aegis.catalog.worker.loop import run_pending
 from aegis.library.clinic import POLICY, ROLES, write_clinic
 from aegis.library.release import release
 from aegis.library.summarize import summarize
@@ -136,7 +136,7 @@ class Stage:
         return self.people[name]
 
     def signed_in(self, name: str, password: str) -> Person:
-        session = people.sign_in(self.catalog, name=name, password=password, address="127.0.0.1")
+        session = sessions.sign_in(self.catalog, name=name, password=password, address="127.0.0.1")
         return Person(
             name=name,
             actor=session.actor,
@@ -264,7 +264,7 @@ def staged(database: str, storage: Path, files: Clinic, *, clock: Any = None) ->
     more = {} if clock is None else {"clock": clock}
     with (
         Catalog.open(database, storage, settings=SETTINGS, **more) as catalog,
-        serving(create_api(catalog)) as url,
+        serving(create_site(catalog)) as url,
         httpx.Client(timeout=60, verify=False) as http,
     ):
         stage = Stage(catalog=catalog, url=url, clinic=files, http=http, storage=storage)
@@ -277,7 +277,7 @@ def staged(database: str, storage: Path, files: Clinic, *, clock: Any = None) ->
         stage.product = stage.new_product()
         stage.foreign_product = stage.new_product(who="foreign")
         for name in PEOPLE:  # roles were given after they signed in
-            session = people.actor_of_session(catalog, secret=stage.people[name].secret)
+            session = sessions.actor_of_session(catalog, secret=stage.people[name].secret)
             known = stage.people[name]
             stage.people[name] = Person(
                 name=known.name, actor=session.actor, secret=known.secret, csrf=known.csrf, token=known.token

@@ -8,7 +8,7 @@ import pytest
 
 from aegis import Client
 from aegis.catalog.service import products
-from aegis.catalog.service.chain_check import keep_up
+from aegis.catalog.service.audit_log import keep_up
 from aegis.library.clinic import POLICY
 
 if TYPE_CHECKING:

@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from starlette.types import ASGIApp, Message
 
-from aegis.catalog.server.api.body_limit import BodyLimit
+from aegis.catalog.server.limits import BodyLimits, Pace
 
 LIMIT = 1000
 TEN_GB = 10 * 10**9
@@ -36,11 +36,11 @@ def _plain() -> ASGIApp:
 def _fastapi() -> ASGIApp:
     app = FastAPI()
 
-    @app.post("/")
+    @app.post("/api/")
     async def take(request: Request) -> int:
         return len(await request.body())
 
-    @app.post("/json")
+    @app.post("/api/json")
     def take_json(body: dict[str, Any]) -> int:
         return len(body)
 
@@ -48,7 +48,7 @@ def _fastapi() -> ASGIApp:
 
 
 def _send(
-    app: ASGIApp, chunks: Iterator[bytes], *, announced: str | None = None, path: str = "/"
+    app: ASGIApp, chunks: Iterator[bytes], *, announced: str | None = None, path: str = "/api/"
 ) -> tuple[int, bytes, int]:
     """Status, body and how many chunks were asked for."""
     sent: list[Message] = []
@@ -70,7 +70,8 @@ def _send(
         "type": "http", "method": "POST", "path": path, "raw_path": path.encode(), "query_string": b"",
         "headers": headers, "http_version": "1.1", "scheme": "http", "root_path": "",
     }  # fmt: skip
-    asyncio.run(BodyLimit(app, limit_of=lambda _: LIMIT)(scope, receive, send))
+    limited = BodyLimits(app, limit_of=lambda _: LIMIT, pace=Pace(idle_seconds=60, bytes_per_second=1))
+    asyncio.run(limited(scope, receive, send))
     starts = [message for message in sent if message["type"] == "http.response.start"]
     assert len(starts) == 1
     return starts[0]["status"], b"".join(message.get("body", b"") for message in sent), asked
@@ -83,7 +84,7 @@ def test_an_announced_ten_gigabytes_is_refused_without_reading(make: Any) -> Non
     assert json.loads(body)["type"] == "urn:aegis:problem:too-large"
 
 
-@pytest.mark.parametrize("path", ["/", "/json"])
+@pytest.mark.parametrize("path", ["/api/", "/api/json"])
 @pytest.mark.parametrize("make", [_plain, _fastapi])
 def test_an_endless_body_is_refused_at_the_byte_that_is_too_much(make: Any, path: str) -> None:
     status, body, asked = _send(make(), iter(lambda: b"x" * 300, b""), path=path)

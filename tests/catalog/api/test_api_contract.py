@@ -10,9 +10,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from aegis.catalog.server.api.app import create_api, description
-from aegis.catalog.server.api.gate import SESSION_COOKIE
-from aegis.catalog.server.api.problem import Problem
-from aegis.catalog.server.pages.visit import SESSION_COOKIE as COOKIE_OF_PAGES
+from aegis.catalog.server.errors import Problem
 
 if TYPE_CHECKING:
     from tests.catalog.api.conftest import Stage
@@ -127,10 +125,6 @@ def test_safe_headers_are_on_every_answer(stage: Stage) -> None:
         assert headers["Cache-Control"] == "no-store"
         assert "frame-ancestors 'none'" in headers["Content-Security-Policy"]
         assert float(re.fullmatch(r"app;dur=([\d.]+)", headers["Server-Timing"])[1]) >= 0  # type: ignore[index]
-
-
-def test_the_session_is_that_of_the_pages() -> None:
-    assert SESSION_COOKIE == COOKIE_OF_PAGES
 
 
 def test_a_database_that_is_gone_is_said_so(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:

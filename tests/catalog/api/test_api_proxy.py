@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from aegis.catalog.server.api.proxy import BehindProxy
+from aegis.catalog.server.app import TrustedProxy
 
 
 def _seen(headers: list[tuple[bytes, bytes]]) -> tuple[Any, str]:
@@ -20,7 +20,7 @@ def _seen(headers: list[tuple[bytes, bytes]]) -> tuple[Any, str]:
         return None
 
     scope = {"type": "http", "scheme": "http", "client": ("10.0.0.1", 4000), "headers": headers}
-    asyncio.run(BehindProxy(app)(scope, nothing, nothing))
+    asyncio.run(TrustedProxy(app)(scope, nothing, nothing))
     return seen["client"][0], seen["scheme"]
 
 

@@ -130,7 +130,7 @@ def _draft_with_summary(stage: Stage) -> Call:
 
 def _ranked(stage: Stage) -> Call:
     from aegis.catalog.service import jobs
-    from aegis.catalog.service.worker import run_pending
+    from aegis.catalog.worker.loop import run_pending
 
     stage.new_summary(stage.product)
     with stage.catalog.write(stage.people["admin"].actor) as work:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import httpx
 
-from aegis.catalog.service.worker import run_pending
+from aegis.catalog.worker.loop import run_pending
 
 if TYPE_CHECKING:
     from tests.catalog.api.conftest import Stage

@@ -18,7 +18,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from aegis.catalog.client.archive import packed
-from aegis.catalog.service.worker import run_pending
+from aegis.catalog.worker.loop import run_pending
 
 if TYPE_CHECKING:
     from tests.catalog.api.conftest import Stage

@@ -210,7 +210,7 @@ def test_an_edit_of_the_record_is_found(tmp_path: Path, aegis: Aegis) -> None:
 
     from aegis.catalog.service.catalog import Catalog
     from aegis.catalog.service.people import accept_link, setup_link
-    from aegis.catalog.service.settings import Settings
+    from aegis.catalog.settings import Settings
 
     path = tmp_path / "catalog.sqlite"
     here = ("--database", path, "--storage", tmp_path / "storage")

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from aegis.catalog.database.database import Database
+from aegis.catalog.database.connection import Database
 
 
 @pytest.fixture(params=["sqlite", "postgres"])

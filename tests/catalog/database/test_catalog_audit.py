@@ -12,8 +12,8 @@ from sqlalchemy import text
 from sqlalchemy.exc import DBAPIError
 from sqlalchemy.orm import Session
 
-from aegis.catalog.database.audit import START, Entry, append, row_hash, verify_chain
-from aegis.catalog.database.database import Database
+from aegis.catalog.database.audit_chain import START, Entry, append, row_hash, verify_chain
+from aegis.catalog.database.connection import Database
 from aegis.catalog.database.tables import Audit, ChainHead
 
 NOW = datetime.datetime(2026, 3, 1, tzinfo=datetime.UTC)

@@ -15,9 +15,8 @@ from alembic.autogenerate import compare_metadata
 from alembic.runtime.migration import MigrationContext
 from sqlalchemy import inspect, select, text
 
-from aegis.catalog.database.columns import Table, new_id
-from aegis.catalog.database.database import Database, parse_url
-from aegis.catalog.database.tables import Setting, User
+from aegis.catalog.database.connection import Database, parse_url
+from aegis.catalog.database.tables import Setting, Table, User, new_id
 from aegis.errors import EngineError, InputError
 
 NOW = datetime.datetime(2026, 3, 1, 12, 0, 0, 123456, tzinfo=datetime.UTC)
@@ -100,7 +99,7 @@ def test_foreign_keys_are_enforced(database: Database) -> None:
 
 _WRITER = """
 import sys
-from aegis.catalog.database.database import Database
+from aegis.catalog.database.connection import Database
 from aegis.catalog.database.tables import Setting
 database = Database.open(sys.argv[1])
 for number in range(100_000):

@@ -14,16 +14,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from aegis.catalog.database.states import (
-    TRANSITIONS,
-    JobState,
-    ProductState,
-    ReleaseState,
-    RequestState,
-    check_step,
-    follows,
-)
 from aegis.catalog.database.storage import FolderStore, limited
+from aegis.catalog.states import TRANSITIONS, JobState, ProductState, ReleaseState, RequestState, check_step, follows
 from aegis.errors import ConflictError, NotFoundError, TooLargeError
 
 

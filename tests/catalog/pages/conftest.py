@@ -15,12 +15,13 @@ import pytest
 import uvicorn
 from starlette.types import ASGIApp
 
-from aegis.catalog.server.pages.app import create_pages
-from aegis.catalog.service import first_run, people, tokens
-from aegis.catalog.service.actor import Actor
+from aegis.catalog.server.app import create_site
+from aegis.catalog.service import people, sessions, tokens
 from aegis.catalog.service.catalog import Catalog
-from aegis.catalog.service.settings import Settings
-from aegis.catalog.service.worker import run_worker
+from aegis.catalog.service.permissions import Actor
+from aegis.catalog.settings import Settings
+from aegis.catalog.worker import clinic_example
+from aegis.catalog.worker.loop import run_worker
 
 CHROMIUM = Path("/usr/bin/chromium")
 FLAGS = [
@@ -99,7 +100,7 @@ class Clinic:
 
     url: str
     catalog: Catalog
-    flow: first_run.ClinicFlow
+    flow: clinic_example.ClinicFlow
     sessions: dict[str, str] = field(repr=False)
     """The cookie of each person: admin, and those of the example."""
     admin: Actor
@@ -108,18 +109,18 @@ class Clinic:
 @contextmanager
 def clinic_served(folder: Path) -> Iterator[Clinic]:
     """A console with the clinic's flow in it; nobody works on its jobs but the test."""
-    with opened(folder) as catalog, served(create_pages(catalog)) as url:
+    with opened(folder) as catalog, served(create_site(catalog)) as url:
         link = people.setup_link(catalog)
         assert link is not None
         people.accept_link(catalog, secret=link.secret, password=PASSWORD, name="admin", display_name="Ada Admin")
-        admin = people.sign_in(catalog, name="admin", password=PASSWORD, address="test")
-        flow = first_run.load_clinic(catalog, admin.actor, rows=1_500)
+        admin = sessions.sign_in(catalog, name="admin", password=PASSWORD, address="test")
+        flow = clinic_example.load_clinic(catalog, admin.actor, rows=1_500)
         with catalog.write(admin.actor) as work:
             tokens.create_token(work, name="laptop", scopes=["read", "push"], days=30)
-        sessions = {"admin": admin.secret}
+        cookies = {"admin": admin.secret}
         for name, password in flow.people.items():
-            sessions[name] = people.sign_in(catalog, name=name, password=password, address="test").secret
-        yield Clinic(url=url, catalog=catalog, flow=flow, sessions=sessions, admin=admin.actor)
+            cookies[name] = sessions.sign_in(catalog, name=name, password=password, address="test").secret
+        yield Clinic(url=url, catalog=catalog, flow=flow, sessions=cookies, admin=admin.actor)
 
 
 @pytest.fixture(scope="session")

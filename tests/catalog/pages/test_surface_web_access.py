@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from aegis.catalog.service import configurations, people, queue
-from aegis.catalog.service.actor import SYSTEM
+from aegis.catalog.service.permissions import SYSTEM
 
 FOCUSABLE = """() => [...document.querySelectorAll(
   'a[href], button, input:not([type=hidden]), select, textarea, summary, [tabindex="0"]'

@@ -10,10 +10,10 @@ from urllib.parse import parse_qs, urlsplit
 import httpx
 import pytest
 
-from aegis.catalog.database.audit import Entry, append
-from aegis.catalog.server.pages.audit_filter import AuditFilter
+from aegis.catalog.database.audit_chain import Entry, append
+from aegis.catalog.server.pages.audit_pages import FilterForm
 from aegis.catalog.service import products
-from aegis.catalog.service.chain_check import keep_up
+from aegis.catalog.service.audit_log import keep_up
 
 ROW = re.compile(r"<td>(?P<who>[^<]*)</td><td>(?P<what>[^<]*?) ?<", re.S)
 
@@ -87,7 +87,7 @@ def test_a_field_that_makes_no_sense_is_said_on_the_page(clinic_site: Any, query
 
 
 def test_the_last_day_counts_to_its_end() -> None:
-    wanted = AuditFilter(since="2026-03-01", until="2026-03-01").wanted()
+    wanted = FilterForm(since="2026-03-01", until="2026-03-01").wanted()
     assert wanted.until is not None
     assert wanted.since is not None
     assert wanted.until - wanted.since == datetime.timedelta(days=1)
@@ -122,7 +122,7 @@ def test_products_are_chosen_and_not_guessed(battered_site: Any) -> None:
 def test_where_there_are_too_many_products_a_name_is_typed_with_suggestions(
     battered_site: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("aegis.catalog.service.product_choice.product_choices.__kwdefaults__", {"most": 0})
+    monkeypatch.setattr("aegis.catalog.service.products.product_choices.__kwdefaults__", {"most": 0})
     with _browser(battered_site, "admin") as browser:
         page = browser.get("/tokens").text
     assert 'list="products"' in page

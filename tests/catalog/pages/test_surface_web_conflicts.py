@@ -11,8 +11,8 @@ from typing import Any
 import httpx
 from starlette.types import ASGIApp
 
-from aegis.catalog.server.pages.app import create_pages
-from aegis.catalog.service import people, products, release_list, requests
+from aegis.catalog.server.app import create_site
+from aegis.catalog.service import people, products, releases, requests, sessions
 from aegis.catalog.service.catalog import Catalog
 
 Serve = Callable[[ASGIApp], AbstractContextManager[str]]
@@ -25,7 +25,7 @@ def as_person(site: Any, name: str) -> Iterator[tuple[httpx.Client, str]]:
     secret = site.sessions[name]
     with httpx.Client(base_url=site.url, timeout=60, verify=False) as client:
         client.cookies.set("aegis_session", secret)
-        yield client, people.actor_of_session(site.catalog, secret=secret).csrf
+        yield client, sessions.actor_of_session(site.catalog, secret=secret).csrf
 
 
 def asked(site: Any, purpose: str) -> str:
@@ -119,7 +119,7 @@ def test_files_that_are_not_what_they_claim_are_refused_in_words(battered_site: 
         assert "is missing" in answer.text
     with battered_site.catalog.read(battered_site.admin) as work:
         assert requests.request(work, request_id=ident).state == "APPROVED"
-        assert len(release_list.list_releases(work, product=flow.product).items) == 1
+        assert len(releases.list_releases(work, product=flow.product).items) == 1
 
 
 def test_a_download_is_for_those_it_was_made_for_and_ends_with_the_access(battered_site: Any) -> None:
@@ -129,7 +129,7 @@ def test_a_download_is_for_those_it_was_made_for_and_ends_with_the_access(batter
         assert link.user is not None
         people.assign(work, user_id=link.user.id, role="consumer")
     people.accept_link(battered_site.catalog, secret=link.secret, password="a password of their own")
-    other = people.sign_in(
+    other = sessions.sign_in(
         battered_site.catalog, name="somebody-else", password="a password of their own", address="test"
     )
     battered_site.sessions["somebody-else"] = other.secret
@@ -154,11 +154,11 @@ def test_a_download_is_for_those_it_was_made_for_and_ends_with_the_access(batter
 
 
 def test_an_edited_record_is_shown_as_broken(tmp_path: Path, serve: Serve, fresh: Fresh) -> None:
-    with fresh(tmp_path) as catalog, serve(create_pages(catalog)) as url:
+    with fresh(tmp_path) as catalog, serve(create_site(catalog)) as url:
         link = people.setup_link(catalog)
         assert link is not None
         people.accept_link(catalog, secret=link.secret, password="an honest password", name="admin")
-        session = people.sign_in(catalog, name="admin", password="an honest password", address="test")
+        session = sessions.sign_in(catalog, name="admin", password="an honest password", address="test")
         with catalog.database.engine.begin() as connection:  # whoever has the file can do this
             for (name,) in connection.exec_driver_sql("select name from sqlite_master where type = 'trigger'").all():
                 connection.exec_driver_sql(f'drop trigger "{name}"')

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 from starlette.types import ASGIApp
 
-from aegis.catalog.server.pages.app import create_pages
+from aegis.catalog.server.app import create_site
 from aegis.catalog.service import people
 from aegis.catalog.service.catalog import Catalog
 from aegis.library.clinic import ROLES, columns
@@ -50,7 +50,7 @@ def console(
     fresh: Callable[[Path], AbstractContextManager[Catalog]],
     work: Callable[[Catalog], AbstractContextManager[None]],
 ) -> Iterator[Console]:
-    with fresh(tmp_path) as catalog, serve(create_pages(catalog)) as url, work(catalog):
+    with fresh(tmp_path) as catalog, serve(create_site(catalog)) as url, work(catalog):
         yield Console(url=url, catalog=catalog)
 
 
@@ -161,7 +161,7 @@ def _propose(expert: Any, table: Path) -> None:
     with table.open(encoding="utf-8") as file:
         ages = sorted({row["age"] for row in csv.DictReader(file)})
     rows = ", ".join(f'["{age}", {"young" if int(age) < 45 else "old"}, "*"]' for age in ages)
-    page.get_by_label(re.compile("^Or paste it")).fill(CONFIGURATIONS.replace("[AGES]", f"[{rows}]"))
+    page.get_by_label(re.compile("^Paste it")).fill(CONFIGURATIONS.replace("[AGES]", f"[{rows}]"))
     page.get_by_role("button", name="Propose").click()
     assert "3 configurations are proposed" in page.get_by_role("status").first.inner_text()
 
@@ -259,7 +259,7 @@ def _fulfil(provider: Any, table: Path, tmp_path: Path) -> None:
     release(table, configuration=tmp_path / "decades.yaml", policy=policy, out=str(made), columns=columns)
     page.get_by_text("Or upload the file here").click()
     page.get_by_label("The released table").set_input_files(made)
-    page.get_by_label("Its certificate").set_input_files(tmp_path / "visits.csv.certificate.json")
+    page.get_by_label("The certificate").set_input_files(tmp_path / "visits.csv.certificate.json")
     page.get_by_role("button", name="Upload and check").click()
     page.get_by_role("button", name=re.compile("^Download")).wait_for(timeout=30_000)
 

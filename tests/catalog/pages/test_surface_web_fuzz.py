@@ -10,12 +10,12 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from aegis.catalog.server.pages.app import DOORS
-from aegis.catalog.server.pages.routing import Door
-from aegis.catalog.service import people
+from aegis.catalog.server.pages.app import page_routes
+from aegis.catalog.server.pages.page import PageRoute
+from aegis.catalog.service import sessions
 
-WRITING = [door for door in DOORS if door.method == "POST" and door.path not in ("/sign-out", "/welcome")]
-READING = [door for door in DOORS if door.method == "GET"]
+WRITING = [route for route in page_routes() if route.method == "POST" and route.path not in ("/sign-out", "/welcome")]
+READING = [route for route in page_routes() if route.method == "GET"]
 FIELDS = (
     "name", "display_name", "password", "again", "old", "new", "title", "description", "column", "kind", "role",
     "meaning", "k", "l", "suppression", "policy", "version", "more", "count", "strength", "seed", "text", "do",
@@ -44,12 +44,12 @@ def known(battered_site: Any) -> dict[str, list[str]]:
     }
 
 
-def address(door: Door, known: dict[str, list[str]], draw: Any) -> str:
+def address(route: PageRoute, known: dict[str, list[str]], draw: Any) -> str:
     def one(match: re.Match[str]) -> str:
         nonsense = st.sampled_from(["nowhere", "0" * 32, "%00", "..%2f..", "\u00e4", "a b", "'--", "%F0%9F%98%80"])
         return str(draw(st.one_of(st.sampled_from(known.get(match[1], ["nowhere"])), nonsense)))
 
-    return re.sub(r"\{(\w+)\}", one, door.path)
+    return re.sub(r"\{(\w+)\}", one, route.path)
 
 
 @settings(
@@ -57,17 +57,17 @@ def address(door: Door, known: dict[str, list[str]], draw: Any) -> str:
 )
 @given(data=st.data())
 def test_no_form_breaks_a_page(battered_site: Any, known: dict[str, list[str]], data: st.DataObject) -> None:
-    door = data.draw(st.sampled_from(WRITING))
+    route = data.draw(st.sampled_from(WRITING))
     form = data.draw(forms)
     name = data.draw(st.sampled_from(sorted(battered_site.sessions)))
     secret = battered_site.sessions[name]
-    csrf = people.actor_of_session(battered_site.catalog, secret=secret).csrf
+    csrf = sessions.actor_of_session(battered_site.catalog, secret=secret).csrf
     fields = [("csrf", csrf), *((key, value) for key, several in form.items() for value in several)]
     files = None
-    if door.limit and data.draw(st.booleans()):
+    if route.upload and data.draw(st.booleans()):
         content = data.draw(st.one_of(st.binary(max_size=200), st.sampled_from([b"PK\x03\x04", b"{}", b"a: b"])))
         files = dict.fromkeys(("summary", "file", "certificate"), ("../x.zip", content))
-    path = address(door, known, data.draw)
+    path = address(route, known, data.draw)
     with httpx.Client(base_url=battered_site.url, timeout=30, verify=False) as client:
         client.cookies.set("aegis_session", secret)
         body = {key: [value for other, value in fields if other == key] for key, _ in fields}

@@ -7,7 +7,7 @@ from typing import Any
 
 import httpx
 
-from aegis.catalog.service import configurations, people, products, release_list, requests
+from aegis.catalog.service import configurations, products, releases, requests, sessions
 from aegis.library import clinic
 from aegis.library.release import release
 from aegis.releases.certificate import certificate_paths
@@ -18,7 +18,7 @@ def _browser(site: Any, who: str) -> httpx.Client:
 
 
 def _actor(site: Any, who: str) -> Any:
-    return people.actor_of_session(site.catalog, secret=site.sessions[who]).actor
+    return sessions.actor_of_session(site.catalog, secret=site.sessions[who]).actor
 
 
 def test_a_request_for_some_columns_says_how_to_release_them(battered_site: Any, tmp_path: Any) -> None:
@@ -43,7 +43,7 @@ def test_a_request_for_some_columns_says_how_to_release_them(battered_site: Any,
         answer = browser.post(
             f"/requests/{asked.id}/release",
             data={"csrf": csrf[1]},
-            files={"file": ("whole.csv", whole.read_bytes()), "certificate": certificate_paths(whole)[0].read_bytes()},
+            files={"certificate": certificate_paths(whole)[0].read_bytes(), "file": ("whole.csv", whole.read_bytes())},
         )
     assert answer.status_code == 409
     assert "columns that the request does not ask for" in answer.text
@@ -64,6 +64,6 @@ def test_a_tightened_policy_is_said_on_every_page_of_the_release(battered_site: 
         assert "at least 2000 asked" in told
         assert "fails the present policy" in browser.get(pages[1]).text
     with site.catalog.read(_actor(site, "consumer")) as work:
-        said = release_list.release(work, release_id=site.flow.release_id).present_policy.said
+        said = releases.release(work, release_id=site.flow.release_id).present_policy.said
     with _browser(site, "consumer") as browser:
         assert said[1:40] in browser.get(pages[0]).text

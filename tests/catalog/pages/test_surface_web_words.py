@@ -10,17 +10,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from aegis.catalog.database.states import JobState, ProductState, ReleaseState, RequestState
-from aegis.catalog.server.api.models.sent import Generation
-from aegis.catalog.server.pages import static_files
-from aegis.catalog.server.pages.form import Form
-from aegis.catalog.server.pages.hierarchy_view import hierarchy_view
+from aegis.catalog import records
+from aegis.catalog.server.api.bodies import Generation
+from aegis.catalog.server.pages import rendering
+from aegis.catalog.server.pages.mask_views import hierarchy_view, with_hierarchy
 from aegis.catalog.server.pages.policy_words import promises
-from aegis.catalog.server.pages.previews import with_hierarchy
-from aegis.catalog.server.pages.product_form import _policy, _typed
-from aegis.catalog.server.pages.timeline import timeline
+from aegis.catalog.server.pages.product_form_pages import _policy, _typed
+from aegis.catalog.server.pages.request_detail_pages import timeline
 from aegis.catalog.server.pages.words import first_words, size, state_words, tone
-from aegis.catalog.service.views import AuditView, RequestView
+from aegis.catalog.server.uploads import Form
+from aegis.catalog.states import JobState, ProductState, ReleaseState, RequestState
 from aegis.masking.generator import STRENGTHS
 from aegis.privacy.model import MODELS
 from aegis.privacy.policy import Policy
@@ -55,7 +54,7 @@ def test_every_model_is_said_in_a_sentence_of_its_own() -> None:
 
 
 def test_every_strength_can_be_chosen_and_no_other() -> None:
-    page = Path(static_files.__file__).with_name("templates") / "configurations_more.html"
+    page = Path(rendering.__file__).with_name("templates") / "configurations_more.html"
     line = next(line for line in page.read_text(encoding="utf-8").splitlines() if 'select("strength"' in line)
     assert set(re.findall(r'\("(\w+)", "', line.split("[", 1)[1])) == set(STRENGTHS)
     pattern = next(m for m in Generation.model_fields["strength"].metadata if hasattr(m, "pattern")).pattern
@@ -129,16 +128,16 @@ def test_sizes(number: int, said: str) -> None:
     assert size(number) == said
 
 
-def _request(state: RequestState, actions: list[str]) -> RequestView:
+def _request(state: RequestState, actions: list[str]) -> records.RequestWithHistory:
     at = datetime(2026, 1, 1, tzinfo=UTC)
     history = tuple(
-        AuditView(
+        records.Act(
             sequence=i, at=at, actor="ada", action=action, subject="request", subject_id="r", product_id="p",
             details={"state": "X"}, previous="", hash="",
         )
         for i, action in enumerate(actions)
     )  # fmt: skip
-    return RequestView(
+    return records.RequestWithHistory(
         id="r", product_id="p", product_name="p", product_title="P", consumer_id="c", consumer_name="c",
         consumer_display_name="C", purpose="x", columns=(), days=1, measure=None, state=state, configuration_id=None,
         configuration_name=None, reason=None, decided_by=None, decided_at=None, job_id=None, release_id=None,
@@ -176,13 +175,13 @@ def test_the_three_fields_and_the_text_say_the_same_policy() -> None:
 
 def test_the_style_sheet_loads_nothing_from_elsewhere() -> None:
     for name in ("house.css", "console.css"):
-        text = static_files.assets()[name].content.decode()
+        text = rendering.assets()[name].content.decode()
         assert not re.search(r"@import|url\((?!\"data:image/svg)", text)
         assert "http://" not in text.replace("http://www.w3.org/2000/svg", "")
 
 
 def test_the_script_is_small_and_its_own() -> None:
-    text = Path(static_files.__file__).with_name("static").joinpath("progress.js").read_text(encoding="utf-8")
+    text = Path(rendering.__file__).with_name("static").joinpath("progress.js").read_text(encoding="utf-8")
     assert len(text) < 3000
     assert "innerHTML" not in text
     assert "eval" not in text

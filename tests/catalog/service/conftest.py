@@ -6,6 +6,7 @@ import datetime
 import io
 import itertools
 import shutil
+import zipfile
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -14,17 +15,16 @@ from typing import Any
 
 import pytest
 
-from aegis.catalog.database.columns import new_id
-from aegis.catalog.database.database import Database
-from aegis.catalog.database.tables import Assignment, User
-from aegis.catalog.service import configurations, products, release_list, releases, requests, summaries
-from aegis.catalog.service.actor import SYSTEM, Actor, UserRole
-from aegis.catalog.service.archive import pack_summary
+from aegis.catalog import records
+from aegis.catalog.database.connection import Database
+from aegis.catalog.database.tables import Assignment, User, new_id
+from aegis.catalog.records import UserRole
+from aegis.catalog.service import configurations, products, releases, requests, summaries
 from aegis.catalog.service.catalog import Catalog, Work
-from aegis.catalog.service.identity import actor_of_user
-from aegis.catalog.service.settings import Settings
-from aegis.catalog.service.views import ConfigurationView, ProductView, ReleaseView, RequestView, SummaryView
-from aegis.catalog.service.worker import run_pending
+from aegis.catalog.service.permissions import SYSTEM, Actor
+from aegis.catalog.service.sessions import actor_of_user
+from aegis.catalog.settings import Settings
+from aegis.catalog.worker.loop import run_pending
 from aegis.data.engine import open_dataset
 from aegis.library import clinic
 from aegis.library.proposals import find_hierarchies
@@ -50,6 +50,15 @@ class Clock:
 
     def pass_by(self, **span: float) -> None:
         self.now += datetime.timedelta(**span)
+
+
+def zipped(folder: Path) -> bytes:
+    """A summary folder as a zip."""
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
+        for path in [folder / "summary.json", *sorted((folder / "attributes").glob("*.json"))]:
+            archive.writestr(path.relative_to(folder).as_posix(), path.read_bytes())
+    return buffer.getvalue()
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -87,7 +96,7 @@ def parts(tmp_path_factory: pytest.TempPathFactory) -> Parts:
     return Parts(
         columns=columns,
         configurations=many_to_mapping(chosen),
-        summary=b"".join(pack_summary(folder / "summary")),
+        summary=zipped(folder / "summary"),
         released=released,
         folder=folder,
     )
@@ -136,7 +145,7 @@ class Stage:
         with self.catalog.read(self.actor(name)) as work:
             yield work
 
-    def product(self, name: str = "clinic", *, publish: bool = True) -> ProductView:
+    def product(self, name: str = "clinic", *, publish: bool = True) -> records.Product:
         """A product of the provider, with an expert of its own and consumers of everything."""
         with self.write("provider") as work:
             made = products.register(
@@ -147,12 +156,14 @@ class Stage:
         self.person("expert", UserRole.EXPERT, product_id=made.id)
         return made
 
-    def configurations(self, product: str = "clinic") -> dict[str, ConfigurationView]:
+    def configurations(self, product: str = "clinic") -> dict[str, records.Configuration]:
         with self.write("expert") as work:
             made = configurations.propose(work, product=product, content=self.parts.configurations)
         return {each.name: each for each in made}
 
-    def summary(self, product: str = "clinic", *, by: str = "provider", archive: bytes | None = None) -> SummaryView:
+    def summary(
+        self, product: str = "clinic", *, by: str = "provider", archive: bytes | None = None
+    ) -> records.Summary:
         stream = io.BytesIO(self.parts.summary if archive is None else archive)
         actor = self.actor(by)
         with (
@@ -161,11 +172,11 @@ class Stage:
         ):
             return summaries.receive(work, checked)
 
-    def ask(self, product: str = "clinic", *, by: str = "consumer", **more: Any) -> RequestView:
+    def ask(self, product: str = "clinic", *, by: str = "consumer", **more: Any) -> records.AccessRequest:
         with self.write(by) as work:
             return requests.ask(work, product=product, purpose="to learn", **more)
 
-    def approve(self, request_id: str, configuration_id: str, *, by: str = "expert") -> RequestView:
+    def approve(self, request_id: str, configuration_id: str, *, by: str = "expert") -> records.AccessRequest:
         with self.write(by) as work:
             return requests.decide(work, request_id=request_id, approve=True, configuration_id=configuration_id)
 
@@ -179,7 +190,7 @@ class Stage:
         file: bytes | None = None,
         certificate: bytes | None = None,
         file_name: str = "clinic.csv",
-    ) -> ReleaseView:
+    ) -> records.Release:
         known = self.parts.released[name]
         actor = self.actor(by)
         with (
@@ -196,7 +207,7 @@ class Stage:
         ):
             return releases.receive(work, checked)
 
-    def provisioned(self) -> tuple[RequestView, ReleaseView]:
+    def provisioned(self) -> tuple[records.AccessRequest, records.Release]:
         """A request that went all the way."""
         made = self.configurations()
         asked = self.ask()
@@ -204,7 +215,7 @@ class Stage:
         pushed = self.push(request_id=asked.id)
         run_pending(self.catalog)
         with self.read("provider") as work:
-            return requests.request(work, request_id=asked.id), release_list.release(work, release_id=pushed.id)
+            return requests.request(work, request_id=asked.id), releases.release(work, release_id=pushed.id)
 
 
 @pytest.fixture(scope="session")

@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from aegis.catalog.database.states import ReleaseState, RequestState
-from aegis.catalog.service import release_list, releases, requests
+from aegis.catalog.service import releases, requests
 from aegis.catalog.service.configurations import masks_of
-from aegis.catalog.service.worker import run_pending
+from aegis.catalog.states import ReleaseState, RequestState
+from aegis.catalog.worker.loop import run_pending
 from aegis.errors import VerificationError
 from aegis.library.release import release
 from aegis.releases.certificate import certificate_paths, digest
@@ -56,7 +56,7 @@ def test_a_release_of_what_was_asked_for_is_verified_and_provisioned(
     run_pending(small.catalog)
     with small.read("consumer") as work:
         seen = requests.request(work, request_id=small.request.id)
-        found = release_list.release(work, release_id=pushed.id)
+        found = releases.release(work, release_id=pushed.id)
     assert seen.state is RequestState.PROVISIONED
     assert found.state is ReleaseState.VERIFIED
     assert found.certificate["release"]["columns"] == list(columns)
@@ -103,6 +103,6 @@ def test_a_certificate_that_hides_a_column_it_has_is_refused(small_stage: Stage)
     pushed = small_stage.push(product="clinic", certificate=forged)
     run_pending(small_stage.catalog)
     with small_stage.read("provider") as work:
-        found = release_list.release(work, release_id=pushed.id)
+        found = releases.release(work, release_id=pushed.id)
     assert found.state is ReleaseState.REFUSED
     assert "'zip'" in str(found.reason)

@@ -12,12 +12,12 @@ from typing import Any
 import pytest
 from sqlalchemy import func, select
 
-from aegis.catalog.database.columns import Table
-from aegis.catalog.database.tables import Product, User
-from aegis.catalog.service import audit_trail, leftovers, releases, requests
-from aegis.catalog.service.actor import SYSTEM
-from aegis.catalog.service.backup import backup, restore
+from aegis.catalog.database.backup import backup, restore
+from aegis.catalog.database.tables import Product, Table, User
+from aegis.catalog.service import audit_log, releases, requests
 from aegis.catalog.service.catalog import Catalog
+from aegis.catalog.service.permissions import SYSTEM
+from aegis.catalog.worker import verification
 from aegis.errors import ConflictError, DataError, OutputError, VerificationError
 
 Stage = Any
@@ -45,7 +45,7 @@ def test_what_is_restored_is_what_was_backed_up(
     full: Stage, onto: str, tmp_path: Path, request: pytest.FixtureRequest
 ) -> None:
     out = tmp_path / "catalog.backup"
-    told = backup(full.catalog, out)
+    told = backup(full.catalog.database, full.catalog.store, out)
     assert out.stat().st_mode & 0o777 == 0o600
     assert told.files == 2
     url = str(tmp_path / "again.sqlite") if onto == "sqlite" else request.getfixturevalue("new_postgres")()
@@ -54,7 +54,7 @@ def test_what_is_restored_is_what_was_backed_up(
         assert _rows(again) == _rows(full.catalog)
         assert list(again.store.digests()) == list(full.catalog.store.digests())
         with again.read(full.actor("admin")) as work:
-            verdict = audit_trail.verify(work, expected_head=told.audit_head)
+            verdict = audit_log.verify(work, expected_head=told.audit_head)
             assert (verdict.intact, verdict.head) == (True, told.audit_head)
         with again.write(full.actor("consumer")) as work:  # and life goes on
             releases.open_download(work, release_id=full.release.id).stream.close()
@@ -63,7 +63,7 @@ def test_what_is_restored_is_what_was_backed_up(
 
 def test_a_catalog_with_anything_in_it_is_left_alone(full: Stage, tmp_path: Path) -> None:
     out = tmp_path / "catalog.backup"
-    backup(full.catalog, out)
+    backup(full.catalog.database, full.catalog.store, out)
     before = _rows(full.catalog)
     with pytest.raises(ConflictError, match="not empty"):
         restore(out, database_url=full.url, storage=full.catalog.store.root)
@@ -72,10 +72,10 @@ def test_a_catalog_with_anything_in_it_is_left_alone(full: Stage, tmp_path: Path
 
 def test_a_backup_does_not_overwrite(small_stage: Stage, tmp_path: Path) -> None:
     out = tmp_path / "catalog.backup"
-    backup(small_stage.catalog, out)
+    backup(small_stage.catalog.database, small_stage.catalog.store, out)
     with pytest.raises(OutputError):
-        backup(small_stage.catalog, out)
-    backup(small_stage.catalog, out, overwrite=True)
+        backup(small_stage.catalog.database, small_stage.catalog.store, out)
+    backup(small_stage.catalog.database, small_stage.catalog.store, out, overwrite=True)
 
 
 def _repacked(archive: Path, out: Path, edit: Any) -> Path:
@@ -105,7 +105,7 @@ def _repacked(archive: Path, out: Path, edit: Any) -> Path:
 def test_a_changed_backup_restores_nothing(small_stage: Stage, tmp_path: Path, edit: Any) -> None:
     small_stage.product()
     small_stage.summary()
-    backup(small_stage.catalog, tmp_path / "good.backup")
+    backup(small_stage.catalog.database, small_stage.catalog.store, tmp_path / "good.backup")
     bad = _repacked(tmp_path / "good.backup", tmp_path / "bad.backup", edit)
     url = str(tmp_path / "again.sqlite")
     with pytest.raises((VerificationError, DataError)):
@@ -117,7 +117,7 @@ def test_a_changed_backup_restores_nothing(small_stage: Stage, tmp_path: Path, e
 def test_a_forged_audit_is_not_restored(small_stage: Stage, tmp_path: Path) -> None:
     """Every hash of the archive was made to fit; the chain does not."""
     small_stage.product()
-    backup(small_stage.catalog, tmp_path / "good.backup")
+    backup(small_stage.catalog.database, small_stage.catalog.store, tmp_path / "good.backup")
     lines: dict[str, bytes] = {}
 
     def edit(name: str, content: bytes) -> bytes:
@@ -160,7 +160,7 @@ def test_for_what_is_no_backup_no_catalog_is_made(tmp_path: Path) -> None:
 
 def test_files_of_nobody_are_swept_and_files_of_somebody_are_not(full: Stage) -> None:
     orphan = full.catalog.store.put([b"a crash came between the file and its row"], limit_bytes=100)
-    assert leftovers.sweep(full.catalog) == 1
+    assert verification.sweep(full.catalog) == 1
     assert not full.catalog.store.exists(orphan.digest)
     assert len(list(full.catalog.store.digests())) == 2
     with full.catalog.read(SYSTEM) as work:

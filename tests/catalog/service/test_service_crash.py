@@ -17,13 +17,13 @@ from typing import Any
 import pytest
 from sqlalchemy import create_engine, select, text
 
-from aegis.catalog.database.audit import verify_chain
-from aegis.catalog.database.database import parse_url
+from aegis.catalog.database.audit_chain import verify_chain
+from aegis.catalog.database.connection import parse_url
 from aegis.catalog.database.tables import Audit, Release, Request, Summary, User
 from aegis.catalog.service import people
-from aegis.catalog.service.actor import SYSTEM
 from aegis.catalog.service.catalog import utc_now
-from aegis.catalog.service.worker import run_pending
+from aegis.catalog.service.permissions import SYSTEM
+from aegis.catalog.worker.loop import run_pending
 from aegis.errors import ConflictError, EngineError
 
 Stage = Any
@@ -34,7 +34,7 @@ import io, json, sys
 from pathlib import Path
 from aegis.catalog.service import releases, requests, summaries
 from aegis.catalog.service.catalog import Catalog
-from aegis.catalog.service.identity import actor_of_user
+from aegis.catalog.service.sessions import actor_of_user
 told = json.loads(sys.argv[1])
 catalog = Catalog.open(told["url"], told["storage"])
 who = {name: actor_of_user(catalog, user_id=user_id) for name, user_id in told["people"].items()}

@@ -11,8 +11,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from aegis.catalog.service import configurations, croissant, products
-from aegis.catalog.service.provider import Provider
-from aegis.catalog.service.worker import run_pending
+from aegis.catalog.worker.loop import run_pending
+from aegis.catalog.worker.provider import Provider
 
 Stage = Any
 NAMES = {"blood type": "text", "Größe (cm)": "integer", "a/b": "real", 'the "label"': "text", "column-1": "boolean"}

@@ -10,21 +10,21 @@ from typing import Any
 import pytest
 from sqlalchemy import event, text
 
-from aegis.catalog.database.states import ReleaseState, RequestState
 from aegis.catalog.service import (
-    audit_trail,
+    audit_log,
     configurations,
     croissant,
     idempotency,
     jobs,
     overview,
-    people,
     products,
-    release_list,
+    releases,
     requests,
+    sessions,
     summaries,
 )
-from aegis.catalog.service.first_run import load_clinic
+from aegis.catalog.states import ReleaseState, RequestState
+from aegis.catalog.worker.clinic_example import load_clinic
 from aegis.errors import AegisError, ConflictError, InputError, NotPermittedError
 from aegis.library.clinic import columns
 
@@ -41,14 +41,14 @@ def test_the_clinic_is_a_whole_flow_and_its_people_can_sign_in(new_stage: Any) -
             )
     flow = load_clinic(stage.catalog, stage.actor("admin"), rows=1_500)
     for name, password in flow.people.items():
-        assert people.sign_in(stage.catalog, name=name, password=password, address="x").actor.name == name
+        assert sessions.sign_in(stage.catalog, name=name, password=password, address="x").actor.name == name
     with stage.read("admin") as work:
         assert requests.request(work, request_id=flow.request_id).state is RequestState.PROVISIONED
         assert requests.request(work, request_id=flow.waiting_request_id).state is RequestState.PENDING
-        assert release_list.release(work, release_id=flow.release_id).state is ReleaseState.VERIFIED
+        assert releases.release(work, release_id=flow.release_id).state is ReleaseState.VERIFIED
         assert jobs.latest_ranking(work, product=flow.product) is not None
         assert summaries.histograms(work, product=flow.product)
-        assert audit_trail.verify(work).intact
+        assert audit_log.verify(work).intact
         seen = overview.overview(work)
     assert (seen.products, seen.requests_to_decide, seen.jobs_running) == (1, 1, 0)
     with pytest.raises(ConflictError):
@@ -126,7 +126,7 @@ def test_what_fails_is_undone_with_its_audit(stage: Stage) -> None:
 
     def rows() -> int:
         with stage.read("admin") as work:
-            return audit_trail.verify(work).rows
+            return audit_log.verify(work).rows
 
     before = rows()
 
@@ -147,10 +147,10 @@ def test_the_record_of_a_product_is_its_own(stage: Stage) -> None:
     stage.product("second")
     stage.ask()
     with stage.read("expert") as work:
-        seen = audit_trail.list_audit(work, product="clinic").items
+        seen = audit_log.list_audit(work, product="clinic").items
     assert {each.action for each in seen} == {"product registered", "product published", "access requested"}
     with pytest.raises(InputError), stage.read("admin") as work:
-        audit_trail.list_audit(work, subject_id="x")
+        audit_log.list_audit(work, subject_id="x")
 
 
 def test_no_cell_value_reaches_a_log_an_error_or_the_record(
@@ -186,7 +186,7 @@ def test_no_cell_value_reaches_a_log_an_error_or_the_record(
     assert set(chained) == {None}
     stage.push(request_id=asked.id)
     with stage.read("admin") as work:
-        record = [json.dumps(dict(each.details)) for each in audit_trail.list_audit(work).items]
+        record = [json.dumps(dict(each.details)) for each in audit_log.list_audit(work).items]
     everything = " ".join([*said, caplog.text, *record])
     assert not [value for value in canaries if value in everything]
     assert file[:10].decode() not in caplog.text
@@ -208,7 +208,7 @@ def test_pages_do_not_ask_the_database_row_by_row(stage: Stage) -> None:
         (lambda work: products.list_products(work), 1),
         (lambda work: requests.list_requests(work), 1),
         (lambda work: overview.overview(work), 2),
-        (lambda work: audit_trail.list_audit(work), 1),
+        (lambda work: audit_log.list_audit(work), 1),
     ):
         actor = stage.actor("admin")
         asked.clear()

@@ -15,11 +15,13 @@ from typing import Any
 import pytest
 from sqlalchemy import select
 
-from aegis.catalog.database.states import JobState, ReleaseState, RequestState
 from aegis.catalog.database.tables import Job
-from aegis.catalog.service import audit_trail, jobs, queue, release_list, requests, worker
-from aegis.catalog.service.actor import SYSTEM, UserRole
+from aegis.catalog.records import UserRole
+from aegis.catalog.service import audit_log, jobs, queue, releases, requests
 from aegis.catalog.service.catalog import Catalog, utc_now
+from aegis.catalog.service.permissions import SYSTEM
+from aegis.catalog.states import JobState, ReleaseState, RequestState
+from aegis.catalog.worker import loop
 from aegis.errors import ConflictError, DataError, EngineError, NotFoundError, NotPermittedError
 
 Stage = Any
@@ -60,7 +62,7 @@ def test_advice_runs_in_the_background_and_its_ranking_is_the_library_s_own(clin
     asked = clinic.ask(measure="theils-u")
     started = _start(clinic, request_id=asked.id)
     assert (started.state, started.progress, started.parameters["measure"]) == (JobState.QUEUED, 0.0, "theils-u")
-    assert worker.run_pending(clinic.catalog) == 1
+    assert loop.run_pending(clinic.catalog) == 1
     done = _job(clinic, started.id)
     assert (done.state, done.progress, done.error) == (JobState.DONE, 1.0, None)
     ranking = jobs.ranking_of(done)
@@ -80,7 +82,7 @@ def test_the_same_question_is_asked_once(small: Stage) -> None:
     first, other = _start(small), _start(small, measure="theils-u")
     assert first.id != other.id
     assert _start(small).id == first.id
-    worker.run_pending(small.catalog)
+    loop.run_pending(small.catalog)
     assert _start(small).id == first.id
     small.summary()
     assert _start(small).id != first.id  # another summary is another question
@@ -130,7 +132,7 @@ def test_after_three_deaths_a_job_fails_with_a_sentence(clinic: Stage) -> None:
     for name in ("a", "b", "c"):
         assert not _claim(clinic, name).exhausted
         clinic.clock.pass_by(seconds=31)
-    worker.run_pending(clinic.catalog)
+    loop.run_pending(clinic.catalog)
     failed = _job(clinic, started.id)
     assert (failed.state, failed.attempts) == (JobState.FAILED, 3)
     assert "tried 3 times" in failed.error
@@ -153,7 +155,7 @@ def test_a_cancelled_job_stays_cancelled_whatever_its_worker_did(clinic: Stage) 
         assert not queue.finish(work, job_id=started.id, worker="busy", result={})
     with pytest.raises(ConflictError), clinic.write("expert") as work:
         jobs.cancel(work, job_id=started.id)
-    assert worker.run_pending(clinic.catalog) == 0
+    assert loop.run_pending(clinic.catalog) == 0
 
 
 def test_jobs_are_seen_by_those_who_work_on_the_product(clinic: Stage) -> None:
@@ -192,17 +194,17 @@ def test_an_error_of_ours_fails_the_job_in_its_own_words_and_a_defect_in_none_of
     def ours(*_: Any) -> Any:
         raise DataError("the summary cannot be ranked; push another one")
 
-    monkeypatch.setattr(worker, "run_advice", ours)
+    monkeypatch.setattr(loop, "run_advice", ours)
     first = _start(small)
-    worker.run_pending(small.catalog)
+    loop.run_pending(small.catalog)
     assert _job(small, first.id).error == "the summary cannot be ranked; push another one"
 
     def defect(*_: Any) -> Any:
         raise ZeroDivisionError("the value CANARY-77 broke it")
 
-    monkeypatch.setattr(worker, "run_advice", defect)
+    monkeypatch.setattr(loop, "run_advice", defect)
     second = _start(small)
-    worker.run_pending(small.catalog)
+    loop.run_pending(small.catalog)
     assert _job(small, second.id).error == "the job broke off (ZeroDivisionError); tell the administrator"
     assert "CANARY-77" not in caplog.text
 
@@ -211,13 +213,13 @@ def test_a_database_that_breaks_off_does_not_fail_the_job(small: Stage, monkeypa
     def broken(*_: Any) -> Any:
         raise EngineError("the database broke off")
 
-    monkeypatch.setattr(worker, "run_advice", broken)
+    monkeypatch.setattr(loop, "run_advice", broken)
     started = _start(small)
-    worker.run_pending(small.catalog)
+    loop.run_pending(small.catalog)
     assert _job(small, started.id).state is JobState.RUNNING
     monkeypatch.undo()
     small.clock.pass_by(seconds=31)
-    worker.run_pending(small.catalog)
+    loop.run_pending(small.catalog)
     assert _job(small, started.id).state is JobState.DONE
 
 
@@ -234,9 +236,9 @@ def test_a_cancelled_job_is_left_at_the_next_step(small: Stage, monkeypatch: pyt
         reached.append("end")
         return {}
 
-    monkeypatch.setattr(worker, "run_advice", slow)
+    monkeypatch.setattr(loop, "run_advice", slow)
     started = _start(small)
-    worker.run_pending(small.catalog)
+    loop.run_pending(small.catalog)
     assert reached == []
     assert _job(small, started.id).state is JobState.CANCELLED
 
@@ -251,11 +253,11 @@ def test_a_worker_told_to_stop_leaves_its_job_to_the_next_at_once(
         progress(0.5, "half way")
         return {}
 
-    monkeypatch.setattr(worker, "run_advice", slow)
+    monkeypatch.setattr(loop, "run_advice", slow)
     started = _start(small)
-    assert worker.run_worker(small.catalog, stop, poll_seconds=0.01) == 0
+    assert loop.run_worker(small.catalog, stop, poll_seconds=0.01) == 0
     monkeypatch.undo()
-    assert worker.run_pending(small.catalog) == 1
+    assert loop.run_pending(small.catalog) == 1
     done = _job(small, started.id)
     assert (done.state, done.attempts) == (JobState.DONE, 1)
 
@@ -270,10 +272,10 @@ def test_a_release_whose_measuring_breaks_off_is_refused_and_not_left_hanging(
     def defect(*_: Any) -> Any:
         raise ZeroDivisionError
 
-    monkeypatch.setattr(worker, "measure_release", defect)
-    worker.run_pending(small.catalog)
+    monkeypatch.setattr(loop, "measure_release", defect)
+    loop.run_pending(small.catalog)
     with small.read("provider") as work:
-        seen = release_list.release(work, release_id=pushed.id)
+        seen = releases.release(work, release_id=pushed.id)
         assert requests.request(work, request_id=asked.id).state is RequestState.APPROVED
     assert seen.state is ReleaseState.REFUSED
     assert not small.catalog.store.exists(pushed.digest)
@@ -281,18 +283,18 @@ def test_a_release_whose_measuring_breaks_off_is_refused_and_not_left_hanging(
 
 _WORKER = """
 import sys, threading, time
-from aegis.catalog.service import worker
+from aegis.catalog.worker import loop
 from aegis.catalog.service.catalog import Catalog
-from aegis.catalog.service.settings import Settings
+from aegis.catalog.settings import Settings
 catalog = Catalog.open(sys.argv[1], sys.argv[2], settings=Settings(heartbeat_seconds=1.0))
-real = worker.{function}
+real = loop.{function}
 def slow(catalog, claimed, progress):
     result = real(catalog, claimed, progress)
     print("working", flush=True)
     time.sleep(float(sys.argv[3]))
     return result
-worker.{function} = slow
-worker.run_worker(catalog, threading.Event(), poll_seconds=0.1)
+loop.{function} = slow
+loop.run_worker(catalog, threading.Event(), poll_seconds=0.1)
 """
 
 
@@ -325,7 +327,7 @@ def test_a_worker_killed_in_the_middle_is_followed_by_another_and_nothing_is_hal
     pushed = stage.push(request_id=asked.id)
     _killed_in_the_middle(stage, "measure_release")
     with stage.read("provider") as work:
-        assert release_list.release(work, release_id=pushed.id).state is ReleaseState.RECEIVED
+        assert releases.release(work, release_id=pushed.id).state is ReleaseState.RECEIVED
         assert requests.request(work, request_id=asked.id).state is RequestState.APPROVED
     with stage.catalog.read(SYSTEM) as work:
         silent = work.session.scalars(select(Job).where(Job.state == JobState.RUNNING.value)).one()
@@ -335,7 +337,7 @@ def test_a_worker_killed_in_the_middle_is_followed_by_another_and_nothing_is_hal
         until = time.monotonic() + 180
         while time.monotonic() < until:
             with stage.read("provider") as work:
-                seen = release_list.release(work, release_id=pushed.id)
+                seen = releases.release(work, release_id=pushed.id)
             if seen.state is not ReleaseState.RECEIVED:
                 break
             time.sleep(0.2)
@@ -348,8 +350,8 @@ def test_a_worker_killed_in_the_middle_is_followed_by_another_and_nothing_is_hal
     with stage.read("admin") as work:
         assert requests.request(work, request_id=asked.id).state is RequestState.PROVISIONED
         assert jobs.job(work, job_id=str(seen.job_id)).attempts == 2
-        assert audit_trail.verify(work).intact
-        acts = [each.action for each in audit_trail.list_audit(work).items]
+        assert audit_log.verify(work).intact
+        acts = [each.action for each in audit_log.list_audit(work).items]
     assert acts.count("release verified") == acts.count("request provisioned") == acts.count("job done") == 1
 
 
@@ -357,7 +359,7 @@ def test_a_worker_runs_until_it_is_told_to_stop_and_writes_down_what_expired(sma
     stop = threading.Event()
     done: list[int] = []
     thread = threading.Thread(
-        target=lambda: done.append(worker.run_worker(small.catalog, stop, poll_seconds=0.02)), daemon=True
+        target=lambda: done.append(loop.run_worker(small.catalog, stop, poll_seconds=0.02)), daemon=True
     )
     asked = small.ask(days=1)
     started = _start(small)

@@ -8,9 +8,10 @@ import pytest
 from sqlalchemy import select, text
 
 from aegis.catalog.database.tables import Audit, Token, User
-from aegis.catalog.service import people, products, tokens
-from aegis.catalog.service.actor import ANONYMOUS, SYSTEM, UserRole
-from aegis.catalog.service.settings import Settings
+from aegis.catalog.records import UserRole
+from aegis.catalog.service import people, products, sessions, tokens
+from aegis.catalog.service.permissions import ANONYMOUS, SYSTEM
+from aegis.catalog.settings import Settings
 from aegis.errors import (
     ConflictError,
     InputError,
@@ -44,26 +45,26 @@ def _with_ana(stage: Stage) -> Stage:
 
 
 def _sign_in(stage: Stage, password: str = PASSWORD, *, name: str = "ana", address: str = "10.0.0.1") -> Any:
-    return people.sign_in(stage.catalog, name=name, password=password, address=address)
+    return sessions.sign_in(stage.catalog, name=name, password=password, address=address)
 
 
 def test_a_session_is_the_person_who_signed_in_until_it_ends(ana: Stage) -> None:
     opened = _sign_in(ana)
-    found = people.actor_of_session(ana.catalog, secret=opened.secret)
+    found = sessions.actor_of_session(ana.catalog, secret=opened.secret)
     assert (found.actor.name, found.csrf) == ("ana", opened.csrf)
     with ana.catalog.write(found.actor) as work:
-        people.sign_out(work, secret=opened.secret)
+        sessions.sign_out(work, secret=opened.secret)
     with pytest.raises(NotSignedInError):
-        people.actor_of_session(ana.catalog, secret=opened.secret)
+        sessions.actor_of_session(ana.catalog, secret=opened.secret)
 
 
 def test_a_session_expires(ana: Stage) -> None:
     opened = _sign_in(ana)
     ana.clock.pass_by(hours=11.9)
-    people.actor_of_session(ana.catalog, secret=opened.secret)
+    sessions.actor_of_session(ana.catalog, secret=opened.secret)
     ana.clock.pass_by(hours=0.2)
     with pytest.raises(NotSignedInError):
-        people.actor_of_session(ana.catalog, secret=opened.secret)
+        sessions.actor_of_session(ana.catalog, secret=opened.secret)
 
 
 @pytest.mark.parametrize("name", ["ana", "nobody", "a\0b", "x" * 10_000, "\ud800"])
@@ -103,15 +104,15 @@ def test_a_right_password_forgets_the_failures(ana: Stage) -> None:
 
 def test_somebody_switched_off_is_out_at_once(ana: Stage) -> None:
     opened = _sign_in(ana)
-    actor = people.actor_of_session(ana.catalog, secret=opened.secret).actor
+    actor = sessions.actor_of_session(ana.catalog, secret=opened.secret).actor
     with ana.catalog.write(actor) as work:
         text_of_token = tokens.create_token(work, name="t", scopes=["read"]).text
     with ana.write("admin") as work:
         people.set_active(work, user_id=str(actor.user_id), active=False)
     with pytest.raises(NotSignedInError):
-        people.actor_of_session(ana.catalog, secret=opened.secret)
+        sessions.actor_of_session(ana.catalog, secret=opened.secret)
     with pytest.raises(NotSignedInError):
-        people.actor_of_token(ana.catalog, text=text_of_token)
+        sessions.actor_of_token(ana.catalog, text=text_of_token)
     with pytest.raises(NotSignedInError):
         _sign_in(ana)
 
@@ -141,7 +142,7 @@ def test_a_reset_ends_the_sessions_and_the_older_links(ana_everywhere: Stage) ->
         people.accept_link(ana_everywhere.catalog, secret=older.secret, password="another password 1")
     people.accept_link(ana_everywhere.catalog, secret=newer.secret, password="another password 1")
     with pytest.raises(NotSignedInError):
-        people.actor_of_session(ana_everywhere.catalog, secret=opened.secret)
+        sessions.actor_of_session(ana_everywhere.catalog, secret=opened.secret)
     _sign_in(ana_everywhere, "another password 1")
 
 
@@ -170,7 +171,7 @@ def test_changing_the_password_needs_the_old_one_and_ends_every_session(ana: Sta
         people.change_password(ana.catalog, opened.actor, old="not the old one", new="another password 1")
     people.change_password(ana.catalog, opened.actor, old=PASSWORD, new="another password 1")
     with pytest.raises(NotSignedInError):
-        people.actor_of_session(ana.catalog, secret=opened.secret)
+        sessions.actor_of_session(ana.catalog, secret=opened.secret)
     with pytest.raises(NotSignedInError):
         _sign_in(ana)
     _sign_in(ana, "another password 1")
@@ -214,13 +215,13 @@ def test_tokens_expire_and_are_revoked_and_do_less_than_their_owner(stage: Stage
     with stage.write("provider") as work:
         reading = tokens.create_token(work, name="reader", scopes=["read"], days=10)
         pushing = tokens.create_token(work, name="pusher", scopes=["push"], product="clinic")
-    reader = people.actor_of_token(stage.catalog, text=reading.text)
+    reader = sessions.actor_of_token(stage.catalog, text=reading.text)
     assert reader.name == "provider"
     with stage.catalog.read(reader) as work:
         assert products.product(work, product="clinic").id == made.id
     with pytest.raises(NotPermittedError, match="scopes lack push"), stage.catalog.write(reader) as work:
         products.retire(work, product="clinic")
-    pusher = people.actor_of_token(stage.catalog, text=pushing.text)
+    pusher = sessions.actor_of_token(stage.catalog, text=pushing.text)
     with pytest.raises(NotPermittedError, match="one product only"), stage.catalog.write(pusher) as work:
         products.register(work, name="other", title="O", columns=stage.parts.columns)
     with stage.catalog.write(pusher) as work:
@@ -234,10 +235,10 @@ def test_tokens_expire_and_are_revoked_and_do_less_than_their_owner(stage: Stage
         tokens.revoke_token(work, token_id=pushing.token.id)
         assert not tokens.revoke_token(work, token_id=pushing.token.id).valid
     with pytest.raises(NotSignedInError):
-        people.actor_of_token(stage.catalog, text=pushing.text)
+        sessions.actor_of_token(stage.catalog, text=pushing.text)
     stage.clock.pass_by(days=10)
     with pytest.raises(NotSignedInError, match="expired"):
-        people.actor_of_token(stage.catalog, text=reading.text)
+        sessions.actor_of_token(stage.catalog, text=reading.text)
 
 
 def test_tokens_of_others_are_not_found_but_an_administrator_revokes_them(stage: Stage) -> None:
@@ -266,7 +267,7 @@ def test_a_token_of_one_product_does_not_even_see_the_others(stage: Stage) -> No
     stage.product("second")
     with stage.write("provider") as work:
         made = tokens.create_token(work, name="t", scopes=["read", "push"], product="clinic")
-    actor = people.actor_of_token(stage.catalog, text=made.text)
+    actor = sessions.actor_of_token(stage.catalog, text=made.text)
     with stage.catalog.read(actor) as work:
         assert [each.name for each in products.list_products(work).items] == ["clinic"]
         with pytest.raises(NotFoundError):

@@ -10,26 +10,33 @@ from typing import Any
 
 import pytest
 
+from aegis.catalog.records import Scope, UserRole
 from aegis.catalog.service import (
-    audit_trail,
-    chain_check,
+    audit_log,
     configurations,
     jobs,
     overview,
     people,
-    product_choice,
     products,
-    release_list,
     releases,
     requests,
     summaries,
     tokens,
 )
-from aegis.catalog.service.actor import ANONYMOUS, Actor, Held, Scope, UserRole
 from aegis.catalog.service.catalog import Work
-from aegis.catalog.service.permissions import RULES, Permission, allowed, may, products_where, require
-from aegis.catalog.service.settings import MEBIBYTE, Settings
-from aegis.catalog.service.worker import run_pending
+from aegis.catalog.service.permissions import (
+    ANONYMOUS,
+    RULES,
+    Actor,
+    Held,
+    Permission,
+    allowed,
+    may,
+    products_where,
+    require,
+)
+from aegis.catalog.settings import MEBIBYTE, Settings
+from aegis.catalog.worker.loop import run_pending
 from aegis.errors import AegisError, NotFoundError, NotPermittedError, NotSignedInError
 
 Stage = Any
@@ -189,7 +196,7 @@ ACTS: dict[str, tuple[Act, set[str], tuple[type[AegisError], ...]]] = {
     "take back": (
         lambda s, w: requests.withdraw(w, request_id=s.pending_id), {"consumer"}, (NotFoundError, NotPermittedError)),
     "push a release": (_push_release, _PROVIDES, _SAID),
-    "see a release": (lambda s, w: release_list.release(w, release_id=s.release_id), _AT_WORK | {"consumer"}, _HIDDEN),
+    "see a release": (lambda s, w: releases.release(w, release_id=s.release_id), _AT_WORK | {"consumer"}, _HIDDEN),
     "download": (
         lambda s, w: releases.open_download(w, release_id=s.release_id).stream.close(),
         _AT_WORK | {"consumer"}, _HIDDEN),
@@ -199,12 +206,12 @@ ACTS: dict[str, tuple[Act, set[str], tuple[type[AegisError], ...]]] = {
     "withdraw a release": (
         lambda s, w: releases.withdraw(w, release_id=s.release_id, reason="no"), _PROVIDES,
         (NotFoundError, NotPermittedError)),
-    "see the product's audit": (lambda s, w: audit_trail.list_audit(w, product="clinic"), _AT_WORK, _SAID),
-    "see the audit": (lambda s, w: audit_trail.list_audit(w), {"admin"}, _SAID),
-    "ask about the chain": (lambda s, w: chain_check.standing(w), {"admin"}, _SAID),
-    "ask for a walk": (lambda s, w: chain_check.want_walk(w), {"admin"}, _SAID),
-    "choose a product": (lambda s, w: product_choice.product_choices(w), _EVERYONE, ()),
-    "verify the audit": (lambda s, w: audit_trail.verify(w), {"admin"}, _SAID),
+    "see the product's audit": (lambda s, w: audit_log.list_audit(w, product="clinic"), _AT_WORK, _SAID),
+    "see the audit": (lambda s, w: audit_log.list_audit(w), {"admin"}, _SAID),
+    "ask about the chain": (lambda s, w: audit_log.standing(w), {"admin"}, _SAID),
+    "ask for a walk": (lambda s, w: audit_log.want_walk(w), {"admin"}, _SAID),
+    "choose a product": (lambda s, w: products.product_choices(w), _EVERYONE, ()),
+    "verify the audit": (lambda s, w: audit_log.verify(w), {"admin"}, _SAID),
     "list people": (lambda s, w: people.list_users(w), {"admin"}, _SAID),
     "see a person": (lambda s, w: people.user(w, user_id=s.user_id("consumer")), {"admin"}, _SAID),
     "invite": (lambda s, w: people.create_user(w, name="new", display_name="N"), {"admin"}, _SAID),

@@ -9,10 +9,11 @@ from typing import Any
 
 import pytest
 
-from aegis.catalog.database.states import ReleaseState, RequestState
-from aegis.catalog.service import audit_trail, croissant, products, release_list, releases, requests
-from aegis.catalog.service.present_policy import Standing, present_policy
-from aegis.catalog.service.worker import run_pending
+from aegis.catalog.records import Standing
+from aegis.catalog.service import audit_log, croissant, products, releases, requests
+from aegis.catalog.service.present_policy import present_policy
+from aegis.catalog.states import ReleaseState, RequestState
+from aegis.catalog.worker.loop import run_pending
 from aegis.errors import ConflictError
 from aegis.library import clinic
 
@@ -35,7 +36,7 @@ def served(small_stage: Stage) -> Stage:
 
 def _seen(stage: Stage, by: str = "consumer") -> Any:
     with stage.read(by) as work:
-        return release_list.release(work, release_id=stage.pushed.id)
+        return releases.release(work, release_id=stage.pushed.id)
 
 
 def test_a_tightened_policy_marks_what_was_released_before(served: Stage) -> None:
@@ -47,7 +48,7 @@ def test_a_tightened_policy_marks_what_was_released_before(served: Stage) -> Non
     assert found.present_policy.standing is Standing.NOT_SATISFIED
     assert f"at least {smallest + 1} asked, found {smallest}" in found.present_policy.said
     with served.read("consumer") as work:
-        assert release_list.list_releases(work, product="clinic").items[0].present_policy == found.present_policy
+        assert releases.list_releases(work, product="clinic").items[0].present_policy == found.present_policy
         document = croissant.croissant(work, product="clinic", base_url="https://c")
     assert document["distribution"][0]["aegis:presentPolicy"] == "not satisfied"
     _tighten(served, k=smallest)  # as strict as what was measured allows
@@ -71,7 +72,7 @@ def test_a_download_says_on_the_record_how_it_stood(served: Stage) -> None:
     opened.stream.close()
     assert opened.release.present_policy.standing is Standing.NOT_SATISFIED
     with served.read("admin") as work:
-        newest = audit_trail.list_audit(work).items[0]
+        newest = audit_log.list_audit(work).items[0]
     assert (newest.action, newest.details["present_policy"]) == ("release downloaded", "not satisfied")
 
 

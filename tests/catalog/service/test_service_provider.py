@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 
-from aegis.catalog.database.states import ReleaseState, RequestState
-from aegis.catalog.service import configurations, products, release_list, requests, summaries
-from aegis.catalog.service.actor import UserRole
-from aegis.catalog.service.provider import Provided, Provider
-from aegis.catalog.service.worker import run_pending
+from aegis.catalog.records import UserRole
+from aegis.catalog.service import configurations, products, releases, requests, summaries
+from aegis.catalog.states import ReleaseState, RequestState
+from aegis.catalog.worker.loop import run_pending
+from aegis.catalog.worker.provider import Provided, Provider
 from aegis.errors import InputError
 from aegis.library import clinic
 
@@ -71,7 +71,7 @@ def test_it_counts_what_is_new_and_releases_what_is_approved(small: Stage, folde
         done = _request(small, request_id)
         assert done.state is RequestState.PROVISIONED
         with small.read("consumer") as work:
-            made = release_list.release(work, release_id=done.release_id)
+            made = releases.release(work, release_id=done.release_id)
         assert made.state is ReleaseState.VERIFIED
         assert made.pushed_by == "provider"
         assert columns is None or made.certificate["release"]["columns"] == columns
@@ -131,7 +131,7 @@ def test_the_policy_beside_the_table_is_the_only_one_that_is_released_under(smal
     done = [each for each in _provider(small, folder).due() if each.request_id == asked]
     assert "another policy" in str(done[0].reason)
     with small.read("provider") as work:
-        assert release_list.list_releases(work, product="clinic").items == ()
+        assert releases.list_releases(work, product="clinic").items == ()
 
 
 def test_a_product_of_somebody_else_gets_nothing(small: Stage, folder: Path) -> None:

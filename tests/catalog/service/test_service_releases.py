@@ -10,11 +10,12 @@ from typing import Any
 
 import pytest
 
-from aegis.catalog.database.states import ReleaseState, RequestState
-from aegis.catalog.service import leftovers, products, release_list, releases, requests
-from aegis.catalog.service.actor import UserRole
+from aegis.catalog.records import UserRole
+from aegis.catalog.service import products, releases, requests
 from aegis.catalog.service.certificates import certificate_text
-from aegis.catalog.service.worker import run_pending
+from aegis.catalog.states import ReleaseState, RequestState
+from aegis.catalog.worker import verification
+from aegis.catalog.worker.loop import run_pending
 from aegis.errors import (
     AegisError,
     ConflictError,
@@ -65,7 +66,7 @@ def _resigned(certificate: bytes, **changes: Any) -> bytes:
 
 def _seen(stage: Stage, release_id: str) -> Any:
     with stage.read("provider") as work:
-        return release_list.release(work, release_id=release_id)
+        return releases.release(work, release_id=release_id)
 
 
 def _request(stage: Stage) -> Any:
@@ -255,7 +256,7 @@ def test_withdrawing_a_release_revokes_the_requests_it_served(approved: Stage) -
     assert states == {RequestState.REVOKED}
     with pytest.raises(ConflictError), approved.write("consumer") as work:
         releases.open_download(work, release_id=pushed.id)
-    assert leftovers.sweep(approved.catalog) == 1
+    assert verification.sweep(approved.catalog) == 1
     assert list(approved.catalog.store.digests()) == []
 
 
@@ -275,7 +276,7 @@ def test_who_downloads_what(approved: Stage) -> None:
         with approved.write(name) as work:
             releases.open_download(work, release_id=pushed.id).stream.close()
     with approved.read("other") as work:
-        assert release_list.list_releases(work, product="clinic").items == ()
+        assert releases.list_releases(work, product="clinic").items == ()
     with pytest.raises(NotFoundError), approved.write("other") as work:
         releases.open_download(work, release_id=pushed.id)
     approved.clock.pass_by(days=91)
@@ -289,7 +290,7 @@ def test_the_same_file_pushed_twice_outlives_the_withdrawal_of_one(small: Stage)
     run_pending(small.catalog)
     with small.write("provider") as work:
         releases.withdraw(work, release_id=first.id, reason="once is enough")
-    assert leftovers.sweep(small.catalog) == 0
+    assert verification.sweep(small.catalog) == 0
     with small.write("provider") as work:
         releases.open_download(work, release_id=second.id).stream.close()
 

@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
-from aegis.catalog.database.states import RequestState
-from aegis.catalog.service import audit_trail, configurations, products, request_states, requests
-from aegis.catalog.service.actor import UserRole
+from aegis.catalog.records import UserRole
+from aegis.catalog.service import audit_log, configurations, products, requests
 from aegis.catalog.service.paging import PageRequest
-from aegis.catalog.service.worker import run_pending
+from aegis.catalog.states import RequestState
+from aegis.catalog.worker.loop import run_pending
 from aegis.errors import (
     AegisError,
     ConflictError,
@@ -133,12 +133,10 @@ def test_of_many_experts_who_decide_at_once_exactly_one_does(clinic: Stage) -> N
         assert sorted(outcome) == ["conflict"] * 3 + ["decided"]
     with clinic.read("admin") as work:
         decided = [
-            each
-            for each in audit_trail.list_audit(work).items
-            if each.action in ("request approved", "request rejected")
+            each for each in audit_log.list_audit(work).items if each.action in ("request approved", "request rejected")
         ]
         assert len(decided) == len(asked)
-        assert audit_trail.verify(work).intact
+        assert audit_log.verify(work).intact
 
 
 def test_nobody_decides_their_own_request_not_even_an_administrator(clinic: Stage) -> None:
@@ -193,7 +191,7 @@ def test_past_its_end_a_request_counts_as_expired_before_anybody_wrote_that_down
         assert len(requests.list_requests(work, state="EXPIRED").items) == 1
     assert (seen.history[-1].actor, seen.history[-1].action) == ("system", "request expired")
     with clinic.write("admin") as work:
-        assert request_states.expire_due(work) == 0
+        assert requests.expire_due(work) == 0
 
 
 def test_a_request_nobody_decides_expires_too(clinic: Stage) -> None:

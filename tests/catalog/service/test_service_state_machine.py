@@ -12,12 +12,13 @@ from hypothesis import strategies as st
 from hypothesis.stateful import Bundle, RuleBasedStateMachine, initialize, invariant, multiple, rule
 from sqlalchemy import select
 
-from aegis.catalog.database.audit import verify_chain
-from aegis.catalog.database.states import ReleaseState, RequestState, follows
+from aegis.catalog.database.audit_chain import verify_chain
 from aegis.catalog.database.tables import Audit, Release, Request
+from aegis.catalog.records import UserRole
 from aegis.catalog.service import configurations, products, releases, requests
-from aegis.catalog.service.actor import SYSTEM, UserRole
-from aegis.catalog.service.worker import run_pending
+from aegis.catalog.service.permissions import SYSTEM
+from aegis.catalog.states import ReleaseState, RequestState, follows
+from aegis.catalog.worker.loop import run_pending
 from aegis.errors import AegisError
 
 Stage = Any

@@ -15,10 +15,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from aegis.catalog.client.archive import packed
+from aegis.catalog.records import UserRole
 from aegis.catalog.service import configurations, people, products, summaries
-from aegis.catalog.service.actor import UserRole
-from aegis.catalog.service.archive import pack_summary
-from aegis.catalog.service.settings import MEBIBYTE, Settings
+from aegis.catalog.settings import MEBIBYTE, Settings
 from aegis.errors import AegisError, NotFoundError, NotPermittedError, SummaryError, TooLargeError
 from aegis.library.clinic import columns
 from aegis.library.summarize import summarize
@@ -348,7 +348,8 @@ def test_a_summary_made_of_nothing_but_masked_counts_is_taken_too(small: Stage, 
         opaque=True,
         out=folder,
     )
-    small.summary(archive=b"".join(pack_summary(folder)))
+    with packed(folder) as archive:
+        small.summary(archive=archive.read())
     with small.read("consumer") as work:
         shown = {each.column: each for each in summaries.histograms(work, product="clinic")}
     assert shown["age"].bars == ()

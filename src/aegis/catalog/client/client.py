@@ -6,26 +6,28 @@ import hashlib
 import json
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 from aegis.catalog.client.archive import packed
-from aegis.catalog.client.records import (
-    AccessRequest,
-    Configuration,
-    Downloaded,
-    Job,
-    Product,
-    Release,
-    Summary,
-    record,
-)
 from aegis.catalog.client.transport import Transport
+from aegis.catalog.records import AccessRequest, Configuration, Configurations, Job, Product, Release, Summary, read
 from aegis.data.output import drafts_of
 from aegis.errors import DataError, EngineError, VerificationError
 
 if TYPE_CHECKING:
     import httpx
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Downloaded:
+    """A release on this machine: the file and the certificate beside it."""
+
+    file: str
+    certificate: str
+    bytes: int
+    sha256: str
 
 
 class Client:
@@ -46,7 +48,7 @@ class Client:
         connection: httpx.BaseTransport | None = None,
     ) -> None:
         self.url = url.rstrip("/")
-        self._send = Transport(
+        self._http = Transport(
             url,
             token,
             timeout_s=timeout_s,
@@ -65,21 +67,21 @@ class Client:
         self.close()
 
     def close(self) -> None:
-        self._send.close()
+        self._http.close()
 
     def me(self) -> dict[str, Any]:
         """Whose token this is, their roles, and what it may be used for."""
-        return dict(self._send.get("/me"))
+        return dict(self._http.get("/me"))
 
     # Products
 
     def products(self, query: str = "", *, mine: bool = False) -> Iterator[Product]:
         """The published products and those one works on, by name."""
-        return (record(Product, told) for told in self._send.pages("/products", query=query, mine=mine))
+        return (read(Product, item) for item in self._http.pages("/products", query=query, mine=mine))
 
     def product(self, product: str) -> Product:
         """One product by its name or id."""
-        return record(Product, self._send.get(f"/products/{product}"))
+        return read(Product, self._http.get(f"/products/{product}"))
 
     def register(
         self,
@@ -100,41 +102,41 @@ class Client:
             "label": label,
             "policy": None if policy is None else dict(policy),
         }
-        return record(Product, self._send.post("/products", content))
+        return read(Product, self._http.post("/products", content))
 
     def change_product(self, product: str, *, version: int, **changes: Any) -> Product:
         """Change title, description, columns, label or policy; `ConflictError` if somebody changed it since."""
-        return record(Product, self._send.patch(f"/products/{product}", {"version": version, **changes}))
+        return read(Product, self._http.patch(f"/products/{product}", {"version": version, **changes}))
 
     def publish(self, product: str) -> Product:
         """Show a draft to everybody who is signed in."""
-        return record(Product, self._send.post(f"/products/{product}/publish"))
+        return read(Product, self._http.post(f"/products/{product}/publish"))
 
     def retire(self, product: str) -> Product:
         """Take no further requests."""
-        return record(Product, self._send.post(f"/products/{product}/retire"))
+        return read(Product, self._http.post(f"/products/{product}/retire"))
 
     def croissant(self, product: str) -> dict[str, Any]:
         """The product's metadata for other catalogs."""
-        return dict(self._send.get(f"/products/{product}/croissant"))
+        return dict(self._http.get(f"/products/{product}/croissant"))
 
     # Configurations and summaries
 
     def configurations(self, product: str) -> list[Configuration]:
         """The configurations of a product, by name."""
-        return _configurations(self._send.get(f"/products/{product}/configurations"))
+        return _configurations(self._http.get(f"/products/{product}/configurations"))
 
     def propose(
         self, product: str, content: Mapping[str, Any] | str, *, name: str = "configuration"
     ) -> list[Configuration]:
         """Enter configurations: the mapping or the text of a configuration file."""
-        sent = {"content": content if isinstance(content, str) else dict(content), "name": name}
-        return _configurations(self._send.post(f"/products/{product}/configurations", sent))
+        body = {"content": content if isinstance(content, str) else dict(content), "name": name}
+        return _configurations(self._http.post(f"/products/{product}/configurations", body))
 
     def generate(self, product: str, *, count: int = 20, strength: str = "mixed", seed: int = 0) -> list[Configuration]:
         """Make configurations from the published domains of the current summary."""
-        sent = {"count": count, "strength": strength, "seed": seed}
-        return _configurations(self._send.post(f"/products/{product}/configurations/generate", sent))
+        body = {"count": count, "strength": strength, "seed": seed}
+        return _configurations(self._http.post(f"/products/{product}/configurations/generate", body))
 
     def push_summary(self, product: str, folder: str | Path) -> Summary:
         """Push the folder that ``aegis summarize`` wrote; it becomes the product's current summary."""
@@ -144,11 +146,11 @@ class Client:
                 archive.seek(0)
                 return {"content": _chunks(archive), "headers": {"Content-Type": "application/gzip"}}
 
-            return record(Summary, self._send.post(f"/products/{product}/summaries", body=body))
+            return read(Summary, self._http.post(f"/products/{product}/summaries", body=body))
 
     def histograms(self, product: str) -> list[dict[str, Any]]:
         """The distributions that the current summary publishes."""
-        return list(self._send.get(f"/products/{product}/histograms")["items"])
+        return list(self._http.get(f"/products/{product}/histograms")["items"])
 
     # Requests
 
@@ -163,38 +165,38 @@ class Client:
     ) -> AccessRequest:
         """Ask for access; no column named means all that are not identifying."""
         content = {"purpose": purpose, "columns": list(columns), "days": days, "measure": measure}
-        return record(AccessRequest, self._send.post(f"/products/{product}/requests", content))
+        return read(AccessRequest, self._http.post(f"/products/{product}/requests", content))
 
     def requests(
         self, *, product: str | None = None, state: str | None = None, mine: bool = False
     ) -> Iterator[AccessRequest]:
         """One's own requests and those for products one works on, the newest first."""
-        told = self._send.pages("/requests", product=product, state=state, mine=mine)
-        return (record(AccessRequest, each) for each in told)
+        items = self._http.pages("/requests", product=product, state=state, mine=mine)
+        return (read(AccessRequest, item) for item in items)
 
     def request(self, request_id: str) -> AccessRequest:
         """One request."""
-        return record(AccessRequest, self._send.get(f"/requests/{request_id}"))
+        return read(AccessRequest, self._http.get(f"/requests/{request_id}"))
 
     def approve(
         self, request_id: str, configuration_id: str, *, version: int | None = None, reason: str | None = None
     ) -> AccessRequest:
         """Approve a request with the configuration that its release must be masked by."""
         content = {"approve": True, "configuration_id": configuration_id, "version": version, "reason": reason}
-        return record(AccessRequest, self._send.post(f"/requests/{request_id}/decision", content))
+        return read(AccessRequest, self._http.post(f"/requests/{request_id}/decision", content))
 
     def reject(self, request_id: str, reason: str, *, version: int | None = None) -> AccessRequest:
         """Reject a request, with a reason."""
         content = {"approve": False, "reason": reason, "version": version}
-        return record(AccessRequest, self._send.post(f"/requests/{request_id}/decision", content))
+        return read(AccessRequest, self._http.post(f"/requests/{request_id}/decision", content))
 
     def revoke(self, request_id: str, reason: str) -> AccessRequest:
         """End access."""
-        return record(AccessRequest, self._send.post(f"/requests/{request_id}/revoke", {"reason": reason}))
+        return read(AccessRequest, self._http.post(f"/requests/{request_id}/revoke", {"reason": reason}))
 
     def withdraw(self, request_id: str) -> AccessRequest:
         """Take one's own request back."""
-        return record(AccessRequest, self._send.post(f"/requests/{request_id}/withdraw"))
+        return read(AccessRequest, self._http.post(f"/requests/{request_id}/withdraw"))
 
     # Releases
 
@@ -218,19 +220,19 @@ class Client:
                     ]
                 }
 
-            return record(Release, self._send.post(place, body=body))
+            return read(Release, self._http.post(place, body=body))
 
     def fulfil(self, request_id: str, release_id: str) -> Release:
         """Give an approved request a verified release of the same configuration that is there already."""
-        return record(Release, self._send.post(f"/requests/{request_id}/fulfilment", {"release_id": release_id}))
+        return read(Release, self._http.post(f"/requests/{request_id}/fulfilment", {"release_id": release_id}))
 
     def releases(self, product: str) -> Iterator[Release]:
         """The releases of a product that one may see, the newest first."""
-        return (record(Release, told) for told in self._send.pages(f"/products/{product}/releases"))
+        return (read(Release, item) for item in self._http.pages(f"/products/{product}/releases"))
 
     def release(self, release_id: str) -> Release:
         """One release with its certificate."""
-        return record(Release, self._send.get(f"/releases/{release_id}"))
+        return read(Release, self._http.get(f"/releases/{release_id}"))
 
     def download(self, release_id: str, out: str | Path, *, overwrite: bool = False) -> Downloaded:
         """Write a release to ``out`` and its certificate beside it; nothing is written if a byte is missing."""
@@ -239,39 +241,39 @@ class Client:
         beside = file.with_name(f"{file.name}.certificate.json")
         hashed, size = hashlib.sha256(), 0
         with drafts_of([file, beside], overwrite=overwrite) as (draft, certificate):
-            with self._send.download(f"/releases/{release_id}/file") as response, draft.open("wb") as target:
+            with self._http.download(f"/releases/{release_id}/file") as response, draft.open("wb") as target:
                 for chunk in response.iter_bytes(1 << 18):
                     hashed.update(chunk)
                     size += len(chunk)
                     target.write(chunk)
             if hashed.hexdigest() != known.digest:
                 raise VerificationError("what arrived is not the release: its hash differs; download it again")
-            content = self._send.get(f"/releases/{release_id}/certificate")
+            content = self._http.get(f"/releases/{release_id}/certificate")
             certificate.write_text(json.dumps(content, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
         return Downloaded(file=str(file), certificate=str(beside), bytes=size, sha256=hashed.hexdigest())
 
     def withdraw_release(self, release_id: str, reason: str) -> Release:
         """Take a release back."""
-        return record(Release, self._send.post(f"/releases/{release_id}/withdraw", {"reason": reason}))
+        return read(Release, self._http.post(f"/releases/{release_id}/withdraw", {"reason": reason}))
 
     # Jobs and the record
 
     def advise(self, product: str, *, measure: str | None = None, request_id: str | None = None) -> Job:
         """Start the advisor on the current summary; see `wait`."""
         content = {"measure": measure, "request_id": request_id}
-        return record(Job, self._send.post(f"/products/{product}/advice", content))
+        return read(Job, self._http.post(f"/products/{product}/advice", content))
 
     def job(self, job_id: str) -> Job:
         """One job, with its result when it is done."""
-        return record(Job, self._send.get(f"/jobs/{job_id}"))
+        return read(Job, self._http.get(f"/jobs/{job_id}"))
 
     def jobs(self, *, product: str | None = None) -> Iterator[dict[str, Any]]:
         """The jobs of the products one works on, the newest first, without their results."""
-        return self._send.pages("/jobs", product=product)
+        return self._http.pages("/jobs", product=product)
 
     def cancel(self, job_id: str) -> Job:
         """Stop a job."""
-        return record(Job, self._send.post(f"/jobs/{job_id}/cancel"))
+        return read(Job, self._http.post(f"/jobs/{job_id}/cancel"))
 
     def wait(self, job_id: str, *, timeout_s: float = 600.0, progress: Callable[[Job], None] | None = None) -> Job:
         """Look at a job until it has ended."""
@@ -296,11 +298,11 @@ class Client:
         until: str | None = None,
     ) -> Iterator[dict[str, Any]]:
         """What happened, the newest first; the moments are written like 2026-03-01T12:00:00Z."""
-        return self._send.pages("/audit", product=product, actor=actor, action=action, since=since, until=until)
+        return self._http.pages("/audit", product=product, actor=actor, action=action, since=since, until=until)
 
 
-def _configurations(told: Mapping[str, Any]) -> list[Configuration]:
-    return [record(Configuration, each) for each in told["items"]]
+def _configurations(content: Any) -> list[Configuration]:
+    return list(read(Configurations, content).items)
 
 
 def _chunks(file: Any) -> Iterator[bytes]:

@@ -34,8 +34,8 @@ def verify(
     the whole chain, but not what you noted.
     """
     with catalog_options.open_catalog(database, storage) as catalog:
-        from aegis.catalog.service.actor import SYSTEM
-        from aegis.catalog.service.audit_trail import verify as walk
+        from aegis.catalog.service.audit_log import verify as walk
+        from aegis.catalog.service.permissions import SYSTEM
 
         with catalog.read(SYSTEM) as work:
             found = walk(work, expected_head=head)

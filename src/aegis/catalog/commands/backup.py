@@ -25,9 +25,9 @@ def backup(
 ) -> None:
     """Write the whole catalog, database and stored files, into one archive. The catalog may go on running."""
     with catalog_options.open_catalog(database, storage) as catalog:
-        from aegis.catalog.service.backup import backup as write
+        from aegis.catalog.database.backup import backup as write
 
-        made = write(catalog, out, overwrite=overwrite)
+        made = write(catalog.database, catalog.store, out, overwrite=overwrite)
     _show(made, out, json=json)
     if not json:
         terminal.next_step(f"aegis restore {out} --database NEW.sqlite --storage NEW-FOLDER")
@@ -41,7 +41,7 @@ def restore(
 ) -> None:
     """Fill an empty catalog from an archive, and check its record; one that holds anything is left alone."""
     serve.check_server()
-    from aegis.catalog.service.backup import restore as fill
+    from aegis.catalog.database.backup import restore as fill
 
     made = fill(archive, database_url=database, storage=storage)
     _show(made, archive, json=json)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import os
 import stat
 from pathlib import Path
@@ -10,16 +9,14 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from aegis.catalog.settings import DATABASE_VARIABLE, SETTINGS_VARIABLE, STORAGE_VARIABLE, read_settings
 from aegis.errors import InputError, MissingExtraError, NotFoundError
 
 if TYPE_CHECKING:
     from aegis.catalog.client.client import Client
     from aegis.catalog.service.catalog import Catalog
-    from aegis.catalog.service.settings import Settings
 
 FOLDER = Path("aegis-catalog")
-DATABASE_VARIABLE, STORAGE_VARIABLE = "AEGIS_DATABASE", "AEGIS_STORAGE"
-SETTINGS_VARIABLE = "AEGIS_SETTINGS"
 URL_VARIABLE, TOKEN_VARIABLE = "AEGIS_URL", "AEGIS_TOKEN"
 
 Database = Annotated[
@@ -69,26 +66,9 @@ def open_catalog(database: str, storage: Path, *, make: bool = False, settings: 
     return Catalog.open(database, storage, settings=read_settings(settings))
 
 
-def read_settings(path: Path | None) -> Settings:
-    """The settings of a file; what it does not name stays as it is."""
-    from aegis.catalog.service.settings import Settings
-    from aegis.data.yaml_text import read_mapping
-
-    if path is None:
-        return Settings()
-    given = read_mapping(path, error=InputError)
-    known = {field.name: field.type for field in dataclasses.fields(Settings)}
-    for name, value in given.items():
-        if name not in known:
-            raise InputError(f"{path} names no setting with {name!r}; there are {', '.join(known)}")
-        if isinstance(value, bool) or not isinstance(value, int | float if known[name] == "float" else int):
-            raise InputError(f"{path}: {name} must be a number{'' if known[name] == 'float' else ' without decimals'}")
-    return Settings(**given)
-
-
 def exists(database: str) -> bool:
     """Whether a SQLite file is there; a database server is asked only when it is opened."""
-    from aegis.catalog.database.database import parse_url
+    from aegis.catalog.database.connection import parse_url
 
     address = parse_url(database)
     return not address.drivername.startswith("sqlite") or Path(str(address.database)).is_file()

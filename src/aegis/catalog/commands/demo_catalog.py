@@ -47,8 +47,8 @@ def demo_catalog(
 def fill(database: str, storage: Path) -> tuple[dict[str, str], str]:
     """A catalog with an administrator and the clinic flow; gives who can sign in, and the product's name."""
     with catalog_options.open_catalog(database, storage, make=True) as catalog:
-        from aegis.catalog.service import people
-        from aegis.catalog.service.first_run import load_clinic
+        from aegis.catalog.service import people, sessions
+        from aegis.catalog.worker.clinic_example import load_clinic
         from aegis.errors import ConflictError
 
         link = people.setup_link(catalog)
@@ -58,9 +58,9 @@ def fill(database: str, storage: Path) -> tuple[dict[str, str], str]:
         people.accept_link(
             catalog, secret=link.secret, password=password, name="admin", display_name="The administrator"
         )
-        admin = people.actor_of_session(
+        admin = sessions.actor_of_session(
             catalog,
-            secret=people.sign_in(catalog, name="admin", password=password, address="127.0.0.1").secret,
+            secret=sessions.sign_in(catalog, name="admin", password=password, address="127.0.0.1").secret,
         ).actor
         flow = load_clinic(catalog, admin)
     return {"admin": password, **flow.people}, flow.product

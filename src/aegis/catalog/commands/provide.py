@@ -17,7 +17,7 @@ from aegis.commands import options, terminal
 from aegis.errors import InputError
 
 if TYPE_CHECKING:
-    from aegis.catalog.service.provider import Provided
+    from aegis.catalog.worker.provider import Provided
 
 Data = Annotated[
     Path | None,
@@ -61,7 +61,7 @@ def provide(
     New configurations are counted, approved requests get their release, both through the checks that a push passes.
     The rows stay in the folder. What was not made is said here, and with the reason on the page of the request.
     """
-    from aegis.catalog.commands.supervisor import hold_lifeline
+    from aegis.catalog.server.supervisor import hold_lifeline
 
     logging.basicConfig(stream=sys.stderr, level=logging.WARNING, format="%(asctime)s %(name)s %(message)s")
     stop = threading.Event()
@@ -69,7 +69,7 @@ def provide(
         signal.signal(each, lambda *_: stop.set())
     hold_lifeline()
     with catalog_options.open_catalog(database, storage, settings=settings) as catalog:
-        from aegis.catalog.service.provider import Provider
+        from aegis.catalog.worker.provider import Provider
 
         provider = Provider(catalog, folder, owner=owner)
         if not once:

@@ -16,7 +16,7 @@ from aegis.errors import AegisError, NotFoundError, VerificationError
 
 if TYPE_CHECKING:
     from aegis.catalog.client.client import Client
-    from aegis.catalog.client.records import Release
+    from aegis.catalog.records import Release
 
 
 def pull(
@@ -36,6 +36,7 @@ def pull(
 
     What does not hold what its certificate says is not kept: exit status 1.
     """
+    from aegis.catalog.records import Standing
     from aegis.data.output import check_free
     from aegis.library.verify import verify
 
@@ -60,7 +61,7 @@ def pull(
                 "file": str(target),
                 "certificate": str(beside),
                 "release": found.id,
-                "present_policy": found.present_policy,
+                "present_policy": {"standing": found.present_policy.standing.value, "said": found.present_policy.said},
                 **examined.to_json(),
             }
         )
@@ -68,8 +69,8 @@ def pull(
     rows: list[list[str | Text]] = [[step.name, Text("yes", style="green"), step.said] for step in examined.steps]
     terminal.out().print(terminal.table("", ["what", "holds", "found"], rows))
     terminal.out().print(Text.assemble(("verified: ", "bold green"), str(target)), soft_wrap=True)
-    if found.present_policy["standing"] != "satisfied":
-        terminal.warn(found.present_policy["said"])
+    if found.present_policy.standing is not Standing.SATISFIED:
+        terminal.warn(found.present_policy.said)
     terminal.next_step(f"aegis verify {target} {beside}")
     return 0
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -16,7 +17,7 @@ from aegis.masking.plural import count
 
 if TYPE_CHECKING:
     from aegis.catalog.client.client import Client
-    from aegis.catalog.client.records import Release
+    from aegis.catalog.records import Release
     from aegis.data.dataset import Dataset
 
 app = typer.Typer(help="Push a product, configurations, a summary or a release to a catalog.")
@@ -69,7 +70,14 @@ def product(
         if publish:
             made = catalog.publish(made.name)
     if json:
-        terminal.print_json({"id": made.id, "name": made.name, "state": made.state, "columns": made.columns})
+        terminal.print_json(
+            {
+                "id": made.id,
+                "name": made.name,
+                "state": made.state,
+                "columns": [asdict(column) for column in made.columns],
+            }
+        )
         return
     terminal.out().print(f"{made.name}: {count(len(made.columns), 'column')}, {made.state}", soft_wrap=True)
     terminal.next_step(f"aegis push summary FOLDER --product {made.name}")

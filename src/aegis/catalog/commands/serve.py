@@ -12,7 +12,14 @@ import typer
 
 from aegis.catalog.commands import catalog_options
 from aegis.catalog.commands.provide import Data, Owner, Tables
-from aegis.catalog.commands.tls import CERTIFICATE_VARIABLE, KEY_VARIABLE, Certificate, Key, Tls
+from aegis.catalog.commands.tls import Certificate, Key, Tls
+from aegis.catalog.settings import (
+    CERTIFICATE_VARIABLE,
+    DATABASE_VARIABLE,
+    KEY_VARIABLE,
+    SETTINGS_VARIABLE,
+    STORAGE_VARIABLE,
+)
 from aegis.commands import options, terminal
 from aegis.errors import InputError, MissingExtraError
 
@@ -96,17 +103,17 @@ def run(
     settings: Path | None = None,
 ) -> int:
     """Keep the servers and the worker running until Ctrl-C or SIGTERM."""
-    from aegis.catalog.commands.supervisor import Part, Supervisor
+    from aegis.catalog.server.supervisor import Part, Supervisor
 
-    parts = [Part(name="server", arguments=("-m", "aegis.catalog.commands.site"))] * processes
+    parts = [Part(name="server", arguments=("-m", "aegis.catalog.server.process"))] * processes
     if worker:
         parts.append(Part(name="worker", arguments=("-m", "aegis", "worker")))
     if tables is not None:
         parts.append(Part(name="provider", arguments=("-m", "aegis", *tables.arguments)))
     environment = {
-        catalog_options.DATABASE_VARIABLE: database,  # not an argument: it may hold a password
-        catalog_options.STORAGE_VARIABLE: str(storage),
-        catalog_options.SETTINGS_VARIABLE: "" if settings is None else str(settings),
+        DATABASE_VARIABLE: database,  # not an argument: it may hold a password
+        STORAGE_VARIABLE: str(storage),
+        SETTINGS_VARIABLE: "" if settings is None else str(settings),
         "AEGIS_SOCKET": str(listening.fileno()),
         "AEGIS_BEHIND_PROXY": "1" if behind_proxy else "",
         "AEGIS_ACCESS_LOG": "1" if access_log else "",

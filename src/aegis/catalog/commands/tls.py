@@ -9,9 +9,8 @@ from typing import Annotated, Self
 
 import typer
 
+from aegis.catalog.settings import CERTIFICATE_VARIABLE, KEY_VARIABLE
 from aegis.errors import InputError
-
-CERTIFICATE_VARIABLE, KEY_VARIABLE = "AEGIS_TLS_CERTIFICATE", "AEGIS_TLS_KEY"
 
 Certificate = Annotated[
     Path | None,

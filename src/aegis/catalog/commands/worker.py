@@ -26,7 +26,7 @@ def worker(
 
     A worker that is stopped puts its job back; the job of one that is killed is taken over by another.
     """
-    from aegis.catalog.commands.supervisor import hold_lifeline
+    from aegis.catalog.server.supervisor import hold_lifeline
 
     logging.basicConfig(stream=sys.stderr, level=logging.WARNING, format="%(asctime)s %(name)s %(message)s")
     stop = threading.Event()
@@ -34,7 +34,7 @@ def worker(
         signal.signal(each, lambda *_: stop.set())
     supervised = hold_lifeline()
     with catalog_options.open_catalog(database, storage, settings=settings) as catalog:
-        from aegis.catalog.service.worker import run_pending, run_worker
+        from aegis.catalog.worker.loop import run_pending, run_worker
 
         done = run_pending(catalog) if once else run_worker(catalog, stop)
     if json:

@@ -21,13 +21,12 @@ from sqlalchemy import func, insert, select, text
 from sqlalchemy.orm import Session
 
 from aegis._version import __version__
-from aegis.catalog.database.audit import verify_chain
-from aegis.catalog.database.columns import Table, UtcTime
-from aegis.catalog.database.database import Database
+from aegis.catalog.database.audit_chain import verify_chain
+from aegis.catalog.database.connection import Database
 from aegis.catalog.database.migrate import current_form
-from aegis.catalog.database.states import ReleaseState
 from aegis.catalog.database.storage import CHUNK_BYTES, FolderStore, Store, chunks_of
-from aegis.catalog.database.tables import Audit, Release, Summary, User
+from aegis.catalog.database.tables import Audit, Release, Summary, Table, User, UtcTime
+from aegis.catalog.states import ReleaseState
 from aegis.data.output import PRIVATE, draft_of
 from aegis.errors import ConflictError, DataError, VerificationError
 
@@ -88,14 +87,13 @@ def restore(archive: str | Path, *, database_url: str, storage: str | Path) -> M
     """Fill an empty catalog from an archive; `ConflictError` where something is there already."""
     with _opened(Path(archive)) as file:
         manifest = _manifest(file)  # before a database is made for what is no backup
-        database = Database.open(database_url)
+        # Filled in the form that it was written from; whoever opens it next brings it up to date.
+        database = Database.open(database_url, form=manifest["form"])
         try:
             with database.write() as session:
                 _check_empty(session)
                 if manifest["form"] != current_form(session.connection()):
-                    raise DataError(
-                        "the backup is of another form of the catalog; restore it with the Aegis that made it"
-                    )
+                    raise ConflictError("the database has a newer form than the backup; restore into an empty one")
                 _restore(file, manifest, session, FolderStore(Path(storage)))
                 verdict = verify_chain(session, expected_head=manifest["audit"]["head"])
                 if verdict.intact != manifest["audit"]["intact"] or verdict.head != manifest["audit"]["head"]:

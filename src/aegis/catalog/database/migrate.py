@@ -17,27 +17,36 @@ FOLDER = Path(__file__).parent / "migrations"
 _LOCK = 0x61656769  # any number, as long as every Aegis takes the same
 
 
-def migrate(connection: Connection) -> None:
-    """Run the migrations that are missing, all or none; a database of a newer Aegis is refused."""
+NEWEST = "head"
+
+
+def migrate(connection: Connection, *, form: str = NEWEST) -> None:
+    """Run the migrations that are missing up to ``form``, all or none; a database of a newer Aegis is refused."""
     script = ScriptDirectory(str(FOLDER))
+    _check_known(script, form)
     with connection.begin():  # on SQLite this takes the write lock
         if connection.dialect.name == "postgresql":
             connection.execute(text("SELECT pg_advisory_xact_lock(:number)"), {"number": _LOCK})
         current = MigrationContext.configure(connection).get_current_revision()
         if current == script.get_current_head():
             return
-        if current is not None and current not in {each.revision for each in script.walk_revisions()}:
-            raise InputError(
-                f"the database has the form {current} of a newer Aegis, this one knows up to "
-                f"{script.get_current_head()}; install the newer one"
-            )
+        _check_known(script, current)
 
         def steps(revision: Any, _context: MigrationContext) -> Any:
-            return script._upgrade_revs("head", revision)
+            return script._upgrade_revs(form, revision)
 
         with EnvironmentContext(Config(), script, fn=steps) as environment:
             environment.configure(connection=connection, transactional_ddl=True)
             environment.run_migrations()
+
+
+def _check_known(script: ScriptDirectory, form: str | None) -> None:
+    known = {None, NEWEST, *(step.revision for step in script.walk_revisions())}
+    if form not in known:
+        raise InputError(
+            f"the catalog has the form {form} of a newer Aegis, this one knows up to {script.get_current_head()}; "
+            "install the newer one"
+        )
 
 
 def current_form(connection: Connection) -> str:

@@ -7,12 +7,71 @@ product: summaries and releases lie in the store under the hash of their bytes.
 from __future__ import annotations
 
 import datetime
-from typing import Any
+import uuid
+from typing import Any, ClassVar
 
-from sqlalchemy import BigInteger, Float, ForeignKey, Index, Integer, String, UniqueConstraint, text
-from sqlalchemy.orm import Mapped, mapped_column
+from sqlalchemy import (
+    JSON,
+    BigInteger,
+    DateTime,
+    Float,
+    ForeignKey,
+    Index,
+    Integer,
+    String,
+    Text,
+    TypeDecorator,
+    UniqueConstraint,
+    text,
+)
+from sqlalchemy.engine import Dialect
+from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column
 
-from aegis.catalog.database.columns import ID_LENGTH, Table, id_column, of_table
+ID_LENGTH = 32
+
+
+def new_id() -> str:
+    """A fresh id: 32 hexadecimal digits, drawn at random."""
+    return uuid.uuid4().hex
+
+
+class UtcTime(TypeDecorator[datetime.datetime]):
+    """A moment: stored in UTC, aware of it when it is read back, also where the database knows no time zones."""
+
+    impl = DateTime(timezone=True)
+    cache_ok = True
+
+    def process_bind_param(self, value: datetime.datetime | None, dialect: Dialect) -> datetime.datetime | None:
+        if value is None:
+            return None
+        if value.tzinfo is None:
+            raise ValueError("a moment without a time zone cannot be stored")
+        value = value.astimezone(datetime.UTC)
+        return value.replace(tzinfo=None) if dialect.name == "sqlite" else value
+
+    def process_result_value(self, value: datetime.datetime | None, dialect: Dialect) -> datetime.datetime | None:
+        if value is None:
+            return None
+        return value.replace(tzinfo=datetime.UTC) if value.tzinfo is None else value.astimezone(datetime.UTC)
+
+
+class Table(DeclarativeBase):
+    """The root of the mapped classes."""
+
+    type_annotation_map: ClassVar[dict[Any, Any]] = {
+        datetime.datetime: UtcTime(),
+        dict[str, Any]: JSON(none_as_null=True),
+        list[Any]: JSON(none_as_null=True),
+        str: Text(),
+    }
+
+
+def id_column() -> Mapped[str]:
+    return mapped_column(String(ID_LENGTH), primary_key=True, default=new_id)
+
+
+def of_table(target: str, *, nullable: bool = False, index: bool = False) -> Mapped[Any]:
+    return mapped_column(String(ID_LENGTH), ForeignKey(target), nullable=nullable, index=index)
 
 
 class User(Table):

@@ -14,12 +14,12 @@ from sqlalchemy.exc import TimeoutError as NoConnectionError
 from sqlalchemy.orm import Session
 from sqlalchemy.orm.exc import StaleDataError
 
-from aegis.catalog.database import audit
-from aegis.catalog.database.database import DEFAULT_POOL, Database
+from aegis.catalog.database import audit_chain
+from aegis.catalog.database.audit_chain import ACTS
+from aegis.catalog.database.connection import DEFAULT_POOL, Database
 from aegis.catalog.database.storage import Draft, FolderStore, Store, Stored
-from aegis.catalog.service.actor import Actor
-from aegis.catalog.service.acts import ACTS
-from aegis.catalog.service.settings import Settings
+from aegis.catalog.service.permissions import Actor
+from aegis.catalog.settings import Settings
 from aegis.errors import ConflictError, EngineError
 
 _log = logging.getLogger("aegis.catalog")
@@ -41,7 +41,7 @@ class Work:
         self.actor = actor
         self.now = now
         self.settings = settings
-        self._entries: list[audit.Entry] = []
+        self._entries: list[audit_chain.Entry] = []
         self._afterwards: list[Callable[[], None]] = []
         self._held = ExitStack()
 
@@ -51,7 +51,7 @@ class Work:
         """Put an act on the record; it is written when the transaction ends."""
         assert action in ACTS, f"the record does not know the act {action!r}: name it in acts.py"
         self._entries.append(
-            audit.Entry(
+            audit_chain.Entry(
                 at=self.now,
                 actor=self.actor.name,
                 actor_id=self.actor.user_id,
@@ -74,7 +74,7 @@ class Work:
 
     def _commit(self) -> None:
         self.session.flush()
-        audit.append(self.session, self._entries)
+        audit_chain.append(self.session, self._entries)
         self.session.commit()
 
     def _close(self, *, committed: bool) -> None:

@@ -11,8 +11,8 @@ from typing import Any
 
 from aegis.catalog.database.storage import Stream, limited
 from aegis.catalog.database.tables import Product
+from aegis.catalog.service.checks import checked_document
 from aegis.catalog.service.schema import policy_of, roles_of, schema_of
-from aegis.catalog.service.words import checked_document
 from aegis.errors import AegisError, ConflictError, DataError, VerificationError
 from aegis.masking.configuration import Configuration
 from aegis.masking.configuration_file import configurations_from_mapping

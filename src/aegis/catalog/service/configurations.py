@@ -10,19 +10,15 @@ from typing import Any
 import numpy as np
 from sqlalchemy import select
 
-from aegis.catalog.database.columns import new_id
-from aegis.catalog.database.states import RequestState
-from aegis.catalog.database.tables import Configuration, Product, Request, Summary, User
-from aegis.catalog.service import previews
+from aegis.catalog import records
+from aegis.catalog.database.tables import Configuration, Product, Request, Summary, User, new_id
 from aegis.catalog.service.catalog import Work
-from aegis.catalog.service.documents import parsed_document
-from aegis.catalog.service.hierarchies import known_hierarchies
+from aegis.catalog.service.checks import checked_document, checked_text, checked_whole, parsed_document
 from aegis.catalog.service.permissions import Permission, require
 from aegis.catalog.service.published import published_histogram
 from aegis.catalog.service.schema import schema_of
-from aegis.catalog.service.views import ConfigurationView, Preview
 from aegis.catalog.service.visible import by_id, sees_product, visible_product
-from aegis.catalog.service.words import checked_document, checked_text, checked_whole
+from aegis.catalog.states import RequestState
 from aegis.data.hierarchy import Hierarchy
 from aegis.data.schema import Role
 from aegis.data.yaml_text import dump
@@ -37,7 +33,7 @@ MOST_OF_A_PRODUCT = 5_000
 
 def propose(
     work: Work, *, product: str, content: Mapping[str, Any] | str, name: str = "configuration"
-) -> list[ConfigurationView]:
+) -> list[records.Configuration]:
     """Enter one configuration or many, given as the mapping or as the YAML or JSON text of a configuration file.
 
     One that does the same as a known one is that one (a withdrawn one comes back).
@@ -54,7 +50,7 @@ def propose(
 
 def generate(
     work: Work, *, product: str, count: int = 20, strength: str = "mixed", seed: int = 0
-) -> list[ConfigurationView]:
+) -> list[records.Configuration]:
     """Make configurations from the published domains of the product's current summary, and enter them."""
     found = visible_product(work, product)
     require(work.actor, Permission.PROPOSE_CONFIGURATION, found.id)
@@ -91,7 +87,7 @@ def generate(
     return _enter(work, found, made, how="generated")
 
 
-def withdraw(work: Work, *, configuration_id: str) -> ConfigurationView:
+def withdraw(work: Work, *, configuration_id: str) -> records.Configuration:
     """Offer it no longer; `ConflictError` while an approved request relies on it."""
     row, product = _found(work, configuration_id, lock=True)
     require(work.actor, Permission.WITHDRAW_CONFIGURATION, row.product_id)
@@ -109,7 +105,7 @@ def withdraw(work: Work, *, configuration_id: str) -> ConfigurationView:
     return _views(work, product.id, [row])[0]
 
 
-def list_configurations(work: Work, *, product: str, withdrawn: bool = False) -> list[ConfigurationView]:
+def list_configurations(work: Work, *, product: str, withdrawn: bool = False) -> list[records.Configuration]:
     """The configurations of a product, by name."""
     found = visible_product(work, product)
     query = select(Configuration).where(Configuration.product_id == found.id)
@@ -119,20 +115,15 @@ def list_configurations(work: Work, *, product: str, withdrawn: bool = False) ->
     return _views(work, found.id, rows)
 
 
-def configuration(work: Work, *, configuration_id: str) -> ConfigurationView:
+def configuration(work: Work, *, configuration_id: str) -> records.Configuration:
     """One configuration."""
     row, product = _found(work, configuration_id)
     return _views(work, product.id, [row])[0]
 
 
-def as_yaml(view: ConfigurationView) -> str:
+def as_yaml(view: records.Configuration) -> str:
     """The configuration as a file that ``aegis release`` takes."""
     return dump(dict(view.content))
-
-
-def preview(work: Work, *, product: str, column: str, mask: Any) -> Preview:
-    """What a mask (``suppress``, ``{bucketize: {width: 10}}`` or a list) does to the column's published values."""
-    return previews.preview(work, product=product, column=column, mask=mask)
 
 
 def masks_of(content: Mapping[str, Any]) -> Masks:
@@ -162,7 +153,7 @@ def enter_unknown(work: Work, product: Product, given: Sequence[Masks]) -> None:
         _enter(work, product, fresh, how="pushed with a summary")
 
 
-def _enter(work: Work, product: Product, given: Sequence[Masks], *, how: str) -> list[ConfigurationView]:
+def _enter(work: Work, product: Product, given: Sequence[Masks], *, how: str) -> list[records.Configuration]:
     schema = schema_of(product.columns)
     known = {
         row.content_id: row
@@ -229,7 +220,7 @@ def _found(work: Work, key: str, *, lock: bool = False) -> tuple[Configuration, 
     return row, product
 
 
-def _views(work: Work, product_id: str, rows: Sequence[Configuration]) -> list[ConfigurationView]:
+def _views(work: Work, product_id: str, rows: Sequence[Configuration]) -> list[records.Configuration]:
     counted = work.session.scalar(
         select(Summary.configurations).where(Summary.product_id == product_id, Summary.current)
     )
@@ -239,7 +230,7 @@ def _views(work: Work, product_id: str, rows: Sequence[Configuration]) -> list[C
     for user_id, name in work.session.execute(select(User.id, User.name).where(User.id.in_(people))):
         names[user_id] = name
     return [
-        ConfigurationView(
+        records.Configuration(
             id=row.id,
             product_id=row.product_id,
             name=row.name,
@@ -259,3 +250,23 @@ def _views(work: Work, product_id: str, rows: Sequence[Configuration]) -> list[C
 def _described(text: str) -> Mapping[str, str]:
     masks = masks_of(json.loads(text))
     return {column: masks[column].describe() for column in masks.columns}
+
+
+def known_hierarchies(work: Work, product_id: str) -> dict[str, Hierarchy]:
+    """Every hierarchy by its name, which is the column's unless a configuration chose another."""
+    found: dict[str, Hierarchy] = {}
+    rows = work.session.scalars(
+        select(Configuration.content)
+        .where(Configuration.product_id == product_id)
+        .order_by(Configuration.created_at, Configuration.id)
+    )
+    for content in rows:
+        for name, levels in (content.get("hierarchies") or {}).items():
+            if name not in found:
+                found[name] = Hierarchy.of(levels)
+    return found
+
+
+def hierarchies(work: Work, *, product: str) -> dict[str, Hierarchy]:
+    """The hierarchies of a product, to be looked at."""
+    return known_hierarchies(work, visible_product(work, product).id)

@@ -6,12 +6,12 @@ import json
 import re
 from typing import Any
 
-from aegis.catalog.database.states import ReleaseState
-from aegis.catalog.service import products, release_list
+from aegis.catalog import records
+from aegis.catalog.service import products, releases
 from aegis.catalog.service.catalog import Work
 from aegis.catalog.service.certificates import certificate_text
 from aegis.catalog.service.paging import MOST, PageRequest
-from aegis.catalog.service.views import ProductView, ReleaseView
+from aegis.catalog.states import ReleaseState
 from aegis.data.kind import Kind
 from aegis.data.schema import Role
 
@@ -52,7 +52,7 @@ _PLAIN_NAME = re.compile(r"[A-Za-z0-9_.-]+")
 def croissant(work: Work, *, product: str, base_url: str) -> dict[str, Any]:
     """The JSON-LD document; files are the verified releases that the actor may see, each with its certificate."""
     found = products.product(work, product=product)
-    listed = release_list.list_releases(work, product=found.id, page=PageRequest(size=MOST)).items
+    listed = releases.list_releases(work, product=found.id, page=PageRequest(size=MOST)).items
     verified = [each for each in listed if each.state is ReleaseState.VERIFIED]
     base = base_url.rstrip("/")
     url = f"{base}/products/{found.name}"
@@ -79,7 +79,7 @@ def croissant(work: Work, *, product: str, base_url: str) -> dict[str, Any]:
     }
 
 
-def _file(release: ReleaseView, base: str) -> dict[str, Any]:
+def _file(release: records.Release, base: str) -> dict[str, Any]:
     suffix = release.file_name[release.file_name.rfind(".") :].lower()
     return {
         "@type": "cr:FileObject",
@@ -95,7 +95,7 @@ def _file(release: ReleaseView, base: str) -> dict[str, Any]:
     }
 
 
-def _records(found: ProductView, release: ReleaseView) -> dict[str, Any]:
+def _records(found: records.Product, release: records.Release) -> dict[str, Any]:
     """The columns of one released file; what a mask changed is text, whatever it was before."""
     masked = set(release.certificate["configuration"].get("masks", {}))
     known = {column.name: column for column in found.columns}
@@ -116,7 +116,7 @@ def _records(found: ProductView, release: ReleaseView) -> dict[str, Any]:
     return {"@type": "cr:RecordSet", "@id": f"records-{release.id}", "name": release.file_name, "field": fields}
 
 
-def _variables(found: ProductView) -> list[dict[str, Any]]:
+def _variables(found: records.Product) -> list[dict[str, Any]]:
     """The columns as they are before masking: what one may ask for, whether or not a file is there."""
     return [
         {

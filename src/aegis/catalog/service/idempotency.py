@@ -11,8 +11,8 @@ from sqlalchemy import delete
 
 from aegis.catalog.database.tables import Idempotency
 from aegis.catalog.service.catalog import Work
+from aegis.catalog.service.checks import checked_text
 from aegis.catalog.service.permissions import Permission, require
-from aegis.catalog.service.words import checked_text
 from aegis.errors import InputError
 
 

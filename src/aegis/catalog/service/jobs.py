@@ -7,20 +7,21 @@ from typing import Any
 from sqlalchemy import Select, select
 from sqlalchemy.orm import defer
 
-from aegis.catalog.database.states import JobState, RequestState, check_step
+from aegis.catalog import records
 from aegis.catalog.database.tables import Job, Product, Request, Summary, User
+from aegis.catalog.records import Page
 from aegis.catalog.service import queue
 from aegis.catalog.service.catalog import Work
-from aegis.catalog.service.paging import FIRST, Page, PageRequest, page_of
+from aegis.catalog.service.paging import FIRST, PageRequest, page_of
 from aegis.catalog.service.permissions import Permission, may, products_where, require
 from aegis.catalog.service.requests import check_measure, seen_request
-from aegis.catalog.service.views import JobView
 from aegis.catalog.service.visible import by_id, visible_product
+from aegis.catalog.states import JobState, RequestState, check_step
 from aegis.errors import ConflictError, NotFoundError
 from aegis.ranking.ranking import AttributeLoss, RankedConfiguration, Ranking
 
 
-def start_advice(work: Work, *, product: str, measure: str | None = None, request_id: str | None = None) -> JobView:
+def start_advice(work: Work, *, product: str, measure: str | None = None, request_id: str | None = None) -> records.Job:
     """Rank the configurations of the current summary in the background, perhaps for a request and its measure.
 
     Where the same summary is being ranked by the same measure already, or was, that job is the answer.
@@ -62,12 +63,12 @@ def start_advice(work: Work, *, product: str, measure: str | None = None, reques
     return _view(work, job_id)
 
 
-def job(work: Work, *, job_id: str) -> JobView:
+def job(work: Work, *, job_id: str) -> records.Job:
     """One job, with its result when it is done."""
     return _view(work, _seen(work, job_id).id)
 
 
-def list_jobs(work: Work, *, product: str | None = None, page: PageRequest = FIRST) -> Page[JobView]:
+def list_jobs(work: Work, *, product: str | None = None, page: PageRequest = FIRST) -> Page[records.Job]:
     """The jobs of the products one works on, the newest first, without their results."""
     require(work.actor, Permission.SEE_CATALOG)
     query = _selected().options(defer(Job.result, raiseload=True))
@@ -83,7 +84,7 @@ def list_jobs(work: Work, *, product: str | None = None, page: PageRequest = FIR
     return Page(items=tuple(_as_view(*row, with_result=False) for row in rows), next=cursor)
 
 
-def cancel(work: Work, *, job_id: str) -> JobView:
+def cancel(work: Work, *, job_id: str) -> records.Job:
     """Stop a job that waits or runs; what it had done is thrown away. Releases are always verified to the end."""
     row = _seen(work, job_id, lock=True)
     require(work.actor, Permission.START_ADVICE, row.product_id)
@@ -96,7 +97,7 @@ def cancel(work: Work, *, job_id: str) -> JobView:
     return _view(work, row.id)
 
 
-def latest_ranking(work: Work, *, product: str) -> JobView | None:
+def latest_ranking(work: Work, *, product: str) -> records.Job | None:
     """The newest finished advice on the product's current summary."""
     found = visible_product(work, product)
     require(work.actor, Permission.SEE_JOBS, found.id)
@@ -115,7 +116,7 @@ def latest_ranking(work: Work, *, product: str) -> JobView | None:
     return None if row is None else _as_view(*row)
 
 
-def ranking_of(view: JobView) -> Ranking:
+def ranking_of(view: records.Job) -> Ranking:
     """The advisor's answer of a finished advice, as the library's own type."""
     if view.result is None or "ranking" not in view.result:
         raise ConflictError("the job has no ranking (yet); wait until it is done")
@@ -176,12 +177,12 @@ def _selected() -> Select[*tuple[Any, ...]]:
     )
 
 
-def _view(work: Work, job_id: str) -> JobView:
+def _view(work: Work, job_id: str) -> records.Job:
     return _as_view(*work.session.execute(_selected().where(Job.id == job_id)).one())
 
 
-def _as_view(row: Job, product_name: str, created_by: str, *, with_result: bool = True) -> JobView:
-    return JobView(
+def _as_view(row: Job, product_name: str, created_by: str, *, with_result: bool = True) -> records.Job:
+    return records.Job(
         id=row.id,
         kind=row.kind,
         product_id=row.product_id,

@@ -5,21 +5,19 @@ from __future__ import annotations
 from sqlalchemy import ColumnElement, ScalarSelect, func, or_, select, true
 from sqlalchemy.orm import InstrumentedAttribute
 
-from aegis.catalog.database.columns import Table
-from aegis.catalog.database.states import JobState, ProductState, RequestState
-from aegis.catalog.database.tables import Job, Product, Request
-from aegis.catalog.service.actor import UserRole
+from aegis.catalog import records
+from aegis.catalog.database.tables import Job, Product, Request, Table
+from aegis.catalog.records import UserRole
 from aegis.catalog.service.catalog import Work
 from aegis.catalog.service.paging import PageRequest
 from aegis.catalog.service.permissions import Permission, require
-from aegis.catalog.service.request_states import in_state
-from aegis.catalog.service.requests import list_requests
-from aegis.catalog.service.views import OverviewView
+from aegis.catalog.service.requests import in_state, list_requests
+from aegis.catalog.states import JobState, ProductState, RequestState
 
 RECENT = 8
 
 
-def overview(work: Work) -> OverviewView:
+def overview(work: Work) -> records.Overview:
     """How much there is, and what waits for this person."""
     actor = work.actor
     require(actor, Permission.SEE_CATALOG)
@@ -48,7 +46,7 @@ def overview(work: Work) -> OverviewView:
         )
     ).one()
     products, mine, to_decide, to_fulfil, ready, jobs = found
-    return OverviewView(
+    return records.Overview(
         products=products,
         requests_of_mine=mine,
         requests_to_decide=to_decide,

@@ -7,24 +7,15 @@ import binascii
 import datetime
 import json
 from dataclasses import dataclass
-from typing import Any, Generic, TypeVar
+from typing import Any
 
 from sqlalchemy import ColumnElement, Select, tuple_
 from sqlalchemy.orm import InstrumentedAttribute, Session
 
-from aegis.catalog.database.columns import UtcTime
+from aegis.catalog.database.tables import UtcTime
 from aegis.errors import InputError
 
-T = TypeVar("T")
 DEFAULT_SIZE, MOST = 50, 200
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Page(Generic[T]):
-    """Some items, and the cursor of the next ones; None at the end."""
-
-    items: tuple[T, ...]
-    next: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -11,7 +11,7 @@ from typing import Any
 from argon2 import PasswordHasher
 from argon2.exceptions import InvalidHashError, VerificationError, VerifyMismatchError
 
-from aegis.catalog.service.settings import Settings
+from aegis.catalog.settings import Settings
 from aegis.errors import InputError
 
 MOST_CHARACTERS = 512

@@ -7,89 +7,28 @@ slow on purpose and no lock of the database is held meanwhile.
 from __future__ import annotations
 
 import datetime
+from collections import defaultdict
+from dataclasses import fields
 from typing import Any
 
 from sqlalchemy import delete, func, select
 
-from aegis.catalog.database.columns import new_id
-from aegis.catalog.database.tables import Assignment, Link, SignIn, User
-from aegis.catalog.service import identity
-from aegis.catalog.service.actor import ANONYMOUS, SYSTEM, Actor, UserRole
-from aegis.catalog.service.attempts import attempt_failed, attempt_succeeded, begin_attempt
+from aegis.catalog import records
+from aegis.catalog.database.tables import Assignment, Link, Product, SignIn, User, new_id
+from aegis.catalog.records import Page, UserRole
 from aegis.catalog.service.catalog import Catalog, Work
-from aegis.catalog.service.paging import FIRST, Page, PageRequest, page_of
+from aegis.catalog.service.checks import checked_slug, checked_text
+from aegis.catalog.service.paging import FIRST, PageRequest, page_of
 from aegis.catalog.service.passwords import hash_of, hash_password, is_password, new_secret
-from aegis.catalog.service.permissions import Permission, require
-from aegis.catalog.service.person_rows import found_user, keep_an_administrator, user_views
-from aegis.catalog.service.person_views import LinkView, NewLink, SessionActor, SignedIn, UserView
-from aegis.catalog.service.visible import visible_product
-from aegis.catalog.service.words import checked_slug, checked_text, printable
-from aegis.errors import ConflictError, InputError, NotFoundError, NotSignedInError
+from aegis.catalog.service.permissions import ANONYMOUS, SYSTEM, Actor, Permission, require
+from aegis.catalog.service.sessions import attempt_failed, attempt_succeeded, begin_attempt
+from aegis.catalog.service.visible import by_id, visible_product
+from aegis.errors import ConflictError, InputError, NotFoundError
 
-_WRONG = "the name or the password is wrong"
 SETUP, INVITE, RESET = "setup", "invite", "reset"
 
 
-def sign_in(catalog: Catalog, *, name: str, password: str, address: str) -> SignedIn:
-    """Check a password and open a session; `NotSignedInError` when it is wrong, and equally slow for unknown names.
-
-    After 5 failures of a name in 15 minutes (20 from an address) `TooManyAttemptsError` says when to try again.
-    """
-    if not isinstance(name, str) or len(name) > 64 or not printable(name):
-        raise NotSignedInError(_WRONG)
-    with catalog.write(ANONYMOUS) as work:
-        attempt = begin_attempt(work, name=name, address=address)
-        person = work.session.scalar(select(User).where(User.name == name))
-    known = person.password_hash if person is not None and person.active else None
-    if not is_password(catalog.settings, known, password):
-        with catalog.write(ANONYMOUS) as work:
-            attempt_failed(work, attempt, address=address)
-            if person is not None:
-                work.record("sign-in failed", subject="user", subject_id=person.id)
-        raise NotSignedInError(_WRONG)
-    assert person is not None
-    secret, csrf = new_secret(), new_secret()
-    with catalog.write(ANONYMOUS) as work:
-        attempt_succeeded(work, name=name)
-        rows = identity.person_rows(work, person.id)
-        if not rows[0].active:
-            raise NotSignedInError(_WRONG)
-        work.actor = actor = identity.actor_of_rows(rows)
-        expires = work.now + datetime.timedelta(hours=work.settings.session_hours)
-        work.session.execute(delete(SignIn).where(SignIn.expires_at < work.now))
-        work.session.add(
-            SignIn(
-                hash=hash_of(secret),
-                user_id=person.id,
-                csrf=csrf,
-                created_at=work.now,
-                expires_at=expires,
-                last_seen_at=work.now,
-            )
-        )
-        work.record("signed in", subject="user", subject_id=person.id)
-    return SignedIn(secret=secret, csrf=csrf, actor=actor, expires_at=expires)
-
-
-def sign_out(work: Work, *, secret: str) -> None:
-    """End the session; nothing happens where there is none."""
-    session = work.session.get(SignIn, hash_of(secret))
-    if session is not None:
-        work.session.delete(session)
-        work.record("signed out", subject="user", subject_id=session.user_id)
-
-
-def actor_of_session(catalog: Catalog, *, secret: str) -> SessionActor:
-    """Whose session it is; `NotSignedInError` where it is unknown, over, or its owner was switched off."""
-    return identity.actor_of_session(catalog, secret=secret)
-
-
-def actor_of_token(catalog: Catalog, *, text: str) -> Actor:
-    """Whose token it is; `NotSignedInError` where it is unknown, expired, revoked, or its owner was switched off."""
-    return identity.actor_of_token(catalog, text=text)
-
-
-def setup_link(catalog: Catalog) -> NewLink | None:
+def setup_link(catalog: Catalog) -> records.Link | None:
     """On a catalog without any person: the link with which the first administrator chooses a name and password."""
     with catalog.write(SYSTEM) as work:
         if work.session.scalar(select(func.count()).select_from(User)):
@@ -98,19 +37,19 @@ def setup_link(catalog: Catalog) -> NewLink | None:
         return _new_link(work, purpose=SETUP, person=None)
 
 
-def link(catalog: Catalog, *, secret: str) -> LinkView:
+def link(catalog: Catalog, *, secret: str) -> records.Invitation:
     """What a link is for; `NotFoundError` where it is unknown, used or too old."""
     with catalog.read(ANONYMOUS) as work:
         known = _usable(work, secret)
         person = None if known.user_id is None else work.session.get(User, known.user_id)
-        return LinkView(
+        return records.Invitation(
             purpose=known.purpose, user_name=None if person is None else person.name, expires_at=known.expires_at
         )
 
 
 def accept_link(
     catalog: Catalog, *, secret: str, password: str, name: str | None = None, display_name: str | None = None
-) -> UserView:
+) -> records.User:
     """Use a link once: choose the password. The setup link also needs the first administrator's name."""
     link(catalog, secret=secret)  # a wrong link should not cost a slow hash
     hashed = hash_password(catalog.settings, password)
@@ -153,39 +92,45 @@ def change_password(catalog: Catalog, actor: Actor, *, old: str, new: str) -> No
         work.record("password changed", subject="user", subject_id=person.id)
 
 
-def create_user(work: Work, *, name: str, display_name: str) -> NewLink:
+def create_user(work: Work, *, name: str, display_name: str) -> records.Link:
     """A new person, and the invitation link with which they choose a password."""
     require(work.actor, Permission.MANAGE_PEOPLE)
     person = _new_user(work, name=name, display_name=display_name)
     return _new_link(work, purpose=INVITE, person=person)
 
 
-def reset_link(work: Work, *, user_id: str) -> NewLink:
+def reset_link(work: Work, *, user_id: str) -> records.Link:
     """A link with which somebody who forgot their password chooses another one."""
     require(work.actor, Permission.MANAGE_PEOPLE)
     return _new_link(work, purpose=RESET, person=found_user(work, user_id))
 
 
-def me(work: Work) -> UserView:
-    """The person who acts."""
-    require(work.actor, Permission.SEE_CATALOG)
-    return user_views(work, [found_user(work, work.actor.user_id)])[0]
+def me(work: Work) -> records.Me:
+    """The person who acts, and what their token may be used for."""
+    actor = work.actor
+    require(actor, Permission.SEE_CATALOG)
+    user = user_views(work, [found_user(work, actor.user_id)])[0]
+    return records.Me(
+        **{entry.name: getattr(user, entry.name) for entry in fields(user)},
+        scopes=None if actor.scopes is None else tuple(sorted(actor.scopes)),
+        token_product=actor.token_product,
+    )
 
 
-def user(work: Work, *, user_id: str) -> UserView:
+def user(work: Work, *, user_id: str) -> records.User:
     """One person."""
     require(work.actor, Permission.MANAGE_PEOPLE)
     return user_views(work, [found_user(work, user_id)])[0]
 
 
-def list_users(work: Work, *, page: PageRequest = FIRST) -> Page[UserView]:
+def list_users(work: Work, *, page: PageRequest = FIRST) -> Page[records.User]:
     """Everybody, by name."""
     require(work.actor, Permission.MANAGE_PEOPLE)
     rows, cursor = page_of(work.session, select(User), keys=(User.name,), page=page)
     return Page(items=tuple(user_views(work, [row[0] for row in rows])), next=cursor)
 
 
-def set_active(work: Work, *, user_id: str, active: bool) -> UserView:
+def set_active(work: Work, *, user_id: str, active: bool) -> records.User:
     """Switch somebody off (their sessions and tokens stop working at once) or on again."""
     require(work.actor, Permission.MANAGE_PEOPLE)
     person = found_user(work, user_id, lock=True)
@@ -198,7 +143,7 @@ def set_active(work: Work, *, user_id: str, active: bool) -> UserView:
     return user_views(work, [person])[0]
 
 
-def assign(work: Work, *, user_id: str, role: str, product: str | None = None) -> UserView:
+def assign(work: Work, *, user_id: str, role: str, product: str | None = None) -> records.User:
     """Give a role, for one product (name or id) or for all."""
     require(work.actor, Permission.MANAGE_PEOPLE)
     person, chosen, product_id = _role_of(work, user_id, role, product)
@@ -209,7 +154,7 @@ def assign(work: Work, *, user_id: str, role: str, product: str | None = None) -
     return user_views(work, [person])[0]
 
 
-def unassign(work: Work, *, user_id: str, role: str, product: str | None = None) -> UserView:
+def unassign(work: Work, *, user_id: str, role: str, product: str | None = None) -> records.User:
     """Take a role away; the last administrator stays."""
     require(work.actor, Permission.MANAGE_PEOPLE)
     person, chosen, product_id = _role_of(work, user_id, role, product)
@@ -259,7 +204,7 @@ def _new_user(work: Work, *, name: str | None, display_name: str | None) -> User
     return person
 
 
-def _new_link(work: Work, *, purpose: str, person: User | None) -> NewLink:
+def _new_link(work: Work, *, purpose: str, person: User | None) -> records.Link:
     secret = new_secret()
     expires = work.now + datetime.timedelta(hours=work.settings.link_hours)
     user_id = None if person is None else person.id
@@ -268,7 +213,7 @@ def _new_link(work: Work, *, purpose: str, person: User | None) -> NewLink:
     work.session.add(Link(hash=hash_of(secret), purpose=purpose, user_id=user_id, expires_at=expires, used_at=None))
     work.record("link made", subject="link", subject_id=user_id or "setup", purpose=purpose)
     view = None if person is None else user_views(work, [person])[0]
-    return NewLink(secret=secret, purpose=purpose, user=view, expires_at=expires)
+    return records.Link(secret=secret, purpose=purpose, user=view, expires_at=expires)
 
 
 def _usable(work: Work, secret: str, *, lock: bool = False) -> Link:
@@ -276,3 +221,47 @@ def _usable(work: Work, secret: str, *, lock: bool = False) -> Link:
     if known is None or known.used_at is not None or known.expires_at <= work.now:
         raise NotFoundError("the link is unknown, used or too old; ask an administrator for another one")
     return known
+
+
+def found_user(work: Work, user_id: str | None, *, lock: bool = False) -> User:
+    person = by_id(work, User, user_id, lock=lock)
+    if person is None:
+        raise NotFoundError("there is no such person; look at the list of people")
+    return person
+
+
+def user_views(work: Work, people: list[User]) -> list[records.User]:
+    held: dict[str, list[records.Role]] = defaultdict(list)
+    found = work.session.execute(
+        select(Assignment, Product.name)
+        .outerjoin(Product, Product.id == Assignment.product_id)
+        .where(Assignment.user_id.in_([person.id for person in people]))
+    )
+    for assignment, product_name in found:
+        held[assignment.user_id].append(
+            records.Role(role=assignment.role, product_id=assignment.product_id, product_name=product_name)
+        )
+    return [
+        records.User(
+            id=person.id,
+            name=person.name,
+            display_name=person.display_name,
+            active=person.active,
+            invited=person.password_hash is None,
+            created_at=person.created_at,
+            roles=tuple(sorted(held[person.id], key=lambda role: (role.role, role.product_name or ""))),
+        )
+        for person in people
+    ]
+
+
+def keep_an_administrator(work: Work, *, without: str) -> None:
+    """Raise if nobody but this person could administrate. Locks the administrators, so that two cannot both go."""
+    others = work.session.scalars(
+        select(User.id)
+        .join(Assignment, Assignment.user_id == User.id)
+        .where(Assignment.role == UserRole.ADMIN.value, User.active, User.password_hash.is_not(None))
+        .with_for_update()
+    ).all()
+    if without in others and len(set(others)) == 1:
+        raise ConflictError("this is the last administrator; make somebody else one first")

@@ -9,11 +9,10 @@ would tell.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
-from enum import StrEnum
 from typing import Any
 
 from aegis.catalog.database.tables import Product
+from aegis.catalog.records import PresentPolicy, Standing
 from aegis.catalog.service.schema import policy_of, roles_of, schema_of
 from aegis.data.schema import Role
 from aegis.errors import AegisError
@@ -23,24 +22,6 @@ from aegis.privacy.policy import Policy
 from aegis.privacy.verdict import Bound, shown
 
 _K = "k-anonymity"
-
-
-class Standing(StrEnum):
-    """How a release stands to a policy."""
-
-    SATISFIED = "satisfied"
-    NOT_SATISFIED = "not satisfied"
-    NOT_KNOWN = "not known"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PresentPolicy:
-    """The standing, and a sentence that says why."""
-
-    standing: Standing
-    said: str
-
-
 _HOLDS = PresentPolicy(standing=Standing.SATISFIED, said="it satisfies the product's present policy")
 
 

@@ -7,13 +7,13 @@ from typing import Any
 import numpy as np
 from sqlalchemy import select
 
+from aegis.catalog import records
 from aegis.catalog.database.tables import Product, Summary
 from aegis.catalog.service.catalog import Work
-from aegis.catalog.service.hierarchies import known_hierarchies
+from aegis.catalog.service.checks import checked_document
+from aegis.catalog.service.configurations import known_hierarchies
 from aegis.catalog.service.published import published_histogram, shown_values
-from aegis.catalog.service.views import Preview, PreviewRow
 from aegis.catalog.service.visible import visible_product
-from aegis.catalog.service.words import checked_document
 from aegis.counts.joint import Histogram
 from aegis.data.hierarchy import Hierarchy
 from aegis.data.schema import Role
@@ -26,7 +26,7 @@ from aegis.masking.transition import Transition, transition
 MOST_ROWS = 200
 
 
-def preview(work: Work, *, product: str, column: str, mask: Any) -> Preview:
+def preview(work: Work, *, product: str, column: str, mask: Any) -> records.Preview:
     """What a mask (``suppress``, ``{bucketize: {width: 10}}`` or a list) does to the column's published values.
 
     ``generalize`` takes a hierarchy that a configuration of the product already brought along.
@@ -49,14 +49,14 @@ def preview(work: Work, *, product: str, column: str, mask: Any) -> Preview:
         masked = [after[code] for code in change.codes.tolist()]
         values_after = change.target.size
     rows = [
-        PreviewRow(value=value, masked=became, records=records)
-        for value, became, records in zip(shown, masked, counts, strict=True)
+        records.PreviewRow(value=value, masked=became, records=count)
+        for value, became, count in zip(shown, masked, counts, strict=True)
     ]
     random = not isinstance(change, Partition)
     note = "the mask draws at random: what becomes of a value is not certain" if random else None
     if built.injective:
         note = "values stay different under names that only the provider's key or draw decides"
-    return Preview(
+    return records.Preview(
         column=column,
         described=built.describe(),
         values_before=told.domain.size,

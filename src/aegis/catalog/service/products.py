@@ -3,21 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from sqlalchemy import Select, func, or_, select
 
-from aegis.catalog.database.columns import new_id
-from aegis.catalog.database.states import ProductState, check_step
-from aegis.catalog.database.tables import Assignment, Configuration, Product, Summary, User
-from aegis.catalog.service.actor import UserRole
+from aegis.catalog import records
+from aegis.catalog.database.tables import Assignment, Configuration, Product, Summary, User, new_id
+from aegis.catalog.records import Page, UserRole
 from aegis.catalog.service.catalog import Work
-from aegis.catalog.service.paging import FIRST, Page, PageRequest, page_of
+from aegis.catalog.service.checks import checked_slug, checked_text, printable
+from aegis.catalog.service.paging import FIRST, PageRequest, page_of
 from aegis.catalog.service.permissions import Permission, products_where, require
 from aegis.catalog.service.schema import checked_columns, checked_policy, policy_facts
-from aegis.catalog.service.views import ColumnView, ProductView
 from aegis.catalog.service.visible import visible_product
-from aegis.catalog.service.words import checked_slug, checked_text, printable
+from aegis.catalog.states import ProductState, check_step
 from aegis.data.schema import Role
 from aegis.errors import ConflictError, InputError
 
@@ -31,7 +31,7 @@ def register(
     columns: Iterable[Mapping[str, Any]],
     label: str | None = None,
     policy: Mapping[str, Any] | None = None,
-) -> ProductView:
+) -> records.Product:
     """A new product, as a draft; whoever registers it becomes its provider.
 
     ``columns`` are ``{name, kind, role, description?}`` with the kinds and roles of the library; the label's role is
@@ -85,7 +85,7 @@ def change(
     columns: Iterable[Mapping[str, Any]] | None = None,
     label: str | None = None,
     policy: Mapping[str, Any] | None = None,
-) -> ProductView:
+) -> records.Product:
     """Change what is given; `ConflictError` if somebody changed it after ``version`` was read.
 
     A current summary that no longer fits the columns is current no longer.
@@ -128,19 +128,21 @@ def change(
     return _view(work, found.id)
 
 
-def publish(work: Work, *, product: str, version: int | None = None) -> ProductView:
+def publish(work: Work, *, product: str, version: int | None = None) -> records.Product:
     """Show a draft (or a retired product) to everybody who is signed in; it needs a label and a policy."""
     found = _changeable(work, product, version)
     _check_complete(found)
     return _moved(work, found, ProductState.PUBLISHED, "product published")
 
 
-def retire(work: Work, *, product: str, version: int | None = None) -> ProductView:
+def retire(work: Work, *, product: str, version: int | None = None) -> records.Product:
     """Take no further requests."""
     return _moved(work, _changeable(work, product, version), ProductState.RETIRED, "product retired")
 
 
-def list_products(work: Work, *, query: str = "", mine: bool = False, page: PageRequest = FIRST) -> Page[ProductView]:
+def list_products(
+    work: Work, *, query: str = "", mine: bool = False, page: PageRequest = FIRST
+) -> Page[records.Product]:
     """The published products and those one works on, by name; ``query`` is searched in names, titles, descriptions."""
     require(work.actor, Permission.SEE_CATALOG)
     wanted = _selected()
@@ -167,7 +169,7 @@ def list_products(work: Work, *, query: str = "", mine: bool = False, page: Page
     return Page(items=tuple(_as_view(*row) for row in rows), next=cursor)
 
 
-def product(work: Work, *, product: str) -> ProductView:
+def product(work: Work, *, product: str) -> records.Product:
     """One product by its name or id."""
     return _view(work, visible_product(work, product).id)
 
@@ -180,7 +182,7 @@ def _changeable(work: Work, key: str, version: int | None) -> Product:
     return found
 
 
-def _moved(work: Work, found: Product, state: ProductState, action: str) -> ProductView:
+def _moved(work: Work, found: Product, state: ProductState, action: str) -> records.Product:
     check_step(ProductState(found.state), state, what="the product")
     found.state, found.changed_at = state.value, work.now
     work.record(action, subject="product", subject_id=found.id, product_id=found.id, state=state.value)
@@ -234,19 +236,19 @@ def _selected() -> Select[*tuple[Any, ...]]:
     return select(Product, User.name, offered, current).join(User, User.id == Product.owner_id)
 
 
-def _view(work: Work, product_id: str) -> ProductView:
+def _view(work: Work, product_id: str) -> records.Product:
     row = work.session.execute(_selected().where(Product.id == product_id)).one()
     return _as_view(*row)
 
 
-def _as_view(found: Product, owner: str, offered: int, summary_id: str | None) -> ProductView:
+def _as_view(found: Product, owner: str, offered: int, summary_id: str | None) -> records.Product:
     facts = policy_facts(found.policy)
-    return ProductView(
+    return records.Product(
         id=found.id,
         name=found.name,
         title=found.title,
         description=found.description,
-        columns=tuple(ColumnView(**column) for column in found.columns),
+        columns=tuple(records.Column(**column) for column in found.columns),
         label=found.label,
         policy=found.policy,
         policy_id=None if facts is None else facts.id,
@@ -260,3 +262,29 @@ def _as_view(found: Product, owner: str, offered: int, summary_id: str | None) -
         configurations=offered,
         summary_id=summary_id,
     )
+
+
+MOST = 200
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProductChoices:
+    """Pairs of name and title; not ``complete`` where there are more than anybody would scroll through."""
+
+    listed: tuple[tuple[str, str], ...]
+    complete: bool
+
+
+def product_choices(work: Work, *, most: int = MOST) -> ProductChoices:
+    """The products that the actor works on: all for an administrator, those that are published for a consumer."""
+    require(work.actor, Permission.SEE_CATALOG)
+    query = select(Product.name, Product.title).order_by(Product.name).limit(most + 1)
+    ids = work.actor.products_as(UserRole.PROVIDER, UserRole.EXPERT)
+    if ids:
+        query = query.where(Product.id.in_(ids))
+    elif ids is not None:
+        query = query.where(Product.state == ProductState.PUBLISHED.value)
+    if work.actor.token_product is not None:
+        query = query.where(Product.id == work.actor.token_product)
+    found = [(name, title) for name, title in work.session.execute(query)]
+    return ProductChoices(listed=tuple(found[:most]), complete=len(found) <= most)

@@ -12,8 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from aegis.catalog.service.views import BarView, HistogramView, TickView
-from aegis.catalog.service.words import printable
+from aegis.catalog import records
+from aegis.catalog.service.checks import printable
 from aegis.counts.exposure import exposure
 from aegis.counts.joint import Histogram, Joint
 from aegis.counts.summary import AttributeSummary, MaskedJoint, RangedHistogram, Summary
@@ -43,15 +43,15 @@ def facts_of(summary: Summary, *, smallest_class: int) -> dict[str, Any]:
     }
 
 
-def histogram_views(entries: Sequence[Mapping[str, Any]]) -> list[HistogramView]:
+def histogram_views(entries: Sequence[Mapping[str, Any]]) -> list[records.Histogram]:
     """The stored distributions, ready to draw."""
     return [
-        HistogramView(
+        records.Histogram(
             column=entry["column"],
             kind=entry["kind"],
             values=entry["values"],
-            bars=tuple(BarView(**bar) for bar in entry["bars"]),
-            ticks=tuple(TickView(**tick) for tick in entry["ticks"]),
+            bars=tuple(records.Bar(**bar) for bar in entry["bars"]),
+            ticks=tuple(records.Tick(**tick) for tick in entry["ticks"]),
             notes=tuple(entry["notes"]),
         )
         for entry in entries

@@ -9,10 +9,9 @@ from typing import Any
 
 from sqlalchemy import ColumnElement, and_, func, or_, select
 
-from aegis.catalog.database.columns import new_id
-from aegis.catalog.database.states import JobState, check_step
-from aegis.catalog.database.tables import Job
+from aegis.catalog.database.tables import Job, new_id
 from aegis.catalog.service.catalog import Work
+from aegis.catalog.states import JobState, check_step
 from aegis.errors import ConflictError
 
 ADVISE, VERIFY_RELEASE = "advise", "verify_release"

@@ -10,32 +10,30 @@ As with summaries, `incoming` takes in and checks, `receive` enters::
 from __future__ import annotations
 
 import datetime
+import json
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from sqlalchemy import or_, select
+from sqlalchemy import Select, func, or_, select
 
-from aegis.catalog.database.columns import new_id
-from aegis.catalog.database.states import ReleaseState, RequestState, check_step
+from aegis.catalog import records
 from aegis.catalog.database.storage import Draft, Stream
-from aegis.catalog.database.tables import Configuration, Download, Product, Release, Request
+from aegis.catalog.database.tables import Configuration, Download, Product, Release, Request, User, new_id
+from aegis.catalog.records import Page, Standing
 from aegis.catalog.service import queue
-from aegis.catalog.service.actor import Actor
-from aegis.catalog.service.asked_columns import check_columns
 from aegis.catalog.service.catalog import Catalog, Work
 from aegis.catalog.service.certificates import NOTHING, CertificateFacts, check_promise, read_facts
-from aegis.catalog.service.permissions import Permission, require
-from aegis.catalog.service.present_policy import Standing, present_policy
-from aegis.catalog.service.release_list import release_view, seen_release
-from aegis.catalog.service.request_states import effective_state, in_state, move, note
-from aegis.catalog.service.requests import seen_request
-from aegis.catalog.service.views import ReleaseView
+from aegis.catalog.service.checks import checked_text, is_id
+from aegis.catalog.service.paging import FIRST, PageRequest, page_of
+from aegis.catalog.service.permissions import Actor, Permission, may, require
+from aegis.catalog.service.present_policy import present_policy
+from aegis.catalog.service.requests import check_columns, effective_state, in_state, move, note, seen_request
 from aegis.catalog.service.visible import by_id, visible_product
-from aegis.catalog.service.words import checked_text
+from aegis.catalog.states import ReleaseState, RequestState, check_step
 from aegis.errors import ConflictError, InputError, NotFoundError, VerificationError
 from aegis.releases.write import check_format
 
@@ -57,8 +55,14 @@ class CheckedRelease:
 class OpenedRelease:
     """A release to be downloaded; whoever gets it closes ``stream``."""
 
-    release: ReleaseView
+    release: records.Release
     stream: BinaryIO
+
+
+def check_push(catalog: Catalog, actor: Actor, *, product: str | None = None, request_id: str | None = None) -> None:
+    """Raise unless the actor may push a release for this product or request: asked before a byte of it is read."""
+    with catalog.read(actor) as work:
+        _target(work, product, request_id)
 
 
 @contextmanager
@@ -79,6 +83,8 @@ def incoming(
     """
     with catalog.read(actor) as work:
         found, request = _target(work, product, request_id)
+        if request is not None:
+            _check_awaited(work, request)
     if not isinstance(file_name, str) or not _FILE_NAME.fullmatch(file_name):
         raise InputError("the file's name must be a plain one, like clinic.csv; rename it")
     check_format(Path(file_name))
@@ -95,7 +101,7 @@ def incoming(
         catalog.store.discard(draft)
 
 
-def receive(work: Work, checked: CheckedRelease) -> ReleaseView:
+def receive(work: Work, checked: CheckedRelease) -> records.Release:
     """Enter the release and queue the job that measures it from scratch; downloads wait for that."""
     request: Request | None = None
     if checked.request_id is not None:
@@ -140,7 +146,7 @@ def receive(work: Work, checked: CheckedRelease) -> ReleaseView:
     return release_view(work, row.id)
 
 
-def fulfil(work: Work, *, request_id: str, release_id: str) -> ReleaseView:
+def fulfil(work: Work, *, request_id: str, release_id: str) -> records.Release:
     """Give an approved request a verified release of the same configuration that is there already."""
     request = seen_request(work, request_id, lock=True)
     require(work.actor, Permission.PUSH_RELEASE, request.product_id)
@@ -171,33 +177,31 @@ def provision(work: Work, request: Request, row: Release) -> None:
 
 def open_download(work: Work, *, release_id: str) -> OpenedRelease:
     """Open a verified release for somebody who may have it, and put the download on the record (a write)."""
-    row = seen_release(work, release_id)
+    seen = _seen(work, release_id)
+    row = seen.row
     if row.state != ReleaseState.VERIFIED:
         raise ConflictError(f"the release is {row.state}, and only verified ones can be downloaded")
-    request_id = work.session.scalar(
-        select(Request.id)
-        .where(
-            Request.consumer_id == work.actor.user_id,
-            Request.release_id == row.id,
-            in_state(RequestState.PROVISIONED, work.now),
-        )
-        .limit(1)
-    )
-    if request_id is None:
+    if seen.provisioned_request is None:
         require(work.actor, Permission.SEE_RELEASES, row.product_id)
     assert work.actor.user_id is not None
     work.session.add(
-        Download(id=new_id(), release_id=row.id, request_id=request_id, user_id=work.actor.user_id, at=work.now)
+        Download(
+            id=new_id(),
+            release_id=row.id,
+            request_id=seen.provisioned_request,
+            user_id=work.actor.user_id,
+            at=work.now,
+        )
     )
-    view = release_view(work, row.id)
-    _note(work, row, "release downloaded", request_id=request_id, present_policy=view.present_policy.standing.value)
-    work.session.flush()
-    return OpenedRelease(release=release_view(work, row.id), stream=work.store.open(row.digest))
+    standing = seen.record.present_policy.standing.value
+    _note(work, row, "release downloaded", request_id=seen.provisioned_request, present_policy=standing)
+    record = replace(seen.record, downloads=seen.record.downloads + 1)
+    return OpenedRelease(release=record, stream=work.store.open(row.digest))
 
 
-def withdraw(work: Work, *, release_id: str, reason: str) -> ReleaseView:
+def withdraw(work: Work, *, release_id: str, reason: str) -> records.Release:
     """Nobody can download it any more; every request that it fulfilled is revoked."""
-    seen = seen_release(work, release_id)
+    seen = _seen(work, release_id).row
     require(work.actor, Permission.WITHDRAW_RELEASE, seen.product_id)
     said = checked_text(reason, what="the reason", least=1, most=5_000)
     # Requests before releases, as everywhere: two who lock the same things in one order never wait for each other.
@@ -234,7 +238,6 @@ def _target(work: Work, product: str | None, request_id: str | None) -> tuple[Pr
     require(work.actor, Permission.PUSH_RELEASE, found.id)
     if product is not None and visible_product(work, product).id != found.id:
         raise InputError("the request is for another product; name only one of them")
-    _check_awaited(work, request)
     return found, request
 
 
@@ -262,3 +265,98 @@ def _configuration(work: Work, product: Product, request: Request | None, facts:
 
 def _note(work: Work, row: Release, action: str, **details: Any) -> None:
     work.record(action, subject="release", subject_id=row.id, product_id=row.product_id, state=row.state, **details)
+
+
+def release(work: Work, *, release_id: str) -> records.Release:
+    """One release."""
+    return _seen(work, release_id).record
+
+
+def list_releases(work: Work, *, product: str, page: PageRequest = FIRST) -> Page[records.Release]:
+    """The releases of a product that the actor may see, the newest first."""
+    found = visible_product(work, product)
+    query = _selected().where(Release.product_id == found.id)
+    if not may(work.actor, Permission.SEE_RELEASES, found.id):
+        of_mine = select(Request.release_id).where(Request.consumer_id == work.actor.user_id)
+        query = query.where(Release.id.in_(of_mine))
+    rows, cursor = page_of(work.session, query, keys=(Release.created_at, Release.id), page=page, descending=True)
+    return Page(items=tuple(_as_view(*row) for row in rows), next=cursor)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Seen:
+    """A release that the actor may know of, and the request of theirs that it fulfils now."""
+
+    row: Release
+    record: records.Release
+    provisioned_request: str | None
+
+
+def _seen(work: Work, release_id: str) -> _Seen:
+    """Everything about a release in one statement; `NotFoundError` for those who must not know of it."""
+    actor = work.actor
+    require(actor, Permission.SEE_CATALOG)
+    of_mine = (Request.consumer_id == actor.user_id, Request.release_id == Release.id)
+    asked = select(func.count()).where(*of_mine).scalar_subquery()
+    provisioned = select(func.min(Request.id)).where(*of_mine, in_state(RequestState.PROVISIONED, work.now))
+    query = _selected().add_columns(asked, provisioned.scalar_subquery()).where(Release.id == release_id)
+    found = work.session.execute(query).one_or_none() if is_id(release_id) else None
+    if found is not None:
+        row, product, pushed_by, downloads, own, request_id = found
+        in_scope = actor.token_product in (None, row.product_id)
+        takes = own and may(actor, Permission.DOWNLOAD, row.product_id)
+        if in_scope and (takes or may(actor, Permission.SEE_RELEASES, row.product_id)):
+            record = _as_view(row, product, pushed_by, downloads)
+            return _Seen(row=row, record=record, provisioned_request=request_id)
+    raise NotFoundError("there is no such release; look at the product's list")
+
+
+def _selected() -> Select[*tuple[Any, ...]]:
+    taken = select(func.count()).where(Download.release_id == Release.id).scalar_subquery()
+    return (
+        select(Release, Product, User.name, taken)
+        .join(Product, Product.id == Release.product_id)
+        .join(User, User.id == Release.pushed_by)
+    )
+
+
+def release_view(work: Work, release_id: str) -> records.Release:
+    return _as_view(*work.session.execute(_selected().where(Release.id == release_id)).one())
+
+
+def _as_view(row: Release, product: Product, pushed_by: str, downloads: int) -> records.Release:
+    return records.Release(
+        id=row.id,
+        product_id=row.product_id,
+        product_name=product.name,
+        configuration_id=row.configuration_id,
+        request_id=row.request_id,
+        digest=row.digest,
+        bytes=row.bytes,
+        file_name=row.file_name,
+        certificate=row.certificate,
+        certificate_digest=row.certificate_digest,
+        state=ReleaseState(row.state),
+        reason=row.reason,
+        job_id=row.job_id,
+        pushed_by=pushed_by,
+        created_at=row.created_at,
+        version=row.version,
+        downloads=downloads,
+        present_policy=_standing(row, product),
+    )
+
+
+_MOST_STANDINGS = 4_096
+_standings: dict[tuple[str, str], records.PresentPolicy] = {}
+
+
+def _standing(row: Release, product: Product) -> records.PresentPolicy:
+    """How the release stands to the product's policy; worked out once for each certificate and state of the product."""
+    key = (row.certificate_digest, json.dumps([product.policy, product.columns, product.label]))
+    known = _standings.get(key)
+    if known is None:
+        if len(_standings) >= _MOST_STANDINGS:
+            _standings.clear()
+        known = _standings[key] = present_policy(row.certificate, product)
+    return known

@@ -3,26 +3,26 @@
 from __future__ import annotations
 
 import datetime
-from collections.abc import Iterable
-from dataclasses import replace
+import shlex
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import fields
 from typing import Any
 
-from sqlalchemy import Select, or_, select
+from sqlalchemy import ColumnElement, Select, and_, or_, select
 from sqlalchemy.orm import aliased
 
-from aegis.catalog.database.columns import new_id
-from aegis.catalog.database.states import ProductState, RequestState
-from aegis.catalog.database.tables import Audit, Configuration, Product, Request, User
-from aegis.catalog.service.audit_trail import audit_view
+from aegis.catalog import records
+from aegis.catalog.database.tables import Audit, Configuration, Product, Request, User, new_id
+from aegis.catalog.records import Page
+from aegis.catalog.service.audit_log import audit_view
 from aegis.catalog.service.catalog import Work
-from aegis.catalog.service.paging import FIRST, Page, PageRequest, page_of
+from aegis.catalog.service.checks import checked_text, checked_whole
+from aegis.catalog.service.paging import FIRST, PageRequest, page_of
 from aegis.catalog.service.permissions import Permission, may, products_where, require
-from aegis.catalog.service.request_states import effective_state, in_state, move, note
-from aegis.catalog.service.views import RequestView
 from aegis.catalog.service.visible import by_id, visible_product
-from aegis.catalog.service.words import checked_text, checked_whole
+from aegis.catalog.states import OPEN_REQUESTS, ProductState, RequestState, check_step
 from aegis.data.schema import Role
-from aegis.errors import ConflictError, InputError, NotFoundError, NotPermittedError, RoleError
+from aegis.errors import ConflictError, InputError, NotFoundError, NotPermittedError, RoleError, VerificationError
 from aegis.measures.measure import MEASURES
 
 
@@ -34,7 +34,7 @@ def ask(
     columns: Iterable[str] = (),
     days: int = 90,
     measure: str | None = None,
-) -> RequestView:
+) -> records.AccessRequest:
     """Ask for access to a published product; no column named means all that are not identifying."""
     found = visible_product(work, product)
     require(work.actor, Permission.REQUEST_ACCESS, found.id)
@@ -79,7 +79,7 @@ def decide(
     approve: bool,
     configuration_id: str | None = None,
     reason: str | None = None,
-) -> RequestView:
+) -> records.RequestWithHistory:
     """Approve with a configuration, or reject with a reason. The second of two decisions is a `ConflictError`."""
     row = seen_request(work, request_id, lock=True)
     require(work.actor, Permission.DECIDE_REQUEST, row.product_id)
@@ -108,7 +108,7 @@ def decide(
     return _view(work, row.id)
 
 
-def revoke(work: Work, *, request_id: str, reason: str, version: int | None = None) -> RequestView:
+def revoke(work: Work, *, request_id: str, reason: str, version: int | None = None) -> records.RequestWithHistory:
     """The provider ends a request that was approved or provisioned (or still waits)."""
     row = seen_request(work, request_id, lock=True)
     require(work.actor, Permission.REVOKE_REQUEST, row.product_id)
@@ -120,7 +120,7 @@ def revoke(work: Work, *, request_id: str, reason: str, version: int | None = No
     return _view(work, row.id)
 
 
-def withdraw(work: Work, *, request_id: str, version: int | None = None) -> RequestView:
+def withdraw(work: Work, *, request_id: str, version: int | None = None) -> records.RequestWithHistory:
     """The consumer takes the request back; it counts as revoked."""
     row = seen_request(work, request_id, lock=True)
     if row.consumer_id != work.actor.user_id:
@@ -140,7 +140,7 @@ def list_requests(
     state: str | None = None,
     mine: bool = False,
     page: PageRequest = FIRST,
-) -> Page[RequestView]:
+) -> Page[records.AccessRequest]:
     """One's own requests and those for products one works on, the newest first; ``mine`` leaves only one's own."""
     require(work.actor, Permission.SEE_CATALOG)
     query = _selected()
@@ -162,7 +162,7 @@ def list_requests(
     return Page(items=tuple(_as_view(work.now, *row) for row in rows), next=cursor)
 
 
-def request(work: Work, *, request_id: str) -> RequestView:
+def request(work: Work, *, request_id: str) -> records.RequestWithHistory:
     """One request with its history."""
     return _view(work, seen_request(work, request_id).id)
 
@@ -211,10 +211,12 @@ def _selected() -> Select[*tuple[Any, ...]]:
     )
 
 
-def _view(work: Work, request_id: str) -> RequestView:
+def _view(work: Work, request_id: str) -> records.RequestWithHistory:
     row = work.session.execute(_selected().where(Request.id == request_id)).one()
     history = work.session.scalars(select(Audit).where(Audit.subject_id == request_id).order_by(Audit.sequence))
-    return replace(_as_view(work.now, *row), history=tuple(audit_view(each) for each in history))
+    request = _as_view(work.now, *row)
+    told = {entry.name: getattr(request, entry.name) for entry in fields(request)}
+    return records.RequestWithHistory(**told, history=tuple(audit_view(act) for act in history))
 
 
 def _as_view(
@@ -225,8 +227,8 @@ def _as_view(
     consumer: User,
     configuration: str | None,
     decider: str | None,
-) -> RequestView:
-    return RequestView(
+) -> records.AccessRequest:
+    return records.AccessRequest(
         id=row.id,
         product_id=row.product_id,
         product_name=product_name,
@@ -251,3 +253,86 @@ def _as_view(
         changed_at=row.changed_at,
         version=row.version,
     )
+
+
+def check_columns(released: Sequence[str], request: Request, product: Product) -> None:
+    """Raise if a released table has columns that the request did not ask for."""
+    if asks_for_all(request.columns, product):
+        return
+    more = [name for name in released if name not in request.columns]
+    if more:
+        wanted = [column["name"] for column in product.columns if column["name"] in request.columns]
+        raise VerificationError(
+            f"the release has columns that the request does not ask for ({', '.join(more)}); release again with "
+            f"--columns {column_list(wanted)}"
+        )
+
+
+def asks_for_all(columns: Collection[str], product: Product) -> bool:
+    """Whether a request names everything that does not identify people."""
+    return {column["name"] for column in product.columns if column["role"] != Role.IDENTIFYING} <= set(columns)
+
+
+def column_list(columns: Sequence[str]) -> str:
+    """The columns as ``--columns`` takes them from a shell.
+
+    >>> column_list(["age", "zip"]), column_list(["blood type", "age"])
+    ('age,zip', "'blood type,age'")
+    """
+    return shlex.quote(",".join(columns))
+
+
+_OPEN = [state.value for state in OPEN_REQUESTS]
+
+
+def expire_due(work: Work) -> int:
+    """Write down that requests past their end are expired; gives how many. Done by the worker."""
+    due = work.session.scalars(
+        select(Request)
+        .where(Request.state.in_(_OPEN), Request.expires_at <= work.now)
+        .order_by(Request.expires_at)
+        .limit(500)
+        .with_for_update(skip_locked=True)
+    ).all()
+    for row in due:
+        check_step(RequestState(row.state), RequestState.EXPIRED, what="the request")
+        row.state, row.changed_at = RequestState.EXPIRED.value, work.now
+        note(work, row, "request expired")
+    return len(due)
+
+
+def any_due(work: Work) -> bool:
+    """Whether `expire_due` would find something."""
+    query = select(Request.id).where(Request.state.in_(_OPEN), Request.expires_at <= work.now).limit(1)
+    return work.session.scalar(query) is not None
+
+
+def effective_state(row: Request, now: datetime.datetime) -> RequestState:
+    """The state as it counts: past its end a request is expired, whether or not that was written down yet."""
+    state = RequestState(row.state)
+    if state in OPEN_REQUESTS and row.expires_at is not None and row.expires_at <= now:
+        return RequestState.EXPIRED
+    return state
+
+
+def in_state(state: RequestState, now: datetime.datetime) -> ColumnElement[bool]:
+    """The same as a condition."""
+    if state is RequestState.EXPIRED:
+        overdue = and_(Request.state.in_(_OPEN), Request.expires_at <= now)
+        return or_(Request.state == state.value, overdue)
+    if state not in OPEN_REQUESTS:
+        return Request.state == state.value
+    return and_(Request.state == state.value, or_(Request.expires_at.is_(None), Request.expires_at > now))
+
+
+def move(work: Work, row: Request, state: RequestState, *, version: int | None = None) -> None:
+    """One step of a request that is locked; `ConflictError` if it is not allowed or somebody was faster."""
+    if version is not None and version != row.version:
+        raise ConflictError("somebody changed the request in the meantime; look at it again")
+    check_step(effective_state(row, work.now), state, what="the request")
+    row.state, row.changed_at = state.value, work.now
+
+
+def note(work: Work, row: Request, action: str, **details: Any) -> None:
+    """Put a step of a request on the record."""
+    work.record(action, subject="request", subject_id=row.id, product_id=row.product_id, state=row.state, **details)

@@ -9,7 +9,7 @@ from functools import lru_cache
 from typing import Any
 
 from aegis.catalog.database.tables import Product
-from aegis.catalog.service.words import checked_document, checked_text
+from aegis.catalog.service.checks import checked_document, checked_text
 from aegis.data.kind import Kind
 from aegis.data.schema import Column, Role, Roles, Schema
 from aegis.errors import AegisError, InputError, PolicyError, RoleError

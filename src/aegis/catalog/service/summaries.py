@@ -16,21 +16,20 @@ from typing import Any, BinaryIO
 
 from sqlalchemy import select, update
 
-from aegis.catalog.database.columns import new_id
+from aegis.catalog import records
 from aegis.catalog.database.storage import Draft, Stream
-from aegis.catalog.database.tables import Product, User
+from aegis.catalog.database.tables import Product, User, new_id
 from aegis.catalog.database.tables import Summary as SummaryRow
-from aegis.catalog.service.actor import Actor
-from aegis.catalog.service.archive import read_carefully, unpacked
+from aegis.catalog.records import Page
 from aegis.catalog.service.catalog import Catalog, Work
+from aegis.catalog.service.checks import checked_document, printable
 from aegis.catalog.service.configurations import enter_unknown
-from aegis.catalog.service.paging import FIRST, Page, PageRequest, page_of
-from aegis.catalog.service.permissions import Permission, require
+from aegis.catalog.service.paging import FIRST, PageRequest, page_of
+from aegis.catalog.service.permissions import Actor, Permission, require
 from aegis.catalog.service.published import facts_of, histogram_views
 from aegis.catalog.service.schema import policy_of, schema_of
-from aegis.catalog.service.views import HistogramView, SummaryView
+from aegis.catalog.service.unpacking import read_carefully, unpacked
 from aegis.catalog.service.visible import visible_product
-from aegis.catalog.service.words import checked_document, printable
 from aegis.counts.summary import Summary, configuration_of
 from aegis.data.schema import Role
 from aegis.errors import AegisError, ConflictError, NotFoundError, SummaryError
@@ -55,7 +54,7 @@ class CheckedSummary:
 class OpenedSummary:
     """A summary's archive; whoever gets it closes ``stream``."""
 
-    summary: SummaryView
+    summary: records.Summary
     stream: BinaryIO
 
 
@@ -81,7 +80,7 @@ def incoming(catalog: Catalog, actor: Actor, *, product: str, stream: Stream) ->
         catalog.store.discard(draft)
 
 
-def receive(work: Work, checked: CheckedSummary) -> SummaryView:
+def receive(work: Work, checked: CheckedSummary) -> records.Summary:
     """Make the checked summary the product's current one; configurations that only it knows are entered with it."""
     product = visible_product(work, checked.product_id, lock=True)
     require(work.actor, Permission.PUSH_SUMMARY, product.id)
@@ -117,7 +116,7 @@ def receive(work: Work, checked: CheckedSummary) -> SummaryView:
     return _view(row, work.actor.name)
 
 
-def current(work: Work, *, product: str) -> SummaryView | None:
+def current(work: Work, *, product: str) -> records.Summary | None:
     """The product's current summary, None where it has none."""
     found = visible_product(work, product)
     row = work.session.execute(
@@ -128,7 +127,7 @@ def current(work: Work, *, product: str) -> SummaryView | None:
     return None if row is None else _view(*row)
 
 
-def list_summaries(work: Work, *, product: str, page: PageRequest = FIRST) -> Page[SummaryView]:
+def list_summaries(work: Work, *, product: str, page: PageRequest = FIRST) -> Page[records.Summary]:
     """All summaries of a product, the newest first."""
     found = visible_product(work, product)
     query = (
@@ -140,7 +139,7 @@ def list_summaries(work: Work, *, product: str, page: PageRequest = FIRST) -> Pa
     return Page(items=tuple(_view(*row) for row in rows), next=cursor)
 
 
-def histograms(work: Work, *, product: str) -> list[HistogramView]:
+def histograms(work: Work, *, product: str) -> list[records.Histogram]:
     """The distributions that the current summary publishes: values of enough records, the rest together."""
     found = visible_product(work, product)
     entries = work.session.scalar(
@@ -214,8 +213,8 @@ def _smallest_class(policy: Policy | None) -> int:
     return DEFAULT_K
 
 
-def _view(row: SummaryRow, pushed_by: str) -> SummaryView:
-    return SummaryView(
+def _view(row: SummaryRow, pushed_by: str) -> records.Summary:
+    return records.Summary(
         id=row.id,
         product_id=row.product_id,
         digest=row.digest,

@@ -7,16 +7,15 @@ from collections.abc import Iterable
 
 from sqlalchemy import select
 
-from aegis.catalog.database.columns import new_id
-from aegis.catalog.database.tables import Product, Token, User
-from aegis.catalog.service.actor import Scope
+from aegis.catalog import records
+from aegis.catalog.database.tables import Product, Token, User, new_id
+from aegis.catalog.records import Page, Scope
 from aegis.catalog.service.catalog import Work
-from aegis.catalog.service.paging import FIRST, Page, PageRequest, page_of
+from aegis.catalog.service.checks import checked_text, checked_whole, is_id
+from aegis.catalog.service.paging import FIRST, PageRequest, page_of
 from aegis.catalog.service.passwords import hash_of, new_secret
 from aegis.catalog.service.permissions import Permission, may, require
-from aegis.catalog.service.person_views import NewToken, TokenView
 from aegis.catalog.service.visible import by_id, visible_product
-from aegis.catalog.service.words import checked_text, checked_whole, is_id
 from aegis.errors import InputError, NotFoundError
 
 MARK = "aegis_"
@@ -25,7 +24,7 @@ MARK = "aegis_"
 
 def create_token(
     work: Work, *, name: str, scopes: Iterable[str], days: int = 90, product: str | None = None
-) -> NewToken:
+) -> records.NewToken:
     """A token of one's own, for ``days`` days, perhaps for one product (name or id) only. Tokens make no tokens."""
     require(work.actor, Permission.MANAGE_OWN_TOKENS)
     known = {scope.value for scope in Scope}
@@ -54,10 +53,10 @@ def create_token(
         "token made", subject="token", subject_id=token.id, product_id=token.product_id, scopes=token.scopes, days=days
     )
     view = _view(work, token, work.actor.name, None if found is None else found.name)
-    return NewToken(token=view, text=text)
+    return records.NewToken(token=view, text=text)
 
 
-def list_tokens(work: Work, *, user_id: str | None = None, page: PageRequest = FIRST) -> Page[TokenView]:
+def list_tokens(work: Work, *, user_id: str | None = None, page: PageRequest = FIRST) -> Page[records.Token]:
     """One's own tokens, or for an administrator those of somebody else; the newest first."""
     if user_id is not None and user_id != work.actor.user_id:
         require(work.actor, Permission.MANAGE_PEOPLE)
@@ -75,7 +74,7 @@ def list_tokens(work: Work, *, user_id: str | None = None, page: PageRequest = F
     return Page(items=tuple(_view(work, *row) for row in rows), next=cursor)
 
 
-def revoke_token(work: Work, *, token_id: str) -> TokenView:
+def revoke_token(work: Work, *, token_id: str) -> records.Token:
     """Make a token useless at once; twice is no error."""
     require(work.actor, Permission.SEE_CATALOG)
     token = by_id(work, Token, token_id, lock=True)
@@ -95,8 +94,8 @@ def revoke_token(work: Work, *, token_id: str) -> TokenView:
     return _view(work, token, owner.name, None if product is None else product.name)
 
 
-def _view(work: Work, token: Token, user_name: str, product_name: str | None) -> TokenView:
-    return TokenView(
+def _view(work: Work, token: Token, user_name: str, product_name: str | None) -> records.Token:
+    return records.Token(
         id=token.id,
         user_id=token.user_id,
         user_name=user_name,

@@ -6,12 +6,11 @@ from typing import Any, TypeVar
 
 from sqlalchemy import select
 
-from aegis.catalog.database.columns import Table
-from aegis.catalog.database.states import ProductState
-from aegis.catalog.database.tables import Product, Request
+from aegis.catalog.database.tables import Product, Request, Table
 from aegis.catalog.service.catalog import Work
+from aegis.catalog.service.checks import is_id, printable
 from aegis.catalog.service.permissions import Permission, may, require
-from aegis.catalog.service.words import is_id, printable
+from aegis.catalog.states import ProductState
 from aegis.errors import NotFoundError
 
 RowType = TypeVar("RowType", bound=Table)

@@ -9,15 +9,15 @@ from fastapi import FastAPI
 from fastapi.openapi.utils import get_openapi
 from starlette.routing import compile_path
 
-from aegis.catalog.server.api.gate import CSRF_HEADER, SESSION_COOKIE
-from aegis.catalog.server.api.problem import MEDIA_TYPE, Problem
+from aegis.catalog.server.errors import MEDIA_TYPE, Problem
+from aegis.catalog.server.session import CSRF_HEADER, HEALTH, SESSION_COOKIE
 
 _DESCRIPTION = (
     "The data-sharing catalog of Aegis. Send a token as `Authorization: Bearer …`. Every error has one shape "
     "(RFC 9457). Lists come in pages: send `next` of one as `cursor` of the next. A POST with an `Idempotency-Key` can "
     "be repeated safely."
 )
-_NOT_ALWAYS: Mapping[str, str] = {
+_PROBLEMS: Mapping[str, str] = {
     "400": "The body cannot be read as what its Content-Type says.",
     "401": "Nobody is signed in, or the token is not valid.",
     "403": "The role, or the scopes of the token, do not allow it.",
@@ -32,7 +32,7 @@ _NOT_ALWAYS: Mapping[str, str] = {
 }
 
 
-def describe(app: FastAPI, *, is_open: frozenset[str]) -> dict[str, Any]:
+def describe(app: FastAPI) -> dict[str, Any]:
     """The OpenAPI document of an app."""
     if app.openapi_schema is None:
         document = get_openapi(
@@ -53,14 +53,14 @@ def describe(app: FastAPI, *, is_open: frozenset[str]) -> dict[str, Any]:
         }
         document["components"]["responses"] = {
             f"Problem{status}": {
-                "description": said,
+                "description": meaning,
                 "content": {MEDIA_TYPE: {"schema": {"$ref": "#/components/schemas/Problem"}}},
             }
-            for status, said in _NOT_ALWAYS.items()
+            for status, meaning in _PROBLEMS.items()
         }
         for path, operations in document["paths"].items():
             for operation in operations.values():
-                _complete(operation, is_open=path in is_open)
+                _complete(operation, is_open=path == HEALTH)
         app.openapi_schema = document
     return app.openapi_schema
 
@@ -68,7 +68,7 @@ def describe(app: FastAPI, *, is_open: frozenset[str]) -> dict[str, Any]:
 def _complete(operation: dict[str, Any], *, is_open: bool) -> None:
     operation["security"] = [] if is_open else [{"token": []}, {"session": []}]
     operation["responses"].pop("422", None)
-    for status in _NOT_ALWAYS:
+    for status in _PROBLEMS:
         if is_open and status in {"401", "403"}:
             continue
         operation["responses"][status] = {"$ref": f"#/components/responses/Problem{status}"}

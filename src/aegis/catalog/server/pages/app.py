@@ -10,60 +10,64 @@ from starlette.responses import PlainTextResponse, Response
 from starlette.routing import Route
 from starlette.types import ASGIApp
 
+from aegis.catalog.server.errors import unexpected_response
 from aegis.catalog.server.pages import (
-    account,
-    audit,
-    configurations,
-    editor,
-    home,
-    people,
-    product_form,
-    products,
-    rankings,
-    releases,
-    requests,
-    signing,
-    summaries,
+    account_pages,
+    audit_pages,
+    configuration_pages,
+    editor_pages,
+    home_pages,
+    job_pages,
+    people_pages,
+    product_form_pages,
+    product_pages,
+    release_pages,
+    request_detail_pages,
+    request_pages,
+    sign_in_pages,
+    summary_pages,
 )
-from aegis.catalog.server.pages.environment import load_templates
-from aegis.catalog.server.pages.headers import SecurityHeaders
-from aegis.catalog.server.pages.routing import Door, broken, lost, route
-from aegis.catalog.server.pages.static_files import send_asset
+from aegis.catalog.server.pages.page import PageRoute, page_context, starlette_route
+from aegis.catalog.server.pages.rendering import load_templates, send_asset
 from aegis.catalog.service.catalog import Catalog
+from aegis.errors import NotFoundError
 
-# The first that fits answers, so addresses with fixed words stand before those with names.
-DOORS: tuple[Door, ...] = (
-    *home.DOORS,
-    *signing.DOORS,
-    *product_form.DOORS,
-    *products.DOORS,
-    *summaries.DOORS,
-    *editor.DOORS,
-    *configurations.DOORS,
-    *rankings.DOORS,
-    *requests.DOORS,
-    *releases.DOORS,
-    *account.DOORS,
-    *people.DOORS,
-    *audit.DOORS,
+_MODULES = (
+    home_pages,
+    sign_in_pages,
+    product_pages,
+    product_form_pages,
+    summary_pages,
+    configuration_pages,
+    editor_pages,
+    job_pages,
+    request_detail_pages,
+    request_pages,
+    release_pages,
+    account_pages,
+    people_pages,
+    audit_pages,
 )
+
+
+def page_routes() -> list[PageRoute]:
+    """Every route of the console, paths with fixed words before those with names in the same place."""
+    listed = [route for module in _MODULES for route in module.routes.listed]
+    return sorted(listed, key=lambda route: [part.startswith("{") for part in route.path.split("/")])
 
 
 def create_pages(catalog: Catalog) -> ASGIApp:
-    """The console of a catalog, as an application to be mounted at ``/``."""
+    """The pages of a catalog; who asks and how much they send is checked around them."""
 
     async def not_found(request: Request, error: Exception) -> Response:
-        status = error.status_code if isinstance(error, HTTPException) else 404
-        if status == 404:
-            return await run_in_threadpool(lost, catalog, request)
-        return PlainTextResponse("This address does not take that.", status_code=status)
+        assert isinstance(error, HTTPException)
+        if error.status_code == 404:
+            context = page_context(catalog, request)
+            return await run_in_threadpool(context.refuse, NotFoundError("there is no page at this address"))
+        return PlainTextResponse("This address does not take that.", status_code=error.status_code)
 
-    async def failed(_: Request, error: Exception) -> Response:
-        return broken(error)
-
-    pages = Starlette(
-        routes=[Route("/static/{name}", send_asset), *(route(catalog, door) for door in DOORS)],
-        exception_handlers={HTTPException: not_found, Exception: failed},
-    )
     load_templates()
-    return SecurityHeaders(pages)  # outermost, so that no answer is without them
+    return Starlette(
+        routes=[Route("/static/{name}", send_asset), *(starlette_route(catalog, route) for route in page_routes())],
+        exception_handlers={HTTPException: not_found, Exception: unexpected_response},
+    )

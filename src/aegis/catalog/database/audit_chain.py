@@ -1,0 +1,234 @@
+"""The record of every act: rows that are only ever added, each with the hash of the one before.
+
+Whoever changes, removes, inserts or reorders a row breaks the chain from there on, and whoever cuts its end leaves the
+head pointing at nothing. Rewriting everything after an edit, head included, is found by comparing the head with one
+that was noted elsewhere: a backup's manifest, or a sheet of paper. Details hold names, ids, states and counts, never a
+value of a record, a password or a token.
+"""
+
+from __future__ import annotations
+
+import datetime
+import hashlib
+import json
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from sqlalchemy import Select, func, select
+from sqlalchemy.orm import Session
+
+from aegis.catalog.database.tables import Audit, ChainHead
+
+START = "0" * 64
+"""What the first row says came before it."""
+HEAD_ID = 1
+_TOGETHER = 5_000
+_COLUMNS = tuple(Audit.__table__.columns)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Entry:
+    """An act that is about to be recorded."""
+
+    at: datetime.datetime
+    actor: str
+    actor_id: str | None
+    action: str
+    subject: str
+    subject_id: str
+    product_id: str | None = None
+    details: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Checkpoint:
+    """How far a chain was walked: so many rows, the last of which has this hash."""
+
+    rows: int = 0
+    hash: str = START
+
+
+BEGINNING = Checkpoint()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChainVerdict:
+    """What was found: ``first_broken`` is the sequence number where the chain first fails, ``head`` its last hash.
+
+    ``rows`` is how far the walk came, ``behind`` how many rows after that were not looked at.
+    """
+
+    rows: int
+    intact: bool
+    first_broken: int | None
+    head: str
+    reason: str | None = None
+    behind: int = 0
+
+
+def append(session: Session, entries: Iterable[Entry]) -> None:
+    """Add rows to the end of the chain; call it last, for it makes every other writer wait until the commit."""
+    listed = list(entries)
+    if not listed:
+        return
+    head = session.get(ChainHead, HEAD_ID, with_for_update=True, populate_existing=True)
+    assert head is not None, "the migration puts the head there"
+    sequence, previous = head.sequence, head.hash
+    for entry in listed:
+        sequence += 1
+        row = Audit(
+            sequence=sequence,
+            at=entry.at,
+            actor=entry.actor,
+            actor_id=entry.actor_id,
+            action=entry.action,
+            subject=entry.subject,
+            subject_id=entry.subject_id,
+            product_id=entry.product_id,
+            details=dict(entry.details),
+            previous=previous,
+        )
+        previous = row.hash = row_hash(row)
+        session.add(row)
+    head.sequence, head.hash = sequence, previous
+    session.flush()
+
+
+def row_hash(row: Any) -> str:
+    """The hash of a row: over the hash before it and everything the row says."""
+    content = {
+        "sequence": row.sequence,
+        "at": row.at.astimezone(datetime.UTC).isoformat(timespec="microseconds"),
+        "actor": row.actor,
+        "actor_id": row.actor_id,
+        "action": row.action,
+        "subject": row.subject,
+        "subject_id": row.subject_id,
+        "product_id": row.product_id,
+        "details": row.details,
+    }
+    text = json.dumps(content, sort_keys=True, ensure_ascii=True, separators=(",", ":"))
+    return hashlib.sha256((row.previous + text).encode()).hexdigest()
+
+
+def verify_chain(
+    session: Session,
+    *,
+    expected_head: str | None = None,
+    since: Checkpoint = BEGINNING,
+    most: int | None = None,
+    each_page: Callable[[], None] = lambda: None,
+) -> ChainVerdict:
+    """Walk the chain, by default the whole of it. ``expected_head`` is a hash noted earlier, which must still be in it.
+
+    ``since`` is where an earlier walk ended: that row must be as it was, and only what follows is walked, at most
+    ``most`` rows of it; edits before it are not looked for. ``each_page`` is called between pages and may raise to end
+    a long walk.
+    """
+    end = session.execute(_END).one()  # one question, so that whoever appends meanwhile breaks nothing
+    last = end.sequence if most is None else min(end.sequence, since.rows + most)
+    previous, rows = since.hash, since.rows
+    if rows and not _unchanged(session, since):
+        return _broken(rows - 1, rows, previous, "the row up to which the chain was checked before was changed")
+    seen = expected_head is None or expected_head in (START, previous) or _noted(session, expected_head, since)
+    while rows < last:
+        page = session.execute(_page(rows, last)).all()
+        each_page()
+        if not page:
+            return _broken(rows, rows + 1, previous, "a row is missing")
+        for row in page:
+            if row.sequence != rows + 1:
+                return _broken(rows, rows + 1, previous, "a row is missing")
+            if row.previous != previous:
+                return _broken(rows, row.sequence, previous, "a row does not follow the one before it")
+            if row.hash != row_hash(row):
+                return _broken(rows, row.sequence, previous, "a row was changed")
+            rows, previous = row.sequence, row.hash
+            seen = seen or previous == expected_head
+    if end.first is not None and end.first < 1:
+        return _broken(rows, end.first, previous, "a row stands before the first")
+    if (end.last or 0) != end.sequence or (rows == end.sequence and previous != end.hash):
+        at = min(end.last or 0, end.sequence) + 1
+        return _broken(rows, at, previous, "rows at the end are missing or were added past the chain")
+    if not seen and rows == end.sequence:
+        return _broken(rows, rows, previous, "the head that was noted earlier is not in the chain: it was rewritten")
+    return ChainVerdict(rows=rows, intact=True, first_broken=None, head=previous, behind=end.sequence - rows)
+
+
+_END = (
+    select(
+        ChainHead.sequence,
+        ChainHead.hash,
+        select(func.min(Audit.sequence)).scalar_subquery().label("first"),
+        select(func.max(Audit.sequence)).scalar_subquery().label("last"),
+    )
+    .where(ChainHead.id == HEAD_ID)
+    .execution_options(populate_existing=True)
+)
+
+
+def _page(after: int, last: int) -> Select[*tuple[Any, ...]]:
+    wanted = select(*_COLUMNS).where(Audit.sequence > after, Audit.sequence <= last)
+    return wanted.order_by(Audit.sequence).limit(_TOGETHER)
+
+
+def _unchanged(session: Session, since: Checkpoint) -> bool:
+    row = session.execute(select(*_COLUMNS).where(Audit.sequence == since.rows)).one_or_none()
+    return row is not None and row.hash == since.hash == row_hash(row)
+
+
+def _noted(session: Session, head: str, since: Checkpoint) -> bool:
+    """Whether a noted head is among the rows that an earlier walk saw."""
+    found = select(Audit.sequence).where(Audit.hash == head, Audit.sequence <= since.rows).limit(1)
+    return session.scalar(found) is not None
+
+
+def _broken(rows: int, at: int, head: str, reason: str) -> ChainVerdict:
+    return ChainVerdict(rows=rows, intact=False, first_broken=at, head=head, reason=reason)
+
+
+ACTS_OF: Mapping[str, tuple[str, ...]] = {
+    "products": ("product registered", "product changed", "product published", "product retired"),
+    "configurations": (
+        "configuration proposed",
+        "configuration generated",
+        "configuration pushed with a summary",
+        "configuration withdrawn",
+        "configuration brought back",
+    ),
+    "counts": ("summary pushed", "summary set aside", "summary not made"),
+    "requests": (
+        "access requested",
+        "request approved",
+        "request rejected",
+        "request provisioned",
+        "request revoked",
+        "request withdrawn",
+        "request expired",
+    ),
+    "releases": (
+        "release pushed",
+        "release not made",
+        "release verified",
+        "release refused",
+        "release downloaded",
+        "release withdrawn",
+    ),
+    "jobs": ("advice started", "job done", "job failed", "job cancelled"),
+    "people": (
+        "user created",
+        "link made",
+        "password chosen",
+        "password changed",
+        "role given",
+        "role taken",
+        "switched on",
+        "switched off",
+        "signed in",
+        "signed out",
+        "sign-in failed",
+    ),
+    "tokens": ("token made", "token revoked"),
+}
+ACTS = frozenset(act for listed in ACTS_OF.values() for act in listed)

@@ -1,0 +1,142 @@
+"""The database behind the catalog: a SQLite file by default, PostgreSQL by URL.
+
+An acknowledged write survives the death of every process: SQLite flushes its log at each commit, PostgreSQL does by
+itself. Whoever writes on SQLite takes the write lock first (BEGIN IMMEDIATE), so that nobody is refused half-way.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, Self
+
+from sqlalchemy import Connection, Engine, create_engine, event
+from sqlalchemy.engine import URL, make_url
+from sqlalchemy.exc import ArgumentError, DBAPIError
+from sqlalchemy.orm import Session
+
+from aegis.catalog.database.migrate import NEWEST, migrate
+from aegis.errors import EngineError, InputError, MissingExtraError
+
+BUSY_SECONDS = 30
+DEFAULT_POOL = 12
+
+
+class Database:
+    """An open, migrated database."""
+
+    def __init__(self, engine: Engine) -> None:
+        self.engine = engine
+        self._reading = engine.execution_options(aegis_writes=False)
+        self._writing = engine.execution_options(aegis_writes=True)
+
+    @classmethod
+    def open(cls, url: str, *, pool_size: int = DEFAULT_POOL, form: str = NEWEST) -> Self:
+        """Connect and bring the tables up to date, or up to an older ``form``; that of a newer Aegis is refused."""
+        parsed = parse_url(url)
+        if parsed.get_backend_name() == "sqlite":
+            engine = _sqlite(parsed, pool_size)
+        else:
+            engine = _postgres(parsed, pool_size)
+        database = cls(engine)
+        try:
+            with database._writing.connect() as connection:
+                migrate(connection, form=form)
+        except DBAPIError as error:
+            engine.dispose()
+            raise EngineError(
+                f"the database {parsed.render_as_string(hide_password=True)} cannot be opened "
+                f"({type(error.orig).__name__}); check that it runs and that the address is right"
+            ) from None
+        except BaseException:
+            engine.dispose()
+            raise
+        return database
+
+    @property
+    def is_sqlite(self) -> bool:
+        return self.engine.dialect.name == "sqlite"
+
+    @contextmanager
+    def read(self) -> Iterator[Session]:
+        """A session that only looks; nothing it does is kept."""
+        with Session(self._reading, expire_on_commit=False, autoflush=False) as session:
+            yield session
+
+    @contextmanager
+    def write(self) -> Iterator[Session]:
+        """A session that holds the write lock where there is only one; commit inside, else nothing happened."""
+        with Session(self._writing, expire_on_commit=False) as session:
+            yield session
+
+    def close(self) -> None:
+        self.engine.dispose()
+
+
+def parse_url(url: str) -> URL:
+    """The address of a database; a bare path is a SQLite file.
+
+    >>> parse_url("postgres://me@host/catalog").drivername
+    'postgresql+psycopg'
+    >>> parse_url("folder/catalog.sqlite").render_as_string()
+    'sqlite+pysqlite:///folder/catalog.sqlite'
+    """
+    if "://" not in url:
+        url = f"sqlite:///{url}"
+    try:
+        parsed = make_url(url)
+    except (ArgumentError, ValueError):
+        raise InputError(
+            "the database address cannot be read; write sqlite:///FILE or postgresql://HOST/NAME"
+        ) from None
+    name = parsed.drivername.split("+")[0]
+    if name in ("postgres", "postgresql"):
+        return parsed.set(drivername="postgresql+psycopg")
+    if name == "sqlite":
+        if parsed.database in (None, "", ":memory:"):
+            raise InputError("a catalog in memory would forget everything; give the path of a SQLite file")
+        return parsed.set(drivername="sqlite+pysqlite")
+    raise InputError("the catalog lives in SQLite or PostgreSQL; write sqlite:///FILE or postgresql://HOST/NAME")
+
+
+def _sqlite(url: URL, pool_size: int) -> Engine:
+    assert url.database is not None
+    path = Path(url.database)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    if not path.exists():
+        os.close(os.open(path, os.O_CREAT | os.O_RDWR, 0o600))
+    engine = create_engine(
+        url,
+        pool_size=pool_size,
+        max_overflow=pool_size,
+        pool_timeout=BUSY_SECONDS,
+        connect_args={"timeout": BUSY_SECONDS, "check_same_thread": False},
+    )
+
+    @event.listens_for(engine, "connect")
+    def _prepare(connection: Any, _record: Any) -> None:
+        connection.isolation_level = None  # transactions begin where we say so, below
+        cursor = connection.cursor()
+        cursor.execute(f"PRAGMA busy_timeout={BUSY_SECONDS * 1000}")
+        cursor.execute("PRAGMA journal_mode=WAL")
+        cursor.execute("PRAGMA synchronous=FULL")
+        cursor.execute("PRAGMA foreign_keys=ON")
+        cursor.close()
+
+    @event.listens_for(engine, "begin")
+    def _begin(connection: Connection) -> None:
+        writes = connection.get_execution_options().get("aegis_writes", True)
+        connection.exec_driver_sql("BEGIN IMMEDIATE" if writes else "BEGIN")
+
+    return engine
+
+
+def _postgres(url: URL, pool_size: int) -> Engine:
+    try:
+        return create_engine(
+            url, pool_size=pool_size, max_overflow=pool_size, pool_timeout=BUSY_SECONDS, pool_pre_ping=True
+        )
+    except ModuleNotFoundError:
+        raise MissingExtraError(feature="A catalog in PostgreSQL", extra="postgres") from None

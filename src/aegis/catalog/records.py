@@ -1,0 +1,470 @@
+"""The records of the catalog, each written once: the service makes them, the API sends them, the client reads them.
+
+None of them holds a row of data. Secrets are in no repr. A record that a newer catalog sends may have fields that this
+version does not know; `read` leaves them out.
+"""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Annotated, Any, Generic, TypeVar
+
+from pydantic import Field, TypeAdapter
+
+from aegis.catalog.states import JobState, ProductState, ReleaseState, RequestState
+
+T = TypeVar("T")
+Moment = datetime.datetime
+
+
+class UserRole(StrEnum):
+    """What a person is in the catalog, for one product or for all."""
+
+    ADMIN = "admin"
+    PROVIDER = "provider"
+    EXPERT = "expert"
+    CONSUMER = "consumer"
+
+
+class Scope(StrEnum):
+    """What a token may be used for; a token never allows more than its owner's roles do."""
+
+    READ = "read"
+    REQUEST = "request"
+    PUSH = "push"
+    DECIDE = "decide"
+    ADMIN = "admin"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Page(Generic[T]):
+    """Some items; `next` is the cursor of the page after, null at the end."""
+
+    items: tuple[T, ...]
+    next: Annotated[str | None, Field(description="Send it as `cursor` to get the next page; null at the end.")] = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Health:
+    """The catalog answers, and so does its database."""
+
+    status: Annotated[str, Field(description="Always `ok`; a catalog that is not well answers with a problem.")] = "ok"
+
+
+# Products
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Column:
+    """A column of the table behind a product: kind and role are the words of the library."""
+
+    name: str
+    kind: str
+    role: str
+    description: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Product:
+    """A data product. ``policy`` is None until it has one; ``policy_lines`` say it in words."""
+
+    id: str
+    name: str
+    title: str
+    description: str
+    columns: tuple[Column, ...]
+    label: str | None
+    policy: Mapping[str, Any] | None
+    policy_id: str | None
+    policy_lines: tuple[str, ...]
+    owner_id: str
+    owner_name: str
+    state: ProductState
+    created_at: Moment
+    changed_at: Moment
+    version: int
+    configurations: int
+    summary_id: str | None
+
+    def role_of(self, column: str) -> str | None:
+        """The role of a column; None where the product has no such column."""
+        return next((each.role for each in self.columns if each.name == column), None)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Configuration:
+    """A masking configuration; ``content_id`` names what it does, ``described`` says it column by column."""
+
+    id: str
+    product_id: str
+    name: str
+    content: Mapping[str, Any]
+    content_id: str
+    described: Mapping[str, str]
+    proposed_by: str
+    created_at: Moment
+    withdrawn_at: Moment | None
+    in_summary: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Configurations:
+    """Configurations of a product."""
+
+    items: tuple[Configuration, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PreviewRow:
+    """One published value and what the mask makes of it; `masked` is null where that is drawn at random."""
+
+    value: str
+    masked: str | None
+    records: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Preview:
+    """What a mask does to the published values of a column: never rows, never rare values."""
+
+    column: str
+    described: str
+    values_before: int
+    values_after: int | None
+    rows: tuple[PreviewRow, ...]
+    random: bool
+    note: str | None = None
+
+
+# Summaries
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Summary:
+    """A summary that was pushed: what it covers, and what it exposes."""
+
+    id: str
+    product_id: str
+    digest: str
+    bytes: int
+    level: str
+    rows: int
+    label: str
+    configurations: tuple[Mapping[str, Any], ...]
+    exposure: Mapping[str, Any] | None
+    pushed_by: str
+    created_at: Moment
+    current: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Bar:
+    """From `left` to `right` on the axis: a published value, a bin, or values that are not named (`merged`)."""
+
+    left: float
+    right: float
+    share: float
+    records: int
+    name: str
+    merged: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tick:
+    """A text under the axis."""
+
+    at: float
+    text: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Histogram:
+    """The published distribution of a column, without bars where the summary tells none; `kind` is null if hidden."""
+
+    column: str
+    kind: str | None
+    values: Annotated[int | None, Field(description="How many different values there are, named or not.")]
+    bars: tuple[Bar, ...]
+    ticks: tuple[Tick, ...]
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Histograms:
+    """The distributions that the current summary publishes."""
+
+    items: tuple[Histogram, ...]
+
+
+# The audit log
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Act:
+    """One act on the record."""
+
+    sequence: int
+    at: Moment
+    actor: str
+    action: str
+    subject: str
+    subject_id: str
+    product_id: str | None
+    details: Mapping[str, Any]
+    previous: str
+    hash: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChainStatus:
+    """Whether the record is as it was written, as far as it was looked at."""
+
+    rows: Annotated[int, Field(description="How many acts are on the record.")]
+    intact: Annotated[bool, Field(description="Nothing was found that does not fit.")]
+    first_broken: Annotated[int | None, Field(description="The sequence number where the chain first fails.")]
+    reason: str | None
+    head: Annotated[
+        str, Field(description="The last hash; note it elsewhere to find a chain that was rewritten whole.")
+    ]
+    checked_now: Annotated[
+        int, Field(description="How many rows were walked for this answer: those after the last walk.")
+    ]
+    unchecked: Annotated[int, Field(description="How many rows nobody has walked yet.")]
+    walked_at: Annotated[Moment | None, Field(description="When the whole chain was last walked.")]
+    walked_rows: Annotated[int, Field(description="How many rows it had then.")]
+    wanted_at: Annotated[Moment | None, Field(description="Since when another whole walk is waited for.")]
+
+
+# Requests, releases, jobs
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AccessRequest:
+    """A request for access. ``state`` counts a request past its end as expired at once."""
+
+    id: str
+    product_id: str
+    product_name: str
+    product_title: str
+    consumer_id: str
+    consumer_name: str
+    consumer_display_name: str
+    purpose: str
+    columns: tuple[str, ...]
+    days: int
+    measure: str | None
+    state: RequestState
+    configuration_id: str | None
+    configuration_name: str | None
+    reason: str | None
+    decided_by: str | None
+    decided_at: Moment | None
+    job_id: str | None
+    release_id: str | None
+    expires_at: Moment | None
+    created_at: Moment
+    changed_at: Moment
+    version: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RequestWithHistory(AccessRequest):
+    """A request with everything that happened to it."""
+
+    history: tuple[Act, ...]
+
+
+class Standing(StrEnum):
+    """How a release stands to a policy."""
+
+    SATISFIED = "satisfied"
+    NOT_SATISFIED = "not satisfied"
+    NOT_KNOWN = "not known"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PresentPolicy:
+    """How a release stands to the policy that its product has now, and a sentence that says why."""
+
+    standing: Standing
+    said: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Release:
+    """A masked table that was pushed with its certificate; only a verified one can be downloaded."""
+
+    id: str
+    product_id: str
+    product_name: str
+    configuration_id: str | None
+    request_id: str | None
+    digest: str
+    bytes: int
+    file_name: str
+    certificate: Mapping[str, Any]
+    certificate_digest: str
+    state: ReleaseState
+    reason: str | None
+    job_id: str | None
+    pushed_by: str
+    created_at: Moment
+    version: int
+    downloads: int
+    present_policy: Annotated[
+        PresentPolicy,
+        Field(
+            description="Verified means: under the policy of the certificate. This is about the product's present one."
+        ),
+    ]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Job:
+    """Work in the background; `progress` runs from 0 to 1."""
+
+    id: str
+    kind: str
+    product_id: str
+    product_name: str
+    subject_id: str | None
+    state: JobState
+    parameters: Mapping[str, Any]
+    progress: float
+    stage: str
+    result: Mapping[str, Any] | None
+    error: str | None
+    attempts: int
+    created_by: str
+    created_at: Moment
+    started_at: Moment | None
+    ended_at: Moment | None
+
+    @property
+    def ended(self) -> bool:
+        """Whether it is over, one way or the other."""
+        return self.state not in (JobState.QUEUED, JobState.RUNNING)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Overview:
+    """How much there is, and what waits for this person."""
+
+    products: int
+    requests_of_mine: int
+    requests_to_decide: int
+    requests_to_fulfil: int
+    downloads_ready: int
+    jobs_running: int
+    recent: tuple[AccessRequest, ...]
+
+
+# People
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Role:
+    """A role that somebody holds; without a product it holds for all."""
+
+    role: str
+    product_id: str | None
+    product_name: str | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class User:
+    """A person."""
+
+    id: str
+    name: str
+    display_name: str
+    active: bool
+    invited: Annotated[bool, Field(description="No password was chosen yet.")]
+    created_at: Moment
+    roles: tuple[Role, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Me(User):
+    """The person who sent the request."""
+
+    scopes: Annotated[
+        tuple[Scope, ...] | None, Field(description="What the token may be used for; null for a session.")
+    ] = None
+    token_product: Annotated[str | None, Field(description="The id of the one product that the token is for.")] = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Invitation:
+    """Whom a link is for, before it is used."""
+
+    purpose: str
+    user_name: str | None
+    expires_at: Moment
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Link:
+    """A link that works once."""
+
+    secret: Annotated[str, Field(description="Shown now and never again; empty when the same request is repeated.")] = (
+        field(repr=False)
+    )
+    purpose: str
+    user: User | None
+    expires_at: Moment
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Token:
+    """An API token."""
+
+    id: str
+    user_id: str
+    user_name: str
+    name: str
+    prefix: Annotated[str, Field(description="The beginning of the token, to recognise it by.")]
+    scopes: tuple[Scope, ...]
+    product_id: str | None
+    product_name: str | None
+    created_at: Moment
+    expires_at: Moment
+    revoked_at: Moment | None
+    last_used_at: Moment | None
+    valid: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NewToken:
+    """A token that was just made."""
+
+    token: Token
+    text: Annotated[str, Field(description="Shown now and never again; empty when the same request is repeated.")] = (
+        field(repr=False)
+    )
+
+
+_adapters: dict[Any, TypeAdapter[Any]] = {}
+
+
+def _adapter(kind: Any) -> TypeAdapter[Any]:
+    if kind not in _adapters:
+        _adapters[kind] = TypeAdapter(kind)
+    return _adapters[kind]
+
+
+def write(kind: type[T], record: T) -> dict[str, Any]:
+    """A record as the JSON that a catalog sends."""
+    return dict(_adapter(kind).dump_python(record, mode="json"))
+
+
+def read(kind: type[T], content: Any) -> T:
+    """A record from the JSON that a catalog sent.
+
+    >>> read(Column, {"name": "age", "kind": "integer", "role": "label", "of a newer version": 1}).description
+    ''
+    """
+    return _adapter(kind).validate_python(content)

@@ -1,0 +1,234 @@
+"""What a client sends: every text has a longest length and no control characters, every document a depth and a size."""
+
+from __future__ import annotations
+
+import math
+import re
+from typing import Annotated, Any
+
+from fastapi import Path, Query
+from pydantic import (
+    AfterValidator,
+    AwareDatetime,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    JsonValue,
+    StringConstraints,
+)
+
+from aegis.catalog.records import Scope, UserRole
+from aegis.data.kind import Kind
+from aegis.data.schema import Role as ColumnRole
+
+# Control characters have no business in names, and a zero byte cannot be stored at all.
+_LINE = r"^[^\x00-\x1f\x7f]*$"
+_TEXT = r"^[^\x00-\x08\x0b\x0c\x0e-\x1f\x7f]*$"
+_DEEPEST, _LARGEST = 20, 50_000
+
+Name = Annotated[str, StringConstraints(min_length=1, max_length=200, pattern=_LINE)]
+Line = Annotated[str, StringConstraints(max_length=300, pattern=_LINE)]
+Text = Annotated[str, StringConstraints(max_length=20_000, pattern=_TEXT)]
+Slug = Annotated[str, StringConstraints(min_length=1, max_length=64, pattern=r"^[a-z0-9]([a-z0-9._-]*[a-z0-9])?$")]
+Id = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{32}$")]
+ProductRef = Annotated[str, StringConstraints(pattern=r"^[a-z0-9][a-z0-9._-]{0,63}$")]
+
+ProductPath = Annotated[ProductRef, Path(description="The name of a product, or its id.")]
+IdPath = Annotated[Id, Path(description="An id: 32 hexadecimal digits.")]
+
+
+def _written_out(text: Any) -> Any:
+    """Not seconds since 1970, which the library would take as well."""
+    if isinstance(text, str) and not re.match(r"\d{4}-\d{2}-\d{2}[Tt ]", text):
+        raise ValueError("a moment is written like 2026-03-01T12:00:00Z")
+    return text
+
+
+Moment = Annotated[AwareDatetime, BeforeValidator(_written_out)]
+
+PageSize = Annotated[int, Query(ge=1, le=200, description="The most items of a page.")]
+Cursor = Annotated[
+    str | None,
+    Query(
+        max_length=1000, pattern=r"^[A-Za-z0-9_-]*$", description="`next` of the page before; nothing for the first."
+    ),
+]
+
+
+def _checked(content: Any) -> Any:
+    """A document of bounded size without what JSON or a database cannot hold.
+
+    >>> _checked({"k": 5})
+    {'k': 5}
+    >>> _checked({"k": float("nan")})
+    Traceback (most recent call last):
+        ...
+    ValueError: a number is not finite
+    """
+    waiting, seen = [(content, 0)], 0
+    while waiting:
+        each, depth = waiting.pop()
+        seen += 1
+        if depth > _DEEPEST or seen > _LARGEST:
+            raise ValueError("the document is too deep or too large")
+        if isinstance(each, dict):
+            waiting += [(part, depth + 1) for pair in each.items() for part in pair]
+        elif isinstance(each, list):
+            waiting += [(part, depth + 1) for part in each]
+        elif isinstance(each, str):
+            if "\x00" in each or any("\ud800" <= character <= "\udfff" for character in each):
+                raise ValueError("a text holds a character that cannot be stored")
+        elif isinstance(each, float) and not math.isfinite(each):
+            raise ValueError("a number is not finite")
+        elif isinstance(each, int) and abs(each) >= 2**63:
+            raise ValueError("a number is too large")
+    return content
+
+
+Document = Annotated[dict[str, JsonValue], AfterValidator(_checked)]
+Anything = Annotated[JsonValue, AfterValidator(_checked)]
+
+
+Version = Annotated[int, Field(ge=1, le=2**31 - 1, description="The version that was read; another one is a conflict.")]
+Days = Annotated[int, Field(ge=1, le=730)]
+Reason = Annotated[str, StringConstraints(min_length=1, max_length=5_000, pattern=_TEXT)]
+ShortName = Annotated[Name, Field(max_length=120)]
+
+
+class Body(BaseModel):
+    """The body of a request: unknown fields are refused, for they are usually typing errors."""
+
+    model_config = ConfigDict(extra="forbid")
+
+
+class NewColumn(Body):
+    """A column: its kind and role are the words of the library."""
+
+    name: Name
+    kind: Kind
+    role: ColumnRole
+    description: Text = ""
+
+
+class NewProduct(Body):
+    """A product to register, as a draft."""
+
+    name: Slug
+    title: Name
+    description: Text = ""
+    columns: Annotated[list[NewColumn], Field(min_length=1, max_length=2000)]
+    label: Name | None = None
+    policy: Document | None = None
+
+
+class ProductChange(Body):
+    """What shall be different; what is not given stays."""
+
+    version: Version
+    title: Name | None = None
+    description: Text | None = None
+    columns: Annotated[list[NewColumn], Field(min_length=1, max_length=2000)] | None = None
+    label: Name | None = None
+    policy: Document | None = None
+
+
+class AtVersion(Body):
+    """Something that is done to what was read."""
+
+    version: Version | None = None
+
+
+class Proposal(Body):
+    """One configuration or many, as the mapping that a configuration file holds, or as the text of one."""
+
+    content: Document | Annotated[str, Field(min_length=1, max_length=1_000_000)]
+    name: ShortName = "configuration"
+
+
+class Generation(Body):
+    """Configurations to make from the published domains of the current summary."""
+
+    count: Annotated[int, Field(ge=1, le=200)] = 20
+    strength: Annotated[str, Field(pattern="^(light|medium|heavy|mixed|any)$")] = "mixed"
+    seed: Annotated[int, Field(ge=0, le=2**31 - 1)] = 0
+
+
+class PreviewRequest(Body):
+    """A mask on a column: a name, `{name: {parameter: value}}`, or a list of them."""
+
+    column: Name
+    mask: Anything
+
+
+class NewAccessRequest(Body):
+    """A request for access; no column named means all that are not identifying."""
+
+    purpose: Annotated[str, StringConstraints(min_length=3, max_length=5_000, pattern=_TEXT)]
+    columns: Annotated[list[Name], Field(max_length=2000, default_factory=list)]
+    days: Days = 90
+    measure: Line | None = None
+
+
+class Decision(Body):
+    """Approve with a configuration, or reject with a reason."""
+
+    approve: bool
+    configuration_id: Id | None = None
+    reason: Reason | None = None
+    version: Version | None = None
+
+
+class Revocation(Body):
+    """Why access ends."""
+
+    reason: Reason
+    version: Version | None = None
+
+
+class Fulfilment(Body):
+    """The release that a request gets."""
+
+    release_id: Id
+
+
+class Withdrawal(Body):
+    """Why a release is taken back."""
+
+    reason: Reason
+
+
+class AdviceRequest(Body):
+    """What the ranking is for."""
+
+    measure: Line | None = None
+    request_id: Id | None = None
+
+
+class NewUser(Body):
+    """A person to invite."""
+
+    name: Slug
+    display_name: Name
+
+
+class UserChange(Body):
+    """Whether somebody can sign in."""
+
+    active: bool
+
+
+class NewRole(Body):
+    """A role to give or take; without a product it holds for all."""
+
+    role: UserRole
+    product: ProductRef | None = None
+
+
+class NewToken(Body):
+    """A token to make for oneself."""
+
+    name: ShortName
+    scopes: Annotated[list[Scope], Field(min_length=1, max_length=len(Scope))]
+    days: Annotated[int, Field(ge=1, le=365)] = 90
+    product: ProductRef | None = None

@@ -1,0 +1,102 @@
+"""Data products."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Query, Request
+from starlette.responses import Response
+
+from aegis.catalog import records
+from aegis.catalog.records import Page
+from aegis.catalog.server.api import bodies
+from aegis.catalog.server.api.bodies import Line, ProductPath
+from aegis.catalog.server.api.calls import Paged, Read, Write
+from aegis.catalog.service import croissant, products
+
+router = APIRouter(prefix="/products", tags=["products"])
+
+
+@router.get("", response_model=Page[records.Product], summary="Find products")
+def list_products(
+    call: Read,
+    page: Paged,
+    query: Annotated[Line, Query(description="Words in names, titles and descriptions.")] = "",
+    mine: Annotated[bool, Query(description="Only those one works on.")] = False,
+) -> Any:
+    """The published products and those one works on, by name."""
+    with call.read() as work:
+        return products.list_products(work, query=query, mine=mine, page=page)
+
+
+@router.post("", response_model=records.Product, status_code=201, summary="Register a product")
+def register(call: Write, product: bodies.NewProduct) -> Response:
+    """A new product, as a draft; whoever registers it becomes its provider."""
+    columns = [column.model_dump(mode="json") for column in product.columns]
+    return call.once(
+        records.Product,
+        lambda work: products.register(
+            work,
+            name=product.name,
+            title=product.title,
+            description=product.description,
+            columns=columns,
+            label=product.label,
+            policy=product.policy,
+        ),
+        body=product,
+        status=201,
+    )
+
+
+@router.get("/{product}", response_model=records.Product, summary="One product")
+def one(call: Read, product: ProductPath) -> Any:
+    """One product by its name or id."""
+    with call.read() as work:
+        return products.product(work, product=product)
+
+
+@router.patch("/{product}", response_model=records.Product, summary="Change a product")
+def change(call: Write, product: ProductPath, change: bodies.ProductChange) -> Response:
+    """Change what is given; a conflict if somebody else changed it after `version` was read."""
+    given_columns = change.columns
+    columns = None if given_columns is None else [column.model_dump(mode="json") for column in given_columns]
+    return call.once(
+        records.Product,
+        lambda work: products.change(
+            work,
+            product=product,
+            version=change.version,
+            title=change.title,
+            description=change.description,
+            columns=columns,
+            label=change.label,
+            policy=change.policy,
+        ),
+        body=change,
+    )
+
+
+@router.post("/{product}/publish", response_model=records.Product, summary="Publish a product")
+def publish(call: Write, product: ProductPath, at: bodies.AtVersion | None = None) -> Response:
+    """Show a draft, or a retired product, to everybody who is signed in; it needs a label and a policy."""
+    version = None if at is None else at.version
+    return call.once(
+        records.Product, lambda work: products.publish(work, product=product, version=version), body=version
+    )
+
+
+@router.post("/{product}/retire", response_model=records.Product, summary="Retire a product")
+def retire(call: Write, product: ProductPath, at: bodies.AtVersion | None = None) -> Response:
+    """Take no further requests."""
+    version = None if at is None else at.version
+    return call.once(
+        records.Product, lambda work: products.retire(work, product=product, version=version), body=version
+    )
+
+
+@router.get("/{product}/croissant", response_model=dict[str, Any], summary="Metadata for other catalogs")
+def metadata(call: Read, request: Request, product: ProductPath) -> Any:
+    """The product as Croissant 1.0, with the certificates of the releases that one may download."""
+    with call.read() as work:
+        return croissant.croissant(work, product=product, base_url=str(request.base_url).rstrip("/"))

@@ -1,0 +1,96 @@
+"""Requests for access."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Query
+from starlette.responses import Response
+
+from aegis.catalog import records
+from aegis.catalog.records import Page
+from aegis.catalog.server.api import bodies
+from aegis.catalog.server.api.bodies import IdPath, ProductPath, ProductRef
+from aegis.catalog.server.api.calls import Paged, Read, Write
+from aegis.catalog.service import requests
+from aegis.catalog.states import RequestState
+
+router = APIRouter(tags=["requests"])
+
+
+@router.post(
+    "/products/{product}/requests", response_model=records.AccessRequest, status_code=201, summary="Ask for access"
+)
+def ask(call: Write, product: ProductPath, question: bodies.NewAccessRequest) -> Response:
+    """Ask for access to a published product."""
+    return call.once(
+        records.AccessRequest,
+        lambda work: requests.ask(
+            work,
+            product=product,
+            purpose=question.purpose,
+            columns=question.columns,
+            days=question.days,
+            measure=question.measure,
+        ),
+        body=question,
+        status=201,
+    )
+
+
+@router.get("/requests", response_model=Page[records.AccessRequest], summary="Requests")
+def list_requests(
+    call: Read,
+    page: Paged,
+    product: Annotated[ProductRef | None, Query(description="Only those for this product.")] = None,
+    state: Annotated[RequestState | None, Query(description="Only those in this state.")] = None,
+    mine: Annotated[bool, Query(description="Only one's own.")] = False,
+) -> Any:
+    """One's own requests and those for products one works on, the newest first."""
+    with call.read() as work:
+        return requests.list_requests(work, product=product, state=state, mine=mine, page=page)
+
+
+@router.get("/requests/{request_id}", response_model=records.RequestWithHistory, summary="One request")
+def one(call: Read, request_id: IdPath) -> Any:
+    """One request with its history."""
+    with call.read() as work:
+        return requests.request(work, request_id=request_id)
+
+
+@router.post("/requests/{request_id}/decision", response_model=records.AccessRequest, summary="Decide a request")
+def decide(call: Write, request_id: IdPath, decision: bodies.Decision) -> Response:
+    """Approve with a configuration, or reject with a reason; the second of two decisions is a conflict."""
+    return call.once(
+        records.AccessRequest,
+        lambda work: requests.decide(
+            work,
+            request_id=request_id,
+            version=decision.version,
+            approve=decision.approve,
+            configuration_id=decision.configuration_id,
+            reason=decision.reason,
+        ),
+        body=decision,
+    )
+
+
+@router.post("/requests/{request_id}/revoke", response_model=records.AccessRequest, summary="Revoke a request")
+def revoke(call: Write, request_id: IdPath, why: bodies.Revocation) -> Response:
+    """The provider ends access."""
+    return call.once(
+        records.AccessRequest,
+        lambda work: requests.revoke(work, request_id=request_id, reason=why.reason, version=why.version),
+        body=why,
+    )
+
+
+@router.post("/requests/{request_id}/withdraw", response_model=records.AccessRequest, summary="Take a request back")
+def withdraw(call: Write, request_id: IdPath, at: bodies.AtVersion | None = None) -> Response:
+    """The consumer takes the request back; it counts as revoked."""
+    version = None if at is None else at.version
+    return call.once(
+        records.AccessRequest,
+        lambda work: requests.withdraw(work, request_id=request_id, version=version),
+        body=version,
+    )

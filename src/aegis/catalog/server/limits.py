@@ -1,0 +1,168 @@
+"""How much a body may hold and how slowly it may come: refused at the byte that is too much, or after the timeout.
+
+To the application both look as if the sender had gone, so that everything half taken in is thrown away as always; the
+sender gets a 413 or a 408. Only the time that is spent waiting for the sender counts.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import re
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from starlette.datastructures import Headers
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from aegis.catalog.server.errors import error_response
+from aegis.catalog.settings import Settings
+from aegis.errors import AegisError, InputError, RequestTimeoutError, TooLargeError
+
+JSON_BYTES = 1 << 20
+FORM_BYTES = 2_000_000
+_PARTS_BYTES = 1 << 16  # what surrounds the files of a form
+
+# Everything else has a body of JSON or of fields.
+_UPLOADS: tuple[tuple[re.Pattern[str], Callable[[Settings], int]], ...] = (
+    (re.compile("/api/v1/products/[^/]+/summaries"), lambda s: s.summary_bytes),
+    (re.compile("/api/v1/products/[^/]+/releases"), lambda s: s.release_bytes + s.certificate_bytes + _PARTS_BYTES),
+    (re.compile("/api/v1/products/[^/]+/configurations"), lambda s: max(JSON_BYTES, s.document_bytes)),
+    (re.compile("/products/[^/]+/summaries"), lambda s: s.summary_bytes + FORM_BYTES),
+    (re.compile("/products/[^/]+/configurations/upload"), lambda s: s.document_bytes + FORM_BYTES),
+    (re.compile("/requests/[^/]+/release"), lambda s: s.release_bytes + s.certificate_bytes + FORM_BYTES),
+)
+
+
+def body_limit(settings: Settings, path: str) -> int:
+    """How many bytes a body may have, by where it is sent.
+
+    >>> body_limit(Settings(), "/api/v1/products"), body_limit(Settings(), "/api/v1/products/clinic/summaries")
+    (1048576, 134217728)
+    """
+    for pattern, limit in _UPLOADS:
+        if pattern.fullmatch(path):
+            return limit(settings)
+    return JSON_BYTES if path.startswith("/api/") else FORM_BYTES
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pace:
+    """How long is waited for the next bytes, and how many have to come in a second on average.
+
+    >>> Pace(idle_seconds=30, bytes_per_second=1000).seconds_for(60_000)
+    90.0
+    """
+
+    idle_seconds: float
+    bytes_per_second: float
+
+    def seconds_for(self, received_bytes: int) -> float:
+        """How long may be waited in all for so many bytes."""
+        return self.idle_seconds + received_bytes / self.bytes_per_second
+
+    @classmethod
+    def of(cls, settings: Settings) -> Pace:
+        """The pace that an administrator set."""
+        return cls(idle_seconds=settings.upload_idle_seconds, bytes_per_second=settings.upload_bytes_per_second)
+
+
+class BodyLimits:
+    """An app whose bodies are limited in size and in time."""
+
+    def __init__(
+        self,
+        app: ASGIApp,
+        *,
+        limit_of: Callable[[str], int],
+        pace: Pace,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._app = app
+        self._limit_of = limit_of
+        self._pace = pace
+        self._clock = clock
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        limit = self._limit_of(scope["path"])
+        failure = _announced(scope, limit)
+        if failure is not None:
+            await error_response(scope, failure)(scope, receive, send)
+            return
+        waited_s, received_bytes = 0.0, 0
+        complete = started = False
+
+        async def limited() -> Message:
+            nonlocal waited_s, received_bytes, complete, failure
+            if complete:  # from here on it is only asked whether somebody is still there
+                return await receive()
+            if failure is not None:
+                return {"type": "http.disconnect"}
+            began = self._clock()
+            left_s = self._pace.seconds_for(received_bytes) - waited_s
+            try:
+                message = await asyncio.wait_for(receive(), min(self._pace.idle_seconds, left_s))
+            except TimeoutError:
+                failure = _too_slow(self._pace)
+                return {"type": "http.disconnect"}
+            waited_s += self._clock() - began
+            received_bytes += len(message.get("body", b""))
+            if received_bytes > limit:
+                failure = too_large(limit)
+                return {"type": "http.disconnect"}
+            complete = not message.get("more_body", False)
+            if not complete and waited_s > self._pace.seconds_for(received_bytes):
+                failure = _too_slow(self._pace)
+                return {"type": "http.disconnect"}
+            return message
+
+        async def watched(message: Message) -> None:
+            nonlocal started
+            if failure is not None and not started:
+                return  # whatever the app makes of it, the answer is given below
+            started = True
+            await send(message)
+
+        try:
+            await self._app(scope, limited, watched)
+        except Exception:
+            if failure is None or started:
+                raise
+        if failure is not None and not started:
+            await error_response(scope, failure)(scope, receive, send)
+
+
+def too_large(limit: int) -> TooLargeError:
+    """What is said to whoever sends too much."""
+    return TooLargeError(f"more than {size(limit)} was sent and this is the most accepted here; send less at once")
+
+
+def size(count: int) -> str:
+    """A number of bytes for people.
+
+    >>> size(1 << 20), size(5 << 30), size(2000)
+    ('1 MiB', '5 GiB', '2000 bytes')
+    """
+    for power, unit in ((40, "TiB"), (30, "GiB"), (20, "MiB")):
+        if count >= 1 << power:
+            return f"{count / (1 << power):.3g} {unit}"
+    return f"{count} bytes"
+
+
+def _announced(scope: Scope, limit: int) -> AegisError | None:
+    announced = Headers(scope=scope).get("content-length")
+    if announced is None:
+        return None
+    if not announced.isascii() or not announced.isdigit():
+        return InputError("the Content-Length is not a number; send the number of bytes")
+    return too_large(limit) if int(announced) > limit else None
+
+
+def _too_slow(pace: Pace) -> RequestTimeoutError:
+    return RequestTimeoutError(
+        f"nothing arrived for {pace.idle_seconds:g} seconds, or less than {pace.bytes_per_second:g} bytes a second on "
+        "average; nothing was kept, send it again over a faster line"
+    )

@@ -1,0 +1,120 @@
+"""One's own account: roles, password, and the tokens for programs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from starlette.responses import Response
+
+from aegis.catalog import records
+from aegis.catalog.records import Scope
+from aegis.catalog.server.pages.page import PageContext, PageRoutes
+from aegis.catalog.server.session import SESSION_COOKIE
+from aegis.catalog.service import people, tokens
+from aegis.catalog.service.products import product_choices
+from aegis.errors import AegisError, InputError, NotFoundError, ServiceError
+
+routes = PageRoutes()
+
+SCOPES = (
+    (Scope.READ, "read", "see what you see"),
+    (Scope.PUSH, "push", "register products, push summaries and releases"),
+    (Scope.REQUEST, "request", "ask for access and download"),
+    (Scope.DECIDE, "decide", "propose configurations and decide requests"),
+    (Scope.ADMIN, "admin", "people, the whole audit, backups"),
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Values:
+    """What stands in the form for a token."""
+
+    name: str = ""
+    days: str = "90"
+    product: str = ""
+    scopes: tuple[str, ...] = ("read", "push")
+
+
+@routes.get("/account")
+def show_account(context: PageContext) -> Response:
+    return _account(context, problem=None)
+
+
+@routes.post("/account")
+def change_password(context: PageContext) -> Response:
+    """Another password; all sessions end with it, this one too."""
+    form = context.form
+    try:
+        if form.raw("new") != form.raw("again"):
+            raise InputError("the two new passwords differ; type them again")  # noqa: TRY301
+        people.change_password(context.catalog, context.actor, old=form.raw("old"), new=form.raw("new"))
+    except (InputError, ServiceError) as error:
+        return _account(context, problem=error)
+    response = context.redirect("/sign-in", "The password is changed. Sign in with the new one.")
+    context.delete_cookie(response, SESSION_COOKIE)
+    return response
+
+
+def _account(context: PageContext, *, problem: AegisError | None) -> Response:
+    with context.read() as work:
+        user = people.me(work)
+    return context.render(
+        "account.html",
+        title="Your account",
+        user=user,
+        shortest=context.catalog.settings.password_characters,
+        problem=problem,
+    )
+
+
+@routes.get("/tokens")
+def show_tokens(context: PageContext) -> Response:
+    return _tokens(context, Values(), made=None, problem=None)
+
+
+@routes.post("/tokens")
+def make_token(context: PageContext) -> Response:
+    """The token is shown on this one answer and never again."""
+    form = context.form
+    values = Values(
+        name=form.text("name"), days=form.text("days"), product=form.text("product"), scopes=form.texts("scopes")
+    )
+    try:
+        with context.write() as work:
+            made = tokens.create_token(
+                work,
+                name=values.name,
+                scopes=values.scopes,
+                days=form.whole("days", what="the number of days"),
+                product=values.product or None,
+            )
+    except (InputError, NotFoundError) as error:
+        return _tokens(context, values, made=None, problem=error)
+    return _tokens(context, Values(), made=made, problem=None)
+
+
+@routes.post("/tokens/{token}/revoke")
+def revoke_token(context: PageContext) -> Response:
+    with context.write() as work:
+        token = tokens.revoke_token(work, token_id=context.parameters["token"])
+    return context.redirect("/tokens", f"The token {token.name} works no longer.")
+
+
+def _tokens(
+    context: PageContext, values: Values, *, made: records.NewToken | None, problem: AegisError | None
+) -> Response:
+    with context.read() as work:
+        page = tokens.list_tokens(work, page=context.page_request)
+        choices = product_choices(work)
+    return context.render(
+        "tokens.html",
+        title="Tokens",
+        tokens=page.items,
+        paging=context.paging(page),
+        values=values,
+        made=made,
+        products=choices,
+        scopes=[scope for scope in SCOPES if scope[0] is not Scope.ADMIN or context.actor.is_admin],
+        most_days=context.catalog.settings.token_days,
+        problem=problem,
+    )

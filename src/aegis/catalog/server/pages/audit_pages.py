@@ -1,0 +1,189 @@
+"""The record: everything that happened, and whether its chain of hashes is whole."""
+
+from __future__ import annotations
+
+import datetime
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from starlette.responses import Response
+
+from aegis.catalog import records
+from aegis.catalog.database.audit_chain import ACTS_OF
+from aegis.catalog.records import Page
+from aegis.catalog.server.pages.page import PageContext, PageRoutes
+from aegis.catalog.server.pages.product_head import head
+from aegis.catalog.service import audit_log, people, products
+from aegis.catalog.service.audit_log import AuditFilter
+from aegis.catalog.service.catalog import Work
+from aegis.catalog.service.paging import MOST, PageRequest
+from aegis.catalog.service.permissions import Permission, require
+from aegis.catalog.service.products import product_choices
+from aegis.errors import AegisError, InputError, NotFoundError
+
+routes = PageRoutes()
+
+_PLACES = {"product": "/products", "request": "/requests", "release": "/releases", "job": "/jobs", "user": "/people"}
+_HASH = re.compile(r"[0-9a-f]{32,}")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Row:
+    """An act, ready for the template."""
+
+    sequence: int
+    at: datetime.datetime
+    actor: str
+    action: str
+    subject: str
+    path: str | None
+    details: str
+    hash: str
+
+
+@routes.get("/audit")
+def show_audit(context: PageContext) -> Response:
+    with context.read() as work:
+        chain = audit_log.standing(work, most=0)
+    return _audit(context, chain=chain, just_checked=False)
+
+
+@routes.post("/audit")
+def verify(context: PageContext) -> Response:
+    """Walk what is new at once, and let the worker walk the rest: that may take a while on a long record."""
+    with context.write() as work:
+        chain = audit_log.want_walk(work)
+    return _audit(context, chain=chain, just_checked=True)
+
+
+def _audit(context: PageContext, *, chain: records.ChainStatus, just_checked: bool) -> Response:
+    chosen = FilterForm.of(context.query)
+    with context.read() as work:
+        page, problem = _listed(context, work, chosen, product=chosen.product or None)
+        choices = product_choices(work)
+        names = [person.name for person in people.list_users(work, page=PageRequest(size=MOST)).items]
+    return context.render(
+        "audit.html",
+        title="Audit",
+        **_shown(context, page, chosen, problem),
+        products=choices,
+        people=names,
+        chain=chain,
+        just_checked=just_checked,
+    )
+
+
+@routes.get("/products/{product}/audit")
+def show_of_product(context: PageContext) -> Response:
+    chosen = FilterForm.of(context.query)
+    with context.read() as work:
+        product = products.product(work, product=context.parameters["product"])
+        require(context.actor, Permission.SEE_PRODUCT_AUDIT, product.id)
+        page, problem = _listed(context, work, chosen, product=product.id)
+    return context.render(
+        "product_audit.html",
+        **head(context, product),
+        **_shown(context, page, chosen, problem),
+        products=None,
+        people=[],
+    )
+
+
+def _listed(
+    context: PageContext, work: Work, chosen: FilterForm, *, product: str | None
+) -> tuple[Page[records.Act], AegisError | None]:
+    """The rows that were asked for, or none and why."""
+    try:
+        found = audit_log.list_audit(work, product=product, wanted=chosen.wanted(), page=context.page_request)
+    except (InputError, NotFoundError) as error:
+        return Page(items=()), error
+    return found, None
+
+
+def _shown(
+    context: PageContext, page: Page[records.Act], chosen: FilterForm, problem: AegisError | None
+) -> dict[str, Any]:
+    return {
+        "rows": [_row(one) for one in page.items],
+        "paging": context.paging(page),
+        "chosen": chosen,
+        "action_groups": action_groups(),
+        "problem": problem,
+    }
+
+
+def _row(view: records.Act) -> Row:
+    place = _PLACES.get(view.subject)
+    return Row(
+        sequence=view.sequence,
+        at=view.at,
+        actor=view.actor,
+        action=view.action,
+        subject=view.subject,
+        path=f"{place}/{view.subject_id}" if place else None,
+        details=_said(view.details),
+        hash=view.hash,
+    )
+
+
+def _said(details: Mapping[str, Any]) -> str:
+    return ", ".join(f"{key.replace('_', ' ')} {_plain(value)}" for key, value in details.items() if value is not None)
+
+
+def _plain(value: Any) -> str:
+    """A detail for people; of hashes and long ids the beginning tells them apart."""
+    if isinstance(value, list | tuple):
+        return " and ".join(str(each) for each in value) or "none"
+    text = str(value)
+    return f"{text[:10]}…" if _HASH.fullmatch(text) else text
+
+
+FIELDS = ("product", "actor", "action", "since", "until")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FilterForm:
+    """The fields as they were filled in; days count from midnight to midnight, UTC, the last one too."""
+
+    product: str = ""
+    actor: str = ""
+    action: str = ""
+    since: str = ""
+    until: str = ""
+
+    @classmethod
+    def of(cls, query: Mapping[str, str]) -> FilterForm:
+        return cls(**{name: query.get(name, "").strip()[:200] for name in FIELDS})
+
+    @property
+    def is_empty(self) -> bool:
+        return not any(getattr(self, name) for name in FIELDS)
+
+    def wanted(self) -> AuditFilter:
+        """What the service is asked for; `InputError` where a field makes no sense."""
+        until = _day(self.until)
+        return AuditFilter(
+            actor=self.actor or None,
+            action=self.action or None,
+            since=_day(self.since),
+            until=None if until is None else until + datetime.timedelta(days=1),
+        )
+
+
+def action_groups() -> list[tuple[str, tuple[str, ...]]]:
+    """The acts to choose from, by what they are about."""
+    return list(ACTS_OF.items())
+
+
+def _day(text: str) -> datetime.datetime | None:
+    if not text:
+        return None
+    try:
+        day = datetime.date.fromisoformat(text)
+    except ValueError:
+        raise InputError("a day is written like 2026-03-01") from None
+    if not 1970 <= day.year < 3000:
+        raise InputError("the record knows no such day; a day is written like 2026-03-01")
+    return datetime.datetime.combine(day, datetime.time(), tzinfo=datetime.UTC)

@@ -1,0 +1,204 @@
+"""The configurations of a product: listed, looked at, uploaded, generated, withdrawn."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+
+from starlette.responses import Response
+
+from aegis.catalog import records
+from aegis.catalog.server.pages.mask_views import hierarchies_of, previews
+from aegis.catalog.server.pages.page import PageContext, PageRoutes, Paging
+from aegis.catalog.server.pages.product_head import head
+from aegis.catalog.server.uploads import attachment, whole
+from aegis.catalog.service import configurations, products
+from aegis.catalog.service.catalog import Work
+from aegis.catalog.service.permissions import Permission, require
+from aegis.errors import AegisError, ConflictError, InputError, NotFoundError
+from aegis.masking.configuration_file import as_text
+from aegis.report.figures import count
+
+routes = PageRoutes()
+
+_PAGE = 60
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Row:
+    """A configuration in the list."""
+
+    id: str
+    name: str
+    words: str
+    counted: bool
+    proposed_by: str
+    created_at: datetime
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Values:
+    """What stands in the forms of the page for many configurations."""
+
+    count: str = "20"
+    strength: str = "mixed"
+    seed: str = "0"
+    text: str = ""
+
+
+@routes.get("/products/{product}/configurations")
+def show_all(context: PageContext) -> Response:
+    with context.read() as work:
+        product = products.product(work, product=context.parameters["product"])
+        listed = configurations.list_configurations(work, product=product.id)
+    text = context.query.get("from", "0")
+    start = int(text) if text.isascii() and text.isdigit() and len(text) < 8 else 0
+    rows = [
+        Row(
+            id=configuration.id,
+            name=configuration.name,
+            words=masks_in_words(configuration),
+            counted=configuration.in_summary,
+            proposed_by=configuration.proposed_by,
+            created_at=configuration.created_at,
+        )
+        for configuration in listed[start : start + _PAGE]
+    ]
+    after = f"{context.path}?from={start + _PAGE}" if len(listed) > start + _PAGE else None
+    return context.render(
+        "configurations.html",
+        **head(context, product),
+        configurations=rows,
+        paging=Paging(started=start > 0, next=after),
+    )
+
+
+@routes.get("/products/{product}/configurations/{configuration}")
+def show_one(context: PageContext) -> Response:
+    with context.read() as work:
+        product, view = _both(context, work)
+        shown = previews(work, product=product.id, content=view.content)
+    return context.render(
+        "configuration.html",
+        **head(context, product),
+        configuration=view,
+        previews=shown,
+        hierarchies=hierarchies_of(view.content),
+        yaml=configurations.as_yaml(view),
+    )
+
+
+@routes.get("/products/{product}/configurations/{configuration}/yaml")
+def send_one(context: PageContext) -> Response:
+    """A configuration as the file that ``aegis release`` takes."""
+    with context.read() as work:
+        _, view = _both(context, work)
+    return yaml_file(f"{view.name}.yaml", configurations.as_yaml(view))
+
+
+@routes.get("/products/{product}/configurations.yaml")
+def send_all(context: PageContext) -> Response:
+    """Every configuration in one file, for ``aegis summarize --configs``."""
+    with context.read() as work:
+        product = products.product(work, product=context.parameters["product"])
+        listed = configurations.list_configurations(work, product=product.id)
+    if not listed:
+        raise NotFoundError("this product has no configuration yet; propose one first")
+    built = [configurations.masks_of(view.content) for view in listed]
+    return yaml_file("configurations.yaml", as_text(built, path=Path("configurations.yaml")))
+
+
+def masks_in_words(configuration: records.Configuration) -> str:
+    """What a configuration does, column by column."""
+    return "; ".join(f"{column}: {mask}" for column, mask in configuration.described.items()) or "masks nothing"
+
+
+def yaml_file(name: str, text: str) -> Response:
+    """A YAML file to be saved."""
+    return Response(text, media_type="application/yaml", headers={"Content-Disposition": attachment(name)})
+
+
+@routes.post("/products/{product}/configurations/{configuration}/withdraw")
+def withdraw(context: PageContext) -> Response:
+    here = f"/products/{context.parameters['product']}/configurations"
+    try:
+        with context.write() as work:
+            view = configurations.withdraw(work, configuration_id=context.parameters["configuration"])
+    except ConflictError as error:
+        return context.redirect(f"{here}/{context.parameters['configuration']}", problem=error)
+    return context.redirect(here, f"{view.name} is withdrawn.")
+
+
+@routes.get("/products/{product}/configurations/more")
+def show_more(context: PageContext) -> Response:
+    return _more(context, Values(), problem=None)
+
+
+@routes.post("/products/{product}/configurations/generate")
+def generate(context: PageContext) -> Response:
+    form = context.form
+    values = Values(count=form.text("count"), strength=form.text("strength"), seed=form.text("seed"))
+    try:
+        with context.write() as work:
+            made = configurations.generate(
+                work,
+                product=context.parameters["product"],
+                count=form.whole("count", what="how many"),
+                strength=values.strength,
+                seed=form.whole("seed", what="the seed"),
+            )
+    except (InputError, ConflictError) as error:
+        return _more(context, values, problem=error)
+    return _listed(context, made)
+
+
+@routes.post("/products/{product}/configurations/upload", upload=True)
+def upload(context: PageContext) -> Response:
+    text = context.form.text("text").replace("\r\n", "\n")
+    try:
+        name = "configuration"
+        if context.form.has_file:
+            file = context.form.file("file", what="the file")
+            name = file.name.rsplit(".", 1)[0] or name
+            text = _decoded(whole(file.stream, limit_bytes=context.catalog.settings.document_bytes))
+        if not text:
+            raise InputError("there is nothing to propose; choose a file or paste one")  # noqa: TRY301
+        with context.write() as work:
+            made = configurations.propose(work, product=context.parameters["product"], content=text, name=name)
+    except (InputError, ConflictError) as error:
+        return _more(context, Values(text=text[:200_000]), problem=error)
+    return _listed(context, made)
+
+
+def _decoded(content: bytes) -> str:
+    try:
+        return content.decode("utf-8-sig")
+    except UnicodeDecodeError:
+        raise InputError("the file is not UTF-8 text; save it as UTF-8") from None
+
+
+def _listed(context: PageContext, made: list[records.Configuration]) -> Response:
+    here = f"/products/{context.parameters['product']}/configurations"
+    said = count(len(made), "configuration")
+    return context.redirect(here, f"{said} {'is' if len(made) == 1 else 'are'} proposed.")
+
+
+def _more(context: PageContext, values: Values, *, problem: AegisError | None) -> Response:
+    with context.read() as work:
+        product = products.product(work, product=context.parameters["product"])
+    require(context.actor, Permission.PROPOSE_CONFIGURATION, product.id)
+    return context.render(
+        "configurations_more.html",
+        **head(context, product),
+        values=values,
+        problem=problem,
+    )
+
+
+def _both(context: PageContext, work: Work) -> tuple[records.Product, records.Configuration]:
+    product = products.product(work, product=context.parameters["product"])
+    view = configurations.configuration(work, configuration_id=context.parameters["configuration"])
+    if view.product_id != product.id:
+        raise NotFoundError("this product has no such configuration")
+    return product, view

@@ -1,0 +1,281 @@
+"""The editor of a configuration: a mask per column, and what becomes of the published values under it.
+
+It works without a script: choosing a mask and pressing the button brings its settings and the preview.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+import yaml
+from starlette.responses import Response
+
+from aegis.catalog import records
+from aegis.catalog.server.pages.mask_views import hierarchy_view, previews
+from aegis.catalog.server.pages.page import PageContext, PageRoutes
+from aegis.catalog.server.pages.product_head import head
+from aegis.catalog.server.uploads import Form
+from aegis.catalog.service import configurations, products
+from aegis.catalog.service.configurations import hierarchies
+from aegis.catalog.service.permissions import Permission, require
+from aegis.data.hierarchy import Hierarchy
+from aegis.data.kind import Kind
+from aegis.data.schema import Role
+from aegis.errors import AegisError, ConfigurationError, ConflictError, InputError, MaskError
+from aegis.masking.catalogue import CatalogueRow
+from aegis.masking.catalogue import catalogue as masks_there_are
+
+routes = PageRoutes()
+
+_NOT_HERE = {"identity", "pseudonym"}  # the first is no mask, the second needs a key that only the provider has
+_NO_FIELD = {"hierarchy", "key_file"}
+_AS_IN_FILE = "="
+
+
+catalogue = cache(masks_there_are)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Setting:
+    """A parameter of a mask and what was typed for it."""
+
+    name: str
+    value: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Row:
+    """A column with its mask."""
+
+    number: int
+    name: str
+    role: str
+    masks: tuple[tuple[str, str], ...]
+    mask: str
+    settings: tuple[Setting, ...]
+    help: str
+    spec: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Draft:
+    """What the form says: a name, a mask per column, and the hierarchies that are at hand."""
+
+    name: str
+    masks: Mapping[str, Any]
+    hierarchies: Mapping[str, Any]
+
+    @property
+    def content(self) -> dict[str, Any]:
+        """The draft as a configuration file writes it, with the hierarchies that it uses."""
+        used = {name: rows for name, rows in self.hierarchies.items() if _uses(self.masks, name)}
+        body: dict[str, Any] = {"aegis": 1, "name": self.name, "masks": dict(self.masks)}
+        return {**body, "hierarchies": used} if used else body
+
+
+@routes.get("/products/{product}/configurations/new")
+def show(context: PageContext) -> Response:
+    """An empty form, or one that starts from a configuration."""
+    with context.read() as work:
+        product = products.product(work, product=context.parameters["product"])
+        require(context.actor, Permission.PROPOSE_CONFIGURATION, product.id)
+        known = _hierarchies(hierarchies(work, product=product.id))
+        start: Mapping[str, Any] = {}
+        if "from" in context.query:
+            start = configurations.configuration(work, configuration_id=context.query["from"]).content
+        draft = Draft(
+            name="",
+            masks=start.get("masks", {}),
+            hierarchies={**known, **(start.get("hierarchies") or {})},
+        )
+        shown = previews(work, product=product.id, content=draft.content)
+    rows = [_row(i, column, draft.masks.get(column.name), known) for i, column in enumerate(_maskable(product))]
+    return _page(context, product, draft, rows, shown=shown, problem=None)
+
+
+@routes.post("/products/{product}/configurations/new")
+def write(context: PageContext) -> Response:
+    """Preview what was chosen, or propose it."""
+    problem: AegisError | None = None
+    with context.read() as work:
+        product = products.product(work, product=context.parameters["product"])
+        require(context.actor, Permission.PROPOSE_CONFIGURATION, product.id)
+        known = _hierarchies(hierarchies(work, product=product.id))
+        draft = Draft(name=context.form.text("name"), masks={}, hierarchies=known)
+        try:
+            draft = Draft(name=draft.name, masks=_typed(context.form, product), hierarchies=known)
+        except InputError as error:
+            problem = error
+        shown = previews(work, product=product.id, content=draft.content)
+    if context.form.text("do") == "save" and problem is None:
+        try:
+            if not draft.name:
+                raise ConfigurationError("the configuration needs a name; type one")
+            with context.write() as work:
+                (made,) = configurations.propose(work, product=product.id, content=draft.content, name=draft.name)
+            return context.redirect(f"/products/{product.name}/configurations/{made.id}", f"{made.name} is proposed.")
+        except (InputError, ConflictError) as error:
+            problem = error
+    rows = [_typed_row(i, column, context.form, known) for i, column in enumerate(_maskable(product))]
+    return _page(context, product, draft, rows, shown=shown, problem=problem)
+
+
+def _page(
+    context: PageContext,
+    product: records.Product,
+    draft: Draft,
+    rows: list[Row],
+    *,
+    shown: list[Any],
+    problem: AegisError | None,
+) -> Response:
+    names = [row.name for row in rows if row.name in draft.hierarchies]
+    return context.render(
+        "editor.html",
+        **head(context, product),
+        draft=draft,
+        rows=rows,
+        previews=shown,
+        hierarchies=[hierarchy_view(name, draft.hierarchies[name]) for name in names],
+        problem=problem,
+    )
+
+
+def _maskable(product: records.Product) -> list[records.Column]:
+    """Identifying columns are hidden in every release, whatever a configuration says."""
+    return [column for column in product.columns if column.role != Role.IDENTIFYING.value]
+
+
+def _fitting(column: records.Column, known: Mapping[str, Any]) -> dict[str, CatalogueRow]:
+    kind = Kind(column.kind)
+    return {
+        row.name: row
+        for row in catalogue()
+        if kind in row.kinds and row.name not in _NOT_HERE and (row.name != "generalize" or column.name in known)
+    }
+
+
+def _row(number: int, column: records.Column, spec: Any, known: Mapping[str, Any]) -> Row:
+    """A row that shows a mask as a configuration has it; one that fields cannot show stays as it is."""
+    if spec is None or spec == "identity":
+        return _empty(number, column, known)
+    name: Any = spec
+    given: dict[str, Any] = {}
+    if isinstance(spec, Mapping):
+        ((name, given),) = spec.items()
+        given = given or {}
+    if isinstance(spec, list) or name not in _fitting(column, known) or "hierarchy" in given:
+        return Row(
+            number=number, name=column.name, role=column.role, masks=_choices(column, known), mask=_AS_IN_FILE,
+            settings=(), help="", spec=json.dumps(spec, ensure_ascii=False),
+        )  # fmt: skip
+    values = {key: _shown(value) for key, value in given.items()}
+    return _filled(number, column, known, name, values)
+
+
+def _typed_row(number: int, column: records.Column, form: Form, known: Mapping[str, Any]) -> Row:
+    name = form.text(f"mask.{column.name}")
+    if name == _AS_IN_FILE:
+        return Row(
+            number=number, name=column.name, role=column.role, masks=_choices(column, known), mask=name, settings=(),
+            help="", spec=form.text(f"spec.{column.name}"),
+        )  # fmt: skip
+    fitting = _fitting(column, known)
+    if name not in fitting:
+        return _empty(number, column, known)
+    typed = {p.name: form.text(f"set.{column.name}.{p.name}") for p in fitting[name].parameters}
+    if not any(f"set.{column.name}.{key}" in form.fields for key in typed):
+        typed = _example(fitting[name])
+    return _filled(number, column, known, name, typed)
+
+
+def _empty(number: int, column: records.Column, known: Mapping[str, Any]) -> Row:
+    return Row(
+        number=number, name=column.name, role=column.role, masks=_choices(column, known), mask="", settings=(), help=""
+    )
+
+
+def _filled(number: int, column: records.Column, known: Mapping[str, Any], name: str, values: Mapping[str, str]) -> Row:
+    mask = _fitting(column, known)[name]
+    return Row(
+        number=number,
+        name=column.name,
+        role=column.role,
+        masks=_choices(column, known),
+        mask=name,
+        settings=tuple(
+            Setting(name=p.name, value=values.get(p.name, "")) for p in mask.parameters if p.name not in _NO_FIELD
+        ),
+        help=mask.summary.replace("``", ""),
+    )
+
+
+def _choices(column: records.Column, known: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
+    return tuple((name, name.replace("_", " ")) for name in _fitting(column, known))
+
+
+def _typed(form: Form, product: records.Product) -> dict[str, Any]:
+    """The masks that the form describes; a mask that was only just chosen has its example's settings."""
+    masks: dict[str, Any] = {}
+    rows = {row.name: row for row in catalogue()}
+    for column in _maskable(product):
+        name = form.text(f"mask.{column.name}")
+        if name == _AS_IN_FILE:
+            masks[column.name] = _value(form.text(f"spec.{column.name}"), column.name)
+        elif name in rows and name not in _NOT_HERE:
+            keys = [p.name for p in rows[name].parameters if p.name not in _NO_FIELD]
+            typed = {key: form.text(f"set.{column.name}.{key}") for key in keys}
+            if not any(f"set.{column.name}.{key}" in form.fields for key in keys):
+                typed = _example(rows[name])
+            given = {key: _value(text, column.name) for key, text in typed.items() if text}
+            masks[column.name] = {name: given} if given else name
+    return masks
+
+
+def _example(row: CatalogueRow) -> dict[str, str]:
+    if not isinstance(row.example_spec, dict):
+        return {}
+    return {
+        key: _shown(value) for key, value in row.example_spec[row.name].items() if key not in _NO_FIELD | {"groups"}
+    }
+
+
+def _shown(value: Any) -> str:
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+
+
+class _Plain(yaml.SafeLoader):
+    """YAML without aliases: a few lines of those can stand for more than any memory holds."""
+
+    def compose_node(self, parent: Any, index: Any) -> Any:
+        if self.check_event(yaml.AliasEvent):
+            raise yaml.YAMLError
+        return super().compose_node(parent, index)
+
+
+def _value(text: str, column: str) -> Any:
+    try:
+        return yaml.load(text, Loader=_Plain)  # noqa: S506 - a SafeLoader
+    except (yaml.YAMLError, ValueError, RecursionError):
+        raise MaskError(
+            f"a setting for column {column!r} cannot be read; write a number, a word, or a list like [1, 2]"
+        ) from None
+
+
+def _hierarchies(found: Mapping[str, Hierarchy]) -> dict[str, Any]:
+    """The hierarchies that some configuration of the product brings, as a file lists them."""
+    return {name: [list(row) for row in hierarchy.rows] for name, hierarchy in found.items()}
+
+
+def _uses(masks: Mapping[str, Any], hierarchy: str) -> bool:
+    def named(spec: Any, column: str) -> bool:
+        if isinstance(spec, list):
+            return any(named(link, column) for link in spec)
+        given = spec.get("generalize") if isinstance(spec, dict) else None
+        return isinstance(given, dict) and given.get("hierarchy", column) == hierarchy
+
+    return any(named(spec, column) for column, spec in masks.items())

@@ -1,0 +1,295 @@
+"""A page of the console: its routes, and what its handler works with.
+
+A handler is a plain function of a `PageContext` that gives a response; it runs in a thread, so that the event loop only
+moves bytes. ::
+
+    routes = PageRoutes()
+
+    @routes.get("/account")
+    def show_account(context: PageContext) -> Response:
+        return context.render("account.html", title="Your account")
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, field, replace
+from typing import Any
+from urllib.parse import quote, urlencode
+
+from starlette.concurrency import run_in_threadpool
+from starlette.requests import ClientDisconnect, Request
+from starlette.responses import HTMLResponse, PlainTextResponse, RedirectResponse, Response
+from starlette.routing import Route
+
+from aegis.catalog.records import Page, UserRole
+from aegis.catalog.server.errors import TITLES, error_headers, sentence
+from aegis.catalog.server.pages.rendering import render
+from aegis.catalog.server.session import Identity, check_form, delete_cookie, keep_form_cookie, set_cookie
+from aegis.catalog.server.uploads import Form, body_of, read_form, uploading
+from aegis.catalog.service.catalog import Catalog, Work
+from aegis.catalog.service.paging import PageRequest
+from aegis.catalog.service.permissions import Actor
+from aegis.errors import AegisError, NotFoundError, NotSignedInError
+
+NOTICE_COOKIE = "aegis_notice"
+_LONGEST_NOTICE = 700
+PAGE_SIZE = 20
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Notice:
+    """What the page before has to say on this one."""
+
+    text: str
+    bad: bool = False
+
+    def to_cookie(self) -> str:
+        plain = json.dumps([self.text[:_LONGEST_NOTICE], self.bad]).encode()
+        return base64.urlsafe_b64encode(plain).decode()
+
+    @classmethod
+    def from_cookie(cls, value: str | None) -> Notice | None:
+        """Whatever a browser sends is shown as text at most; what is not ours is nothing."""
+        try:
+            text, bad = json.loads(base64.urlsafe_b64decode(value or ""))
+        except ValueError:
+            return None
+        return cls(text=text[:_LONGEST_NOTICE], bad=bool(bad)) if isinstance(text, str) else None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Place:
+    """An entry of the main navigation."""
+
+    name: str
+    path: str
+    here: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Paging:
+    """The links under a long list: whether this is a later page, and where the next one is."""
+
+    started: bool
+    next: str | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PageContext:
+    """A request for a page with the person who sent it, and the ways to answer: a page, or a redirect with a notice."""
+
+    catalog: Catalog
+    identity: Identity
+    path: str
+    address: str
+    secure: bool
+    origin: str
+    notice: Notice | None = None
+    query: Mapping[str, str] = field(default_factory=dict)
+    parameters: Mapping[str, str] = field(default_factory=dict)
+    """The parts of the path that a route names."""
+    form: Form = field(default_factory=Form)
+
+    @property
+    def actor(self) -> Actor:
+        return self.identity.actor
+
+    @property
+    def csrf(self) -> str:
+        return self.identity.csrf
+
+    @property
+    def is_signed_in(self) -> bool:
+        return self.actor.user_id is not None
+
+    @property
+    def page_request(self) -> PageRequest:
+        """The part of a long list that the address names."""
+        return PageRequest(size=PAGE_SIZE, cursor=self.query.get("cursor") or None)
+
+    def paging(self, page: Page[Any]) -> Paging:
+        """The links under a list; what else stands in the address, such as a search, is kept."""
+        started = "cursor" in self.query
+        if page.next is None:
+            return Paging(started=started, next=None)
+        kept = {key: value for key, value in self.query.items() if key != "cursor"}
+        return Paging(started=started, next=f"{self.path}?{urlencode({**kept, 'cursor': page.next})}")
+
+    def read(self) -> AbstractContextManager[Work]:
+        return self.catalog.read(self.actor)
+
+    def write(self) -> AbstractContextManager[Work]:
+        return self.catalog.write(self.actor)
+
+    def render(self, template: str, *, problem: AegisError | None = None, status: int = 200, **names: Any) -> Response:
+        """A page of the console; ``problem`` is why what was sent in its form was refused."""
+        if problem is not None:
+            # A wrong password in a form is no lost session.
+            status = 422 if isinstance(problem, NotSignedInError) and self.is_signed_in else problem.http_status
+        names = {
+            "context": self,
+            "places": self._places(),
+            "status": status,
+            "problem": None if problem is None else sentence(problem),
+            **names,
+        }
+        response = HTMLResponse(render(template, names), status_code=status)
+        if self.notice is not None:
+            delete_cookie(response, NOTICE_COOKIE, secure=self.secure)
+        keep_form_cookie(response, self.identity, secure=self.secure)
+        if problem is not None:
+            response.headers.update(_page_headers(problem))
+        return response
+
+    def redirect(self, path: str, notice: str = "", *, problem: AegisError | None = None) -> Response:
+        """On to another page, which shows ``notice``, or why something was refused."""
+        response = RedirectResponse(path, status_code=303)
+        shown = Notice(text=notice) if problem is None else Notice(text=sentence(problem), bad=True)
+        if shown.text:
+            self.set_cookie(response, NOTICE_COOKIE, shown.to_cookie(), seconds=60)
+        return response
+
+    def set_cookie(self, response: Response, name: str, value: str, *, seconds: int | None) -> None:
+        """Set a cookie that scripts cannot read and other sites do not send."""
+        set_cookie(response, name, value, secure=self.secure, seconds=seconds)
+
+    def delete_cookie(self, response: Response, name: str) -> None:
+        """Let the browser forget a cookie."""
+        delete_cookie(response, name, secure=self.secure)
+
+    def refuse(self, error: AegisError) -> Response:
+        """The page that says why something was refused; its words hold no cell value."""
+        status = error.http_status
+        back, back_words = ("/", "Back to the start") if self.is_signed_in else ("/sign-in", "Sign in")
+        response = self.render(
+            "error.html",
+            status=status,
+            title=TITLES.get(status, "That did not work"),
+            words=sentence(error),
+            back=back,
+            back_words=back_words,
+        )
+        response.headers.update(_page_headers(error))
+        return response
+
+    def _places(self) -> list[Place]:
+        listed = [("Catalog", "/products"), ("Requests", "/requests")]
+        if self.actor.products_as(UserRole.PROVIDER, UserRole.EXPERT) != frozenset():
+            listed.append(("Jobs", "/jobs"))
+        if self.actor.is_admin:
+            listed += [("People", "/people"), ("Audit", "/audit")]
+        return [Place(name=name, path=path, here=self.path.startswith(path)) for name, path in listed]
+
+
+Handler = Callable[[PageContext], Response]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PageRoute:
+    """One path and method, and the handler. ``is_open``: also for people who are not signed in.
+
+    An ``upload`` has files after its fields, which the handler pulls from the network itself.
+    """
+
+    method: str
+    path: str
+    handler: Handler
+    is_open: bool = False
+    upload: bool = False
+
+
+class PageRoutes:
+    """The routes of a module of pages."""
+
+    def __init__(self) -> None:
+        self.listed: list[PageRoute] = []
+
+    def get(self, path: str, *, is_open: bool = False) -> Callable[[Handler], Handler]:
+        """Answer GET at a path with the handler below."""
+        return self._route("GET", path, is_open=is_open)
+
+    def post(self, path: str, *, is_open: bool = False, upload: bool = False) -> Callable[[Handler], Handler]:
+        """Answer POST at a path with the handler below."""
+        return self._route("POST", path, is_open=is_open, upload=upload)
+
+    def _route(self, method: str, path: str, **more: bool) -> Callable[[Handler], Handler]:
+        def add(handler: Handler) -> Handler:
+            self.listed.append(PageRoute(method=method, path=path, handler=handler, **more))
+            return handler
+
+        return add
+
+
+def starlette_route(catalog: Catalog, route: PageRoute) -> Route:
+    """The route as the server knows it: a session and a form of ours first, then the handler."""
+
+    async def respond(request: Request) -> Response:
+        try:
+            context = page_context(catalog, request)
+        except NotFoundError as error:
+            return PlainTextResponse(sentence(error), status_code=error.http_status)
+        if not context.is_signed_in and not route.is_open:
+            return _to_sign_in(context, request)
+        if route.method == "GET":
+            return await run_in_threadpool(_handled, route, context, request)
+        if route.upload:
+            return await uploading(lambda: _posted(route, context, request, None))
+        try:
+            body = await request.body()
+        except ClientDisconnect:
+            return PlainTextResponse("", status_code=400)  # nobody is there to read it
+        return await run_in_threadpool(_posted, route, context, request, body)
+
+    return Route(route.path, respond, methods=[route.method])
+
+
+def page_context(catalog: Catalog, request: Request) -> PageContext:
+    """The context of a request; `NotFoundError` where its address holds what no address holds."""
+    if any("\x00" in value for value in request.path_params.values()):
+        raise NotFoundError("there is no page at this address")
+    return PageContext(
+        catalog=catalog,
+        identity=request.state.identity,
+        path=request.url.path,
+        address=request.client.host if request.client else "",
+        secure=request.url.scheme == "https",
+        origin=f"{request.url.scheme}://{request.headers.get('host', '')}",
+        notice=Notice.from_cookie(request.cookies.get(NOTICE_COOKIE)),
+        query={key: value for key, value in request.query_params.items() if "\x00" not in value},
+        parameters=dict(request.path_params),
+    )
+
+
+def _posted(route: PageRoute, context: PageContext, request: Request, body: bytes | None) -> Response:
+    """Read the form and handle it; ``body`` is None where it is still on its way."""
+    try:
+        chunks = body_of(request) if body is None else iter([body])
+        form = read_form(request.headers.get("content-type", ""), chunks)
+        check_form(context.identity, csrf=form.raw("csrf"), headers=request.headers)
+    except AegisError as error:
+        return context.refuse(error)
+    return _handled(route, replace(context, form=form), request)
+
+
+def _handled(route: PageRoute, context: PageContext, request: Request) -> Response:
+    try:
+        return route.handler(context)
+    except NotSignedInError:
+        return _to_sign_in(context, request)
+    except AegisError as error:
+        return context.refuse(error)
+
+
+def _page_headers(error: AegisError) -> dict[str, str]:
+    """Those of an error, but not the one that makes a browser ask for a password of its own."""
+    return {name: value for name, value in error_headers(error).items() if name != "WWW-Authenticate"}
+
+
+def _to_sign_in(context: PageContext, request: Request) -> Response:
+    here = request.url.path + (f"?{request.url.query}" if request.url.query else "")
+    wanted = here if request.method == "GET" and here != "/" else ""
+    return context.redirect(f"/sign-in?next={quote(wanted)}" if wanted else "/sign-in")

@@ -1,0 +1,127 @@
+"""People and their roles, for administrators."""
+
+from __future__ import annotations
+
+from starlette.responses import Response
+
+from aegis.catalog import records
+from aegis.catalog.records import UserRole
+from aegis.catalog.server.pages.page import PageContext, PageRoutes
+from aegis.catalog.service import people, tokens
+from aegis.catalog.service.permissions import Permission, require
+from aegis.catalog.service.products import product_choices
+from aegis.errors import AegisError, ConflictError, InputError, NotFoundError
+
+routes = PageRoutes()
+
+ROLES = (
+    (UserRole.CONSUMER.value, "consumer: asks for access and downloads"),
+    (UserRole.EXPERT.value, "expert: proposes configurations and decides"),
+    (UserRole.PROVIDER.value, "provider: registers products, pushes counts and releases"),
+    (UserRole.ADMIN.value, "administrator: people, audit, everything"),
+)
+
+
+@routes.get("/people")
+def show_people(context: PageContext) -> Response:
+    return _people(context, problem=None, link=None)
+
+
+@routes.post("/people")
+def invite(context: PageContext) -> Response:
+    """A new person with an invitation link, which is on this one answer only; roles may be given at once."""
+    form = context.form
+    try:
+        with context.write() as work:
+            link = people.create_user(work, name=form.text("name"), display_name=form.text("display_name"))
+            assert link.user is not None
+            for role in form.texts("roles"):
+                people.assign(work, user_id=link.user.id, role=role, product=form.text("product") or None)
+    except (InputError, ConflictError, NotFoundError) as error:
+        return _people(context, problem=error, link=None)
+    return _people(context, problem=None, link=link)
+
+
+def _people(context: PageContext, *, problem: AegisError | None, link: records.Link | None) -> Response:
+    with context.read() as work:
+        page = people.list_users(work, page=context.page_request)
+        choices = product_choices(work)
+    kept = context.form if problem else None
+    return context.render(
+        "people.html",
+        title="People",
+        people=page.items,
+        paging=context.paging(page),
+        roles=ROLES,
+        products=choices,
+        link=link,
+        name=kept.text("name") if kept else "",
+        display_name=kept.text("display_name") if kept else "",
+        product=kept.text("product") if kept else "",
+        chosen=kept.texts("roles") if kept else (),
+        problem=problem,
+    )
+
+
+@routes.get("/people/{user}")
+def show_person(context: PageContext) -> Response:
+    return _person(context, problem=None, link=None)
+
+
+@routes.post("/people/{user}/roles")
+def change_roles(context: PageContext) -> Response:
+    """Give a role or take one away."""
+    form, user_id = context.form, context.parameters["user"]
+    product = form.text("product") or None
+    act = people.unassign if form.text("do") == "take" else people.assign
+    try:
+        with context.write() as work:
+            act(work, user_id=user_id, role=form.text("role"), product=product)
+    except (InputError, ConflictError, NotFoundError) as error:
+        return _person(context, problem=error, link=None)
+    return context.redirect(f"/people/{user_id}", "The roles are changed.")
+
+
+@routes.post("/people/{user}/active")
+def switch(context: PageContext) -> Response:
+    user_id = context.parameters["user"]
+    try:
+        with context.write() as work:
+            user = people.set_active(work, user_id=user_id, active=context.form.text("active") == "1")
+    except (InputError, ConflictError) as error:
+        return _person(context, problem=error, link=None)
+    said = "can sign in again" if user.active else "is switched off; sessions and tokens stopped working"
+    return context.redirect(f"/people/{user_id}", f"{user.name} {said}.")
+
+
+@routes.post("/people/{user}/reset")
+def reset(context: PageContext) -> Response:
+    """A link for a new password; like every secret it is shown once."""
+    with context.write() as work:
+        link = people.reset_link(work, user_id=context.parameters["user"])
+    return _person(context, problem=None, link=link)
+
+
+@routes.post("/people/{user}/tokens/{token}/revoke")
+def revoke_token(context: PageContext) -> Response:
+    with context.write() as work:
+        token = tokens.revoke_token(work, token_id=context.parameters["token"])
+    return context.redirect(f"/people/{context.parameters['user']}", f"The token {token.name} works no longer.")
+
+
+def _person(context: PageContext, *, problem: AegisError | None, link: records.Link | None) -> Response:
+    require(context.actor, Permission.MANAGE_PEOPLE)
+    with context.read() as work:
+        user = people.user(work, user_id=context.parameters["user"])
+        held = tokens.list_tokens(work, user_id=user.id)
+        choices = product_choices(work)
+    return context.render(
+        "person.html",
+        title=user.display_name or user.name,
+        user=user,
+        tokens=[token for token in held.items if token.valid],
+        roles=ROLES,
+        products=choices,
+        link=link,
+        problem=problem,
+    )

@@ -1,0 +1,254 @@
+"""Registering and editing a product."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import yaml
+from starlette.responses import Response
+
+from aegis.catalog import records
+from aegis.catalog.server.pages.page import PageContext, PageRoutes
+from aegis.catalog.server.pages.product_head import can
+from aegis.catalog.server.pages.words import KINDS, ROLE_MEANINGS, ROLES
+from aegis.catalog.server.uploads import Form
+from aegis.catalog.service import products
+from aegis.catalog.service.permissions import Permission, require
+from aegis.data.kind import Kind
+from aegis.data.schema import Role
+from aegis.errors import ConflictError, InputError, PolicyError
+from aegis.privacy.policy import Policy
+from aegis.privacy.policy_format import parsed_yaml
+
+routes = PageRoutes()
+
+_MORE_ROWS = 4
+_MOST_COLUMNS = 500
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Values:
+    """What stands in the fields; kept when something was wrong."""
+
+    name: str = ""
+    title: str = ""
+    description: str = ""
+    columns: tuple[records.Column, ...] = ()
+    k: str = "5"
+    l: str = ""  # noqa: E741 - the field's own letter
+    suppression: str = "5"
+    policy: str = ""
+    version: str = ""
+
+    def with_rows(self, more: int) -> Values:
+        """The same with empty rows for further columns."""
+        empty = records.Column(name="", kind=Kind.TEXT.value, role=Role.INSENSITIVE.value)
+        return replace(self, columns=self.columns + (empty,) * min(more, _MOST_COLUMNS - len(self.columns)))
+
+    @property
+    def label(self) -> str | None:
+        """The column that plays the label."""
+        return next((column.name for column in self.columns if column.role == Role.LABEL.value), None)
+
+
+@routes.get("/register")
+def show_new(context: PageContext) -> Response:
+    require(context.actor, Permission.REGISTER_PRODUCT)
+    return _page(context, Values().with_rows(6), product=None, problem=None)
+
+
+@routes.post("/register")
+def register(context: PageContext) -> Response:
+    values = _typed(context.form)
+    if context.form.text("more"):
+        return _page(context, values.with_rows(_empty_rows(context.form) + _MORE_ROWS), product=None, problem=None)
+    try:
+        with context.write() as work:
+            product = products.register(
+                work,
+                name=values.name,
+                title=values.title,
+                description=values.description,
+                columns=_columns(values),
+                label=values.label,
+                policy=_policy(values),
+            )
+    except (InputError, ConflictError) as error:
+        return _page(context, values.with_rows(1), product=None, problem=error)
+    said = "The product is registered as a draft: only those who work on it see it."
+    return context.redirect(f"/products/{product.name}", said)
+
+
+@routes.get("/products/{product}/edit")
+def show_edit(context: PageContext) -> Response:
+    product = _editable(context)
+    return _page(context, _of(product).with_rows(1), product=product, problem=None)
+
+
+@routes.post("/products/{product}/edit")
+def change(context: PageContext) -> Response:
+    product = _editable(context)
+    values = _typed(context.form)
+    if context.form.text("more"):
+        return _page(context, values.with_rows(_empty_rows(context.form) + _MORE_ROWS), product=product, problem=None)
+    try:
+        with context.write() as work:
+            products.change(
+                work,
+                product=product.id,
+                version=context.form.whole("version", what="the version"),
+                title=values.title,
+                description=values.description,
+                columns=_columns(values),
+                label=values.label,
+                policy=_policy(values),
+            )
+    except (InputError, ConflictError) as error:
+        return _page(context, values.with_rows(1), product=product, problem=error)
+    return context.redirect(f"/products/{product.name}", "The product is changed.")
+
+
+@routes.post("/products/{product}/publish")
+def publish(context: PageContext) -> Response:
+    return _turn(context, to="published")
+
+
+@routes.post("/products/{product}/retire")
+def retire(context: PageContext) -> Response:
+    return _turn(context, to="retired")
+
+
+def _turn(context: PageContext, *, to: str) -> Response:
+    name = context.parameters["product"]
+    act = products.publish if to == "published" else products.retire
+    said = (
+        "The product is published: everybody who is signed in sees it."
+        if to == "published"
+        else "The product is retired."
+    )
+    try:
+        with context.write() as work:
+            act(work, product=name, version=context.form.whole("version", what="the version"))
+    except (InputError, ConflictError) as error:
+        return context.redirect(f"/products/{name}", problem=error)
+    return context.redirect(f"/products/{name}", said)
+
+
+def _editable(context: PageContext) -> records.Product:
+    with context.read() as work:
+        product = products.product(work, product=context.parameters["product"])
+    require(context.actor, Permission.CHANGE_PRODUCT, product.id)
+    return product
+
+
+def _page(context: PageContext, values: Values, *, product: records.Product | None, problem: Any) -> Response:
+    return context.render(
+        "product_form.html",
+        title=f"Edit {product.title}" if product else "Register a product",
+        button="Save" if product else "Register",
+        product=product,
+        values=values,
+        problem=problem,
+        kinds=KINDS,
+        roles=ROLES,
+        role_meanings=ROLE_MEANINGS,
+        may_retire=product is not None and product.state == "published" and can(context, product).change,
+    )
+
+
+def _typed(form: Form) -> Values:
+    rows = zip(form.texts("column"), form.texts("kind"), form.texts("role"), form.texts("meaning"), strict=False)
+    return Values(
+        name=form.text("name"),
+        title=form.text("title"),
+        description=form.text("description").replace("\r\n", "\n"),
+        columns=tuple(
+            records.Column(name=name.strip(), kind=kind, role=role, description=meaning.strip())
+            for name, kind, role, meaning in rows
+            if name.strip()
+        ),
+        k=form.text("k"),
+        l=form.text("l"),
+        suppression=form.text("suppression"),
+        policy=form.text("policy").replace("\r\n", "\n"),
+        version=form.text("version"),
+    )
+
+
+def _empty_rows(form: Form) -> int:
+    return sum(not name.strip() for name in form.texts("column"))
+
+
+def _columns(values: Values) -> list[dict[str, Any]]:
+    return [
+        {"name": column.name, "kind": column.kind, "role": column.role, "description": column.description}
+        for column in values.columns
+    ]
+
+
+def _policy(values: Values) -> dict[str, Any] | None:
+    """The policy as a mapping: the text where there is one, else what the three fields say."""
+    if values.policy:
+        return parsed_yaml(values.policy, where="the policy")
+    if not values.k:
+        return None
+    by_role: dict[str, list[str]] = {}
+    for column in values.columns:
+        by_role.setdefault(column.role, []).append(column.name)
+    policy: dict[str, Any] = {
+        role.value: by_role[role.value] for role in (Role.QUASI_IDENTIFYING, Role.SENSITIVE) if by_role.get(role.value)
+    }
+    policy["k"] = _whole(values.k, "k")
+    if values.l:
+        if not by_role.get(Role.SENSITIVE.value):
+            raise PolicyError("l protects sensitive columns, but no column is sensitive; leave l empty or name one")
+        policy["l"] = {column: _whole(values.l, "l") for column in by_role[Role.SENSITIVE.value]}
+    try:
+        share = float(values.suppression or "0") / 100
+    except ValueError:
+        raise PolicyError("the records that may be suppressed must be a number in per cent") from None
+    policy["max_suppression"] = round(share, 12)
+    return policy
+
+
+def _whole(text: str, what: str) -> int:
+    if not text.isascii() or not text.isdigit() or len(text) > 9:
+        raise PolicyError(f"{what} must be a whole number; write digits only")
+    return int(text)
+
+
+def _of(product: records.Product) -> Values:
+    """What the fields show of a product: the three simple ones where they say the whole policy, else the text."""
+    values = Values(
+        name=product.name,
+        title=product.title,
+        description=product.description,
+        columns=product.columns,
+        k="",
+        suppression="0",
+        version=str(product.version),
+    )
+    if not product.policy:
+        return values
+    simple = replace(
+        values,
+        k=str(product.policy.get("k", "")),
+        l=_only_l(product.policy.get("l")),
+        suppression=f"{100 * float(product.policy.get('max_suppression', 0)):g}",
+    )
+    try:
+        if Policy.from_mapping(_policy(simple) or {}).id == Policy.from_mapping(product.policy).id:
+            return simple
+    except PolicyError:
+        pass
+    text = yaml.safe_dump(dict(product.policy), sort_keys=False, allow_unicode=True, width=100)
+    return replace(values, policy=text)
+
+
+def _only_l(given: Any) -> str:
+    """The number of distinct-l-diversity, where all columns have the same."""
+    if not isinstance(given, dict):
+        return ""
+    found = {str(entry.get("l") if isinstance(entry, dict) else entry) for entry in given.values()}
+    return found.pop() if len(found) == 1 else ""

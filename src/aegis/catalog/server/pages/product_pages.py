@@ -1,0 +1,106 @@
+"""The catalog with its search, and the page of a product."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+from starlette.responses import JSONResponse, Response
+
+from aegis.catalog import records
+from aegis.catalog.server.pages.page import PageContext, PageRoutes
+from aegis.catalog.server.pages.policy_words import promises
+from aegis.catalog.server.pages.product_head import head
+from aegis.catalog.server.pages.words import ROLE_MEANINGS
+from aegis.catalog.server.uploads import attachment
+from aegis.catalog.service import croissant, products, summaries
+from aegis.catalog.service.permissions import Permission, may
+from aegis.data.kind import Kind
+from aegis.errors import NotFoundError
+from aegis.privacy.policy import Policy
+from aegis.report.charts.histogram import histogram
+from aegis.report.charts.paired_bars import Bar, Tick
+from aegis.report.figures import count
+from aegis.report.page import picture
+
+routes = PageRoutes()
+
+_LONGEST_QUERY = 200
+_MOST_NAMED = 14  # more bars than this stand on an axis
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Distribution:
+    """A column's published distribution, drawn."""
+
+    name: str
+    words: str
+    chart: Any
+
+
+@routes.get("/products")
+def show_products(context: PageContext) -> Response:
+    query = context.query.get("q", "").strip()[:_LONGEST_QUERY]
+    with context.read() as work:
+        page = products.list_products(work, query=query, page=context.page_request)
+    return context.render(
+        "products.html",
+        title="Catalog",
+        query=query,
+        products=page.items,
+        paging=context.paging(page),
+        may_register=may(context.actor, Permission.REGISTER_PRODUCT),
+    )
+
+
+@routes.get("/products/{product}")
+def show_product(context: PageContext) -> Response:
+    with context.read() as work:
+        product = products.product(work, product=context.parameters["product"])
+        summary = summaries.current(work, product=product.id) if product.summary_id else None
+        drawn = summaries.histograms(work, product=product.id) if product.summary_id else []
+    return context.render(
+        "product.html",
+        **head(context, product),
+        promises=promises(product.policy),
+        summary=summary,
+        histograms=[distribution(one) for one in drawn if one.bars],
+        role_meanings=ROLE_MEANINGS,
+    )
+
+
+@lru_cache(maxsize=1024)  # the most visited page draws the same ten pictures each time
+def distribution(view: records.Histogram) -> Distribution:
+    """A histogram as a picture: published values and round bins only."""
+    said = [] if view.values is None else [count(view.values, "value")]
+    bars = [Bar(left=bar.left, right=bar.right, share=bar.share, name=bar.name, merged=bar.merged) for bar in view.bars]
+    ordered = view.kind is not None and Kind(view.kind).is_ordered
+    ticks = [Tick(at=tick.at, text=tick.text) for tick in view.ticks] if ordered or len(bars) > _MOST_NAMED else []
+    return Distribution(
+        name=view.column,
+        words="; ".join([*said, *view.notes]),
+        chart=picture(histogram(bars, ticks=ticks, title=f"Records by {view.column}")),
+    )
+
+
+@routes.get("/products/{product}/croissant.json")
+def send_croissant(context: PageContext) -> Response:
+    with context.read() as work:
+        document = croissant.croissant(work, product=context.parameters["product"], base_url=context.origin)
+    name = f"{context.parameters['product']}.croissant.json"
+    return JSONResponse(document, media_type="application/ld+json", headers={"Content-Disposition": attachment(name)})
+
+
+@routes.get("/products/{product}/policy.yaml")
+def send_policy(context: PageContext) -> Response:
+    """The policy as the file that ``aegis release`` takes."""
+    with context.read() as work:
+        product = products.product(work, product=context.parameters["product"])
+    if not product.policy:
+        raise NotFoundError("this product has no policy yet")
+    return Response(
+        Policy.from_mapping(product.policy).to_yaml(),
+        media_type="application/yaml",
+        headers={"Content-Disposition": attachment("policy.yaml")},
+    )

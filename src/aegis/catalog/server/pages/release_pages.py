@@ -1,0 +1,94 @@
+"""A release: its certificate, the download, and how to check both at home."""
+
+from __future__ import annotations
+
+from starlette.responses import Response, StreamingResponse
+
+from aegis.catalog.server.pages.job_pages import progress_words
+from aegis.catalog.server.pages.page import PageContext, PageRoutes
+from aegis.catalog.server.pages.product_head import head
+from aegis.catalog.server.uploads import attachment, chunks_of
+from aegis.catalog.service import jobs, products, releases
+from aegis.catalog.service.certificates import certificate_text
+from aegis.catalog.service.permissions import Permission, may, require
+from aegis.catalog.states import JobState, ReleaseState
+from aegis.errors import ConflictError, InputError, NotFoundError
+from aegis.report.certificate_report import certificate_parts
+
+routes = PageRoutes()
+
+
+@routes.get("/releases/{release}")
+def show_release(context: PageContext) -> Response:
+    with context.read() as work:
+        view = releases.release(work, release_id=context.parameters["release"])
+        job = None
+        works_on_it = may(context.actor, Permission.SEE_JOBS, view.product_id)
+        if view.state is ReleaseState.RECEIVED and view.job_id and works_on_it:
+            try:
+                job = jobs.job(work, job_id=view.job_id)
+            except NotFoundError:
+                job = None
+    # The certificate was checked on arrival, but an old one may lack a part that today's page shows.
+    try:
+        certificate = certificate_parts(view.certificate)
+    except (KeyError, TypeError, ValueError):
+        certificate = None
+    return context.render(
+        "release.html",
+        title=view.file_name,
+        release=view,
+        certificate=certificate,
+        job=job,
+        waits=view.state is ReleaseState.RECEIVED,
+        job_words=progress_words(job) if job else "It is measured again, from scratch.",
+        job_failed=job is not None and job.state in (JobState.FAILED, JobState.CANCELLED),
+        may_withdraw=view.state in (ReleaseState.VERIFIED, ReleaseState.RECEIVED)
+        and may(context.actor, Permission.WITHDRAW_RELEASE, view.product_id),
+    )
+
+
+@routes.get("/products/{product}/releases")
+def show_of_product(context: PageContext) -> Response:
+    with context.read() as work:
+        product = products.product(work, product=context.parameters["product"])
+        require(context.actor, Permission.SEE_RELEASES, product.id)
+        page = releases.list_releases(work, product=product.id, page=context.page_request)
+    return context.render("releases.html", **head(context, product), releases=page.items, paging=context.paging(page))
+
+
+@routes.post("/releases/{release}/download")
+def download(context: PageContext) -> Response:
+    """The released file. It is a write: the download is on the record before the first byte leaves."""
+    with context.write() as work:
+        opened = releases.open_download(work, release_id=context.parameters["release"])
+    return StreamingResponse(
+        chunks_of(opened.stream),
+        media_type="application/octet-stream",
+        headers={
+            "Content-Disposition": attachment(opened.release.file_name),
+            "Content-Length": str(opened.release.bytes),
+        },
+    )
+
+
+@routes.get("/releases/{release}/certificate.json")
+def send_certificate(context: PageContext) -> Response:
+    with context.read() as work:
+        view = releases.release(work, release_id=context.parameters["release"])
+    return Response(
+        certificate_text(view.certificate),
+        media_type="application/json",
+        headers={"Content-Disposition": attachment(f"{view.file_name}.certificate.json")},
+    )
+
+
+@routes.post("/releases/{release}/withdraw")
+def withdraw(context: PageContext) -> Response:
+    here = f"/releases/{context.parameters['release']}"
+    try:
+        with context.write() as work:
+            releases.withdraw(work, release_id=context.parameters["release"], reason=context.form.text("reason"))
+    except (InputError, ConflictError) as error:
+        return context.redirect(here, problem=error)
+    return context.redirect(here, "The release is withdrawn; nobody can download it any more.")

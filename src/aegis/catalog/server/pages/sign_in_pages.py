@@ -1,0 +1,112 @@
+"""Signing in and out, and the links with which people choose a password."""
+
+from __future__ import annotations
+
+from starlette.responses import Response
+
+from aegis.catalog.server.pages.page import PageContext, PageRoutes
+from aegis.catalog.server.session import SESSION_COOKIE
+from aegis.catalog.service import people, sessions
+from aegis.errors import AegisError, InputError, NotSignedInError, TooManyAttemptsError
+
+routes = PageRoutes()
+
+_WORDS = {
+    "setup": (
+        "Welcome to Aegis",
+        "Nobody is here yet. Choose a name and a password: you become the first administrator of this catalog.",
+        "Create the administrator",
+    ),
+    "invite": ("Welcome to Aegis", "You were invited as {name}. Choose a password.", "Choose this password"),
+    "reset": ("A new password", "Choose another password for {name}.", "Choose this password"),
+}
+
+
+@routes.get("/sign-in", is_open=True)
+def show_sign_in(context: PageContext) -> Response:
+    if context.is_signed_in:
+        return context.redirect("/")
+    return context.render("sign_in.html", title="Sign in", name="", next=_inside(context.query.get("next", "")))
+
+
+@routes.post("/sign-in", is_open=True)
+def sign_in(context: PageContext) -> Response:
+    name = context.form.text("name")
+    wanted = _inside(context.form.text("next"))
+    try:
+        session = sessions.sign_in(
+            context.catalog, name=name, password=context.form.raw("password"), address=context.address
+        )
+    except (NotSignedInError, TooManyAttemptsError, InputError) as error:
+        return context.render("sign_in.html", problem=error, title="Sign in", name=name, next=wanted)
+    return _signed_in(context, session, to=wanted or "/")
+
+
+def _signed_in(context: PageContext, session: sessions.SignedIn, *, to: str) -> Response:
+    response = context.redirect(to)
+    context.set_cookie(response, SESSION_COOKIE, session.secret, seconds=context.catalog.settings.session_hours * 3600)
+    return response
+
+
+@routes.post("/sign-out", is_open=True)
+def sign_out(context: PageContext) -> Response:
+    secret = context.identity.secret
+    if secret is not None:
+        with context.write() as work:
+            sessions.sign_out(work, secret=secret)
+    response = context.redirect("/sign-in", "You are signed out.")
+    context.delete_cookie(response, SESSION_COOKIE)
+    return response
+
+
+@routes.get("/link/{secret}", is_open=True)
+def show_link(context: PageContext) -> Response:
+    return _link_page(context, problem=None)
+
+
+@routes.post("/link/{secret}", is_open=True)
+def accept_link(context: PageContext) -> Response:
+    """Use the link, and sign in at once: whoever just chose a password need not type it a third time."""
+    purpose = people.link(context.catalog, secret=context.parameters["secret"]).purpose
+    password = context.form.raw("password")
+    try:
+        if password != context.form.raw("again"):
+            raise InputError("the two passwords differ; type them again")  # noqa: TRY301 - shown like any other
+        user = people.accept_link(
+            context.catalog,
+            secret=context.parameters["secret"],
+            password=password,
+            name=context.form.text("name") if purpose == "setup" else None,
+            display_name=context.form.text("display_name") or None if purpose == "setup" else None,
+        )
+    except InputError as error:
+        return _link_page(context, problem=error)
+    session = sessions.sign_in(context.catalog, name=user.name, password=password, address=context.address)
+    return _signed_in(context, session, to="/welcome" if purpose == "setup" else "/")
+
+
+def _link_page(context: PageContext, *, problem: AegisError | None) -> Response:
+    link = people.link(context.catalog, secret=context.parameters["secret"])
+    title, words, button = _WORDS[link.purpose]
+    return context.render(
+        "accept_link.html",
+        title=title,
+        words=words.format(name=link.user_name),
+        button=button,
+        asks_name=link.purpose == "setup",
+        user_name=link.user_name or "",
+        name=context.form.text("name", "admin"),
+        display_name=context.form.text("display_name"),
+        shortest=context.catalog.settings.password_characters,
+        problem=problem,
+    )
+
+
+def _inside(path: str) -> str:
+    """A path of this site, or nothing: a sign-in page must not send people elsewhere.
+
+    >>> _inside("/requests?mine=1"), _inside("//elsewhere.example/"), _inside("https://elsewhere.example/")
+    ('/requests?mine=1', '', '')
+    """
+    fine = path.startswith("/") and not path.startswith(("//", "/\\")) and path.isprintable() and len(path) < 2000
+    return path if fine and "\\" not in path else ""

@@ -1,0 +1,88 @@
+"""The process that serves the catalog, on a socket that it inherits; ``aegis serve`` starts one or several."""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import logging
+import os
+import socket
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import anyio.to_thread
+import uvicorn
+
+from aegis.catalog.server.app import create_site
+from aegis.catalog.server.supervisor import hold_lifeline
+from aegis.catalog.service.catalog import Catalog
+from aegis.catalog.settings import (
+    CERTIFICATE_VARIABLE,
+    DATABASE_VARIABLE,
+    KEY_VARIABLE,
+    SETTINGS_VARIABLE,
+    STORAGE_VARIABLE,
+    read_settings,
+)
+from aegis.errors import AegisError
+
+THREADS = 12
+SOCKET, PROXY, ACCESS_LOG = "AEGIS_SOCKET", "AEGIS_BEHIND_PROXY", "AEGIS_ACCESS_LOG"
+
+
+def main() -> int:
+    """Serve on the socket that was inherited, until told to stop."""
+    logging.basicConfig(stream=sys.stderr, level=logging.WARNING, format="%(asctime)s %(name)s %(message)s")
+    if os.environ.get(ACCESS_LOG):
+        logging.getLogger("aegis.access").setLevel(logging.INFO)
+    hold_lifeline()
+    try:
+        path = os.environ.get(SETTINGS_VARIABLE)
+        settings = read_settings(Path(path) if path else None)
+        catalog = Catalog.open(os.environ[DATABASE_VARIABLE], Path(os.environ[STORAGE_VARIABLE]), settings=settings)
+    except AegisError as error:
+        sys.stderr.write(f"error: {error}\n")
+        return 2
+    with catalog:
+        app = create_site(catalog, behind_proxy=bool(os.environ.get(PROXY)))
+        config = uvicorn.Config(
+            app,
+            log_config=None,
+            log_level="warning",
+            access_log=False,  # ours names routes instead of addresses
+            server_header=False,
+            proxy_headers=False,
+            lifespan="off",
+            timeout_keep_alive=30,
+            ssl_certfile=os.environ.get(CERTIFICATE_VARIABLE) or None,
+            ssl_keyfile=os.environ.get(KEY_VARIABLE) or None,
+            timeout_graceful_shutdown=10,
+        )
+        # What was imported lives as long as the process: looking through it for garbage would only make people wait.
+        gc.collect()
+        gc.freeze()
+        gc.set_threshold(20_000, 20, 50)
+        listening = socket.socket(fileno=int(os.environ[SOCKET]))
+        with asyncio.Runner(loop_factory=_event_loop()) as runner:
+            runner.run(_serve(uvicorn.Server(config), listening))
+    return 0
+
+
+def _event_loop() -> Callable[[], asyncio.AbstractEventLoop] | None:
+    """The quicker event loop where there is one: it has none for Windows."""
+    try:
+        import uvloop
+    except ImportError:
+        return None
+    return uvloop.new_event_loop
+
+
+async def _serve(server: uvicorn.Server, listening: socket.socket) -> None:
+    # More threads would only wait for each other and for the database.
+    anyio.to_thread.current_default_thread_limiter().total_tokens = THREADS
+    await server.serve(sockets=[listening])
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,147 @@
+"""Keeps the processes of a catalog alive: starts them, starts one again when it dies, and ends them all together.
+
+Each child holds the reading end of a pipe whose writing end only this process has: if this process is killed, the
+pipe closes and the children stop by themselves.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from types import FrameType
+
+LIFELINE = "AEGIS_LIFELINE"
+_SIGNALS = (signal.SIGTERM, signal.SIGINT)
+_STAYED_S = 5.0
+"""Who lived this long has stayed: what ended it then was not how it was started."""
+_LONGEST_WAIT_S = 10.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Part:
+    """One process to keep: ``arguments`` are those of this Python."""
+
+    name: str
+    arguments: tuple[str, ...]
+
+
+@dataclass(slots=True, kw_only=True)
+class _Kept:
+    part: Part
+    process: subprocess.Popen[bytes]
+    started_s: float = field(default_factory=time.monotonic)
+    started: int = 1
+    short_lives: int = 0
+    stayed: bool = False
+    due_s: float | None = None
+
+
+class Supervisor:
+    """Runs parts until it is told to stop, or until one of them cannot be kept alive."""
+
+    def __init__(
+        self,
+        parts: Sequence[Part],
+        *,
+        environment: Mapping[str, str],
+        inherited: Sequence[int] = (),
+        say: Callable[[str], None],
+        shutdown_s: float = 15.0,
+        most_deaths: int = 5,
+    ) -> None:
+        self._parts = parts
+        self._environment = dict(environment)
+        self._inherited = tuple(inherited)
+        self._say = say
+        self._shutdown_s = shutdown_s
+        self._most_deaths = most_deaths
+        self._stop = threading.Event()
+        self._lifeline, self._held = os.pipe()
+
+    def run(self) -> int:
+        """Keep every part alive until SIGTERM or Ctrl-C; 0, or 2 if one would not stay."""
+        before = {each: signal.signal(each, self._stopping) for each in _SIGNALS}
+        kept: list[_Kept] = []
+        try:
+            kept = [_Kept(part=part, process=self._start(part)) for part in self._parts]
+            while not self._stop.wait(0.1):
+                for each in kept:
+                    if not self._alive(each):
+                        return 2
+            return 0
+        finally:
+            self._end(kept)
+            for each_signal, handler in before.items():
+                signal.signal(each_signal, handler)
+            os.close(self._held)
+            os.close(self._lifeline)
+
+    def _stopping(self, _signal: int, _frame: FrameType | None) -> None:
+        self._stop.set()
+
+    def _start(self, part: Part) -> subprocess.Popen[bytes]:
+        return subprocess.Popen(  # noqa: S603 - our own interpreter with our own arguments
+            [sys.executable, *part.arguments],
+            env={**os.environ, **self._environment, LIFELINE: str(self._lifeline)},
+            stdin=subprocess.DEVNULL,
+            pass_fds=(*self._inherited, self._lifeline),
+            process_group=0,  # Ctrl-C is heard here, and passed on in order
+        )
+
+    def _alive(self, kept: _Kept) -> bool:
+        """Whether a part lives or may live again.
+
+        One that complains at its very first start is given up, and one that never stays. One that did is started again
+        for ever: a database that is away for an hour ends nothing.
+        """
+        status = kept.process.poll()
+        if status is None:
+            return True
+        now = time.monotonic()
+        if kept.due_s is None:
+            lived_s = now - kept.started_s
+            kept.stayed = kept.stayed or lived_s >= _STAYED_S
+            kept.short_lives = kept.short_lives + 1 if lived_s < _STAYED_S else 0
+            hopeless = status == 2 and kept.started == 1
+            if not kept.stayed and (hopeless or kept.short_lives > self._most_deaths):
+                self._say(f"the {kept.part.name} ended with status {status} and does not stay; stopping")
+                return False
+            self._say(f"the {kept.part.name} ended with status {status}; starting it again")
+            kept.due_s = now + min(0.2 * 2**kept.short_lives, _LONGEST_WAIT_S)
+        elif now >= kept.due_s:
+            kept.process, kept.due_s = self._start(kept.part), None
+            kept.started_s, kept.started = now, kept.started + 1
+        return True
+
+    def _end(self, kept: Sequence[_Kept]) -> None:
+        for each in kept:
+            if each.process.poll() is None:
+                each.process.terminate()
+        deadline = time.monotonic() + self._shutdown_s
+        for each in kept:
+            try:
+                each.process.wait(max(0.0, deadline - time.monotonic()))
+            except subprocess.TimeoutExpired:
+                each.process.kill()
+                each.process.wait()
+
+
+def hold_lifeline() -> bool:
+    """In a child: end politely when the supervisor is gone. Gives whether there is one."""
+    given = os.environ.pop(LIFELINE, None)
+    if given is None:
+        return False
+
+    def watch(descriptor: int) -> None:
+        while os.read(descriptor, 1):
+            pass
+        os.kill(os.getpid(), signal.SIGTERM)
+
+    threading.Thread(target=watch, args=(int(given),), daemon=True, name="lifeline").start()
+    return True

@@ -1,0 +1,239 @@
+"""The audit log: the record for those who may read it, and whether its chain of hashes is whole.
+
+The worker walks the whole chain once a day and whenever somebody asks for it, and in between what was added since.
+Where it came to is noted: so many rows, the last of which has this hash. A question then walks the rows after that
+only. An edit *before* the note is found by the next whole walk, not by a question: the answer says when that was.
+`aegis audit verify` needs no note and believes none.
+"""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Callable
+from dataclasses import asdict, dataclass, replace
+from typing import Any
+
+from sqlalchemy import Select, select
+
+from aegis.catalog import records
+from aegis.catalog.database.audit_chain import ACTS, ChainVerdict, Checkpoint, verify_chain
+from aegis.catalog.database.tables import Audit, Setting
+from aegis.catalog.records import Page
+from aegis.catalog.service.catalog import Catalog, Work
+from aegis.catalog.service.checks import checked_text, is_id
+from aegis.catalog.service.paging import FIRST, PageRequest, page_of
+from aegis.catalog.service.permissions import SYSTEM, Permission, require
+from aegis.catalog.service.visible import visible_product
+from aegis.errors import ConflictError, InputError
+
+_LONGEST_NAME = 64
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AuditFilter:
+    """Which part of the record: by whom, what, and from ``since`` on up to but not including ``until``."""
+
+    actor: str | None = None
+    action: str | None = None
+    since: datetime.datetime | None = None
+    until: datetime.datetime | None = None
+
+    def __post_init__(self) -> None:
+        if self.actor is not None:
+            checked_text(self.actor, what="the name of a person", least=1, most=_LONGEST_NAME)
+        if self.action is not None and self.action not in ACTS:
+            raise InputError("there is no such act; choose one that the record knows, such as 'request approved'")
+        for moment in (self.since, self.until):
+            if moment is not None and not _is_usable(moment):
+                raise InputError("a moment needs a time zone; write it like 2026-03-01T12:00:00Z")
+        if self.since is not None and self.until is not None and self.since > self.until:
+            raise InputError("the time ends before it begins; exchange the two moments")
+
+
+def _is_usable(moment: datetime.datetime) -> bool:
+    try:
+        return moment.tzinfo is not None and moment.astimezone(datetime.UTC) is not None
+    except OverflowError:  # the first and the last day of all years, seen from elsewhere
+        return False
+
+
+EVERYTHING = AuditFilter()
+
+
+def list_audit(
+    work: Work,
+    *,
+    product: str | None = None,
+    subject_id: str | None = None,
+    wanted: AuditFilter = EVERYTHING,
+    page: PageRequest = FIRST,
+) -> Page[records.Act]:
+    """What happened, the newest first: of one product for its provider and expert, of everything for administrators."""
+    query = _chosen(select(Audit), wanted)
+    if product is None:
+        require(work.actor, Permission.SEE_AUDIT)
+    else:
+        found = visible_product(work, product)
+        require(work.actor, Permission.SEE_PRODUCT_AUDIT, found.id)
+        query = query.where(Audit.product_id == found.id)
+    if subject_id is not None:
+        if not is_id(subject_id):
+            raise InputError("the subject is named by its id: 32 hexadecimal digits")
+        query = query.where(Audit.subject_id == subject_id)
+    rows, cursor = page_of(work.session, query, keys=(Audit.sequence,), page=page, descending=True)
+    return Page(items=tuple(audit_view(row[0]) for row in rows), next=cursor)
+
+
+def _chosen(query: Select[tuple[Audit]], wanted: AuditFilter) -> Select[tuple[Audit]]:
+    if wanted.actor is not None:
+        query = query.where(Audit.actor == wanted.actor)
+    if wanted.action is not None:
+        query = query.where(Audit.action == wanted.action)
+    if wanted.since is not None:
+        query = query.where(Audit.at >= wanted.since)
+    if wanted.until is not None:
+        query = query.where(Audit.at < wanted.until)
+    return query
+
+
+def verify(work: Work, *, expected_head: str | None = None) -> ChainVerdict:
+    """Walk the whole chain of the audit (administrators); the longer the record, the longer it takes."""
+    require(work.actor, Permission.SEE_AUDIT)
+    return verify_chain(work.session, expected_head=expected_head)
+
+
+def audit_view(row: Audit) -> records.Act:
+    return records.Act(
+        sequence=row.sequence,
+        at=row.at,
+        actor=row.actor,
+        action=row.action,
+        subject=row.subject,
+        subject_id=row.subject_id,
+        product_id=row.product_id,
+        details=row.details,
+        previous=row.previous,
+        hash=row.hash,
+    )
+
+
+MOST_AT_ONCE = 2_000
+"""How many rows a question walks; about 50 milliseconds."""
+_KEY = "audit_check"
+_MOMENTS = ("checked_at", "walked_at", "wanted_at")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Note:
+    """What was found so far, as it is kept."""
+
+    rows: int = 0
+    hash: str = Checkpoint().hash
+    checked_at: datetime.datetime | None = None
+    walked_at: datetime.datetime | None = None
+    walked_rows: int = 0
+    first_broken: int | None = None
+    reason: str | None = None
+    wanted_at: datetime.datetime | None = None
+
+    @property
+    def checkpoint(self) -> Checkpoint:
+        return Checkpoint(rows=self.rows, hash=self.hash)
+
+
+def standing(work: Work, *, expected_head: str | None = None, most: int = MOST_AT_ONCE) -> records.ChainStatus:
+    """What is known of the chain, and what its newest rows say (administrators)."""
+    require(work.actor, Permission.SEE_AUDIT)
+    note = _note(work)
+    if note.first_broken is None:
+        found = verify_chain(work.session, expected_head=expected_head, since=note.checkpoint, most=most)
+    else:
+        # Another walk may find it mended from a backup; until then it stays broken.
+        found = ChainVerdict(rows=note.rows, intact=False, first_broken=note.first_broken, head=note.hash)
+        found = replace(found, reason=note.reason)
+    return records.ChainStatus(
+        rows=found.rows + found.behind,
+        intact=found.intact,
+        first_broken=found.first_broken,
+        reason=found.reason,
+        head=found.head,
+        checked_now=max(found.rows - note.rows, 0),
+        unchecked=found.behind,
+        walked_at=note.walked_at,
+        walked_rows=note.walked_rows,
+        wanted_at=note.wanted_at,
+    )
+
+
+def want_walk(work: Work) -> records.ChainStatus:
+    """Ask for a walk over the whole chain; a worker does it."""
+    require(work.actor, Permission.SEE_AUDIT)
+    _keep(work, replace(_note(work, lock=True), wanted_at=work.now))
+    return standing(work)
+
+
+def keep_up(catalog: Catalog, *, each_page: Callable[[], None] = lambda: None) -> bool:
+    """Walk what is due: everything where it is asked for or a day has passed, else what is new. Done by the worker.
+
+    Gives whether the whole chain was walked. A walk that is broken off by ``each_page`` leaves the note as it was.
+    """
+    with catalog.read(SYSTEM) as work:
+        note = _note(work)
+        whole = _is_due(note, work)
+        start = Checkpoint() if whole else note.checkpoint
+        if note.first_broken is not None and not whole:
+            return False
+        found = verify_chain(work.session, since=start, each_page=each_page)
+        began = work.now
+    if not whole and found.intact and found.rows == note.rows:
+        return False
+    with catalog.write(SYSTEM) as work:
+        now = _note(work, lock=True)
+        if not whole and now.checkpoint != note.checkpoint:
+            return False  # another worker was faster
+        _keep(work, _after(now, found, whole=whole, began=began, asked=note.wanted_at))
+    return whole
+
+
+def _after(
+    now: _Note, found: ChainVerdict, *, whole: bool, began: datetime.datetime, asked: datetime.datetime | None
+) -> _Note:
+    kept = replace(now, checked_at=began, first_broken=found.first_broken, reason=found.reason)
+    if found.intact:
+        kept = replace(kept, rows=found.rows, hash=found.head)
+    if whole:
+        kept = replace(kept, walked_at=began, walked_rows=found.rows)
+        if kept.wanted_at == asked:  # whoever asked later waits for another one
+            kept = replace(kept, wanted_at=None)
+    return kept
+
+
+def _is_due(note: _Note, work: Work) -> bool:
+    if note.wanted_at is not None or note.walked_at is None:
+        return True
+    return work.now - note.walked_at >= datetime.timedelta(hours=work.settings.audit_walk_hours)
+
+
+def _note(work: Work, *, lock: bool = False) -> _Note:
+    row = work.session.get(Setting, _KEY, with_for_update=lock or None, populate_existing=True)
+    if row is None:
+        return _Note()
+    told: dict[str, Any] = dict(row.value)
+    for name in _MOMENTS:
+        told[name] = None if told[name] is None else datetime.datetime.fromisoformat(told[name])
+    try:
+        return _Note(**told)
+    except TypeError:
+        raise ConflictError("the note on the audit has another form; walk the chain with: aegis audit verify") from None
+
+
+def _keep(work: Work, note: _Note) -> None:
+    told = asdict(note)
+    for name in _MOMENTS:
+        told[name] = None if told[name] is None else told[name].isoformat()
+    row = work.session.get(Setting, _KEY)
+    if row is None:
+        work.session.add(Setting(key=_KEY, value=told))
+    else:
+        row.value = told
+    work.session.flush()

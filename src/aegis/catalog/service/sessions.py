@@ -1,0 +1,218 @@
+"""Sessions: signing in and out, and whose session or token a request carries (one query).
+
+Failed sign-ins are counted, by name and by address; beyond a limit the next is not even tried. Argon2 is slow on
+purpose, so `sign_in` opens short transactions of its own and holds no lock of the database meanwhile.
+"""
+
+from __future__ import annotations
+
+import datetime
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from sqlalchemy import delete, func, select, text, update
+
+from aegis.catalog.database.tables import Assignment, Attempt, SignIn, Token, User, new_id
+from aegis.catalog.records import Scope, UserRole
+from aegis.catalog.service.catalog import Catalog, Work
+from aegis.catalog.service.checks import printable
+from aegis.catalog.service.passwords import hash_of, is_password, new_secret
+from aegis.catalog.service.permissions import ANONYMOUS, Actor, Held
+from aegis.errors import NotSignedInError, TooManyAttemptsError
+
+_NOTED = datetime.timedelta(minutes=5)
+"""How often the last use is written down: a page must not cost a write."""
+
+
+_WRONG = "the name or the password is wrong"
+
+# Columns and not objects: somebody may hold a role for each of a thousand products.
+_PERSON = (
+    User.id,
+    User.name,
+    User.display_name,
+    User.active,
+    Assignment.role,
+    Assignment.product_id.label("role_product"),
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SignedIn:
+    """A new session: ``secret`` belongs into the cookie, ``csrf`` into every form. Neither is ever shown again."""
+
+    secret: str = field(repr=False)
+    csrf: str = field(repr=False)
+    actor: Actor
+    expires_at: datetime.datetime
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SessionActor:
+    """Whose session it is."""
+
+    actor: Actor
+    csrf: str = field(repr=False)
+
+
+def sign_in(catalog: Catalog, *, name: str, password: str, address: str) -> SignedIn:
+    """Check a password and open a session; `NotSignedInError` when it is wrong, and equally slow for unknown names.
+
+    After 5 failures of a name in 15 minutes (20 from an address) `TooManyAttemptsError` says when to try again.
+    """
+    if not isinstance(name, str) or len(name) > 64 or not printable(name):
+        raise NotSignedInError(_WRONG)
+    with catalog.write(ANONYMOUS) as work:
+        attempt = begin_attempt(work, name=name, address=address)
+        person = work.session.scalar(select(User).where(User.name == name))
+    known = person.password_hash if person is not None and person.active else None
+    if not is_password(catalog.settings, known, password):
+        with catalog.write(ANONYMOUS) as work:
+            attempt_failed(work, attempt, address=address)
+            if person is not None:
+                work.record("sign-in failed", subject="user", subject_id=person.id)
+        raise NotSignedInError(_WRONG)
+    assert person is not None
+    secret, csrf = new_secret(), new_secret()
+    with catalog.write(ANONYMOUS) as work:
+        attempt_succeeded(work, name=name)
+        rows = person_rows(work, person.id)
+        if not rows[0].active:
+            raise NotSignedInError(_WRONG)
+        work.actor = actor = actor_of_rows(rows)
+        expires = work.now + datetime.timedelta(hours=work.settings.session_hours)
+        work.session.execute(delete(SignIn).where(SignIn.expires_at < work.now))
+        work.session.add(
+            SignIn(
+                hash=hash_of(secret),
+                user_id=person.id,
+                csrf=csrf,
+                created_at=work.now,
+                expires_at=expires,
+                last_seen_at=work.now,
+            )
+        )
+        work.record("signed in", subject="user", subject_id=person.id)
+    return SignedIn(secret=secret, csrf=csrf, actor=actor, expires_at=expires)
+
+
+def sign_out(work: Work, *, secret: str) -> None:
+    """End the session; nothing happens where there is none."""
+    session = work.session.get(SignIn, hash_of(secret))
+    if session is not None:
+        work.session.delete(session)
+        work.record("signed out", subject="user", subject_id=session.user_id)
+
+
+def actor_of_session(catalog: Catalog, *, secret: str) -> SessionActor:
+    """Whose session it is; `NotSignedInError` where it is unknown, over, or its owner was switched off."""
+    key = hash_of(secret)
+    with catalog.read(ANONYMOUS) as work:
+        rows = work.session.execute(
+            select(*_PERSON, SignIn.csrf, SignIn.expires_at, SignIn.last_seen_at)
+            .join(SignIn, SignIn.user_id == User.id)
+            .outerjoin(Assignment, Assignment.user_id == User.id)
+            .where(SignIn.hash == key)
+        ).all()
+        now = work.now
+    if not rows or not rows[0].active or rows[0].expires_at <= now:
+        raise NotSignedInError("the session is over; sign in again")
+    if now - rows[0].last_seen_at > _NOTED:
+        with catalog.write(ANONYMOUS) as work:
+            work.session.execute(update(SignIn).where(SignIn.hash == key).values(last_seen_at=now))
+    return SessionActor(actor=actor_of_rows(rows), csrf=rows[0].csrf)
+
+
+def actor_of_token(catalog: Catalog, *, text: str) -> Actor:
+    """Whose token it is; `NotSignedInError` where it is unknown, expired, revoked, or its owner was switched off."""
+    key = hash_of(text)
+    with catalog.read(ANONYMOUS) as work:
+        rows = work.session.execute(
+            select(*_PERSON, Token)
+            .join(Token, Token.user_id == User.id)
+            .outerjoin(Assignment, Assignment.user_id == User.id)
+            .where(Token.hash == key)
+        ).all()
+        now = work.now
+    token: Token | None = rows[0].Token if rows else None
+    if token is None or token.revoked_at is not None or token.expires_at <= now or not rows[0].active:
+        raise NotSignedInError("the token is unknown, expired or revoked; make another one")
+    if token.last_used_at is None or now - token.last_used_at > _NOTED:
+        with catalog.write(ANONYMOUS) as work:
+            work.session.execute(update(Token).where(Token.id == token.id).values(last_used_at=now))
+    return actor_of_rows(rows, scopes=frozenset(map(Scope, token.scopes)), token_product=token.product_id)
+
+
+def actor_of_user(catalog: Catalog, *, user_id: str) -> Actor:
+    """Somebody as whom the catalog itself acts: its own example, its own demonstration."""
+    with catalog.read(ANONYMOUS) as work:
+        rows = person_rows(work, user_id)
+    if not rows or not rows[0].active:
+        raise NotSignedInError("there is no such person, or they were switched off")
+    return actor_of_rows(rows)
+
+
+def person_rows(work: Work, user_id: str) -> Sequence[Any]:
+    """Somebody, once for each of their roles."""
+    return work.session.execute(
+        select(*_PERSON).outerjoin(Assignment, Assignment.user_id == User.id).where(User.id == user_id)
+    ).all()
+
+
+def actor_of_rows(
+    rows: Sequence[Any], *, scopes: frozenset[Scope] | None = None, token_product: str | None = None
+) -> Actor:
+    """The actor of rows that hold a person and one of their roles each."""
+    held = {Held(role=UserRole(row.role), product_id=row.role_product) for row in rows if row.role is not None}
+    return Actor(
+        user_id=rows[0].id,
+        name=rows[0].name,
+        display_name=rows[0].display_name,
+        roles=frozenset(held),
+        scopes=scopes,
+        token_product=token_product,
+    )
+
+
+_PENDING = ""
+"""The address of an attempt whose outcome is not known yet: it counts for its name, so that nobody tries many at once,
+but not for the address, from which many people may sign in together."""
+
+
+def begin_attempt(work: Work, *, name: str, address: str) -> str:
+    """Count an attempt as failed before it is made, and give its id; `TooManyAttemptsError` when there were enough."""
+    if work.session.get_bind().dialect.name == "postgresql":
+        number = int.from_bytes(hashlib.sha256(name.encode()).digest()[:7], "big")
+        work.session.execute(text("SELECT pg_advisory_xact_lock(:number)"), {"number": number})
+    window = datetime.timedelta(minutes=work.settings.sign_in_window_minutes)
+    work.session.execute(delete(Attempt).where(Attempt.at < work.now - 4 * window))
+    limits = (
+        (Attempt.name == name, work.settings.sign_in_failures),
+        (Attempt.address == address, work.settings.sign_in_failures_per_address),
+    )
+    for condition, limit in limits:
+        failures, first = work.session.execute(
+            select(func.count(), func.min(Attempt.at)).where(condition, Attempt.at > work.now - window)
+        ).one()
+        if failures >= limit:
+            wait = max(1, int((first + window - work.now).total_seconds()) + 1)
+            raise TooManyAttemptsError(
+                f"too many sign-ins failed; try again in {-(-wait // 60)} minutes", retry_after_seconds=wait
+            )
+    attempt = Attempt(id=new_id(), name=name, address=_PENDING, at=work.now)
+    work.session.add(attempt)
+    return attempt.id
+
+
+def attempt_failed(work: Work, attempt_id: str, *, address: str) -> None:
+    """It was the wrong password."""
+    attempt = work.session.get(Attempt, attempt_id)
+    if attempt is not None:
+        attempt.address = address
+
+
+def attempt_succeeded(work: Work, *, name: str) -> None:
+    """The failures of this name are forgotten."""
+    work.session.execute(delete(Attempt).where(Attempt.name == name))

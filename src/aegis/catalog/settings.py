@@ -1,0 +1,66 @@
+"""What an administrator may set: limits, times, and how much a password check costs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+from pathlib import Path
+
+from aegis.errors import InputError
+
+MEBIBYTE = 1 << 20
+DATABASE_VARIABLE, STORAGE_VARIABLE = "AEGIS_DATABASE", "AEGIS_STORAGE"
+SETTINGS_VARIABLE = "AEGIS_SETTINGS"
+CERTIFICATE_VARIABLE, KEY_VARIABLE = "AEGIS_TLS_CERTIFICATE", "AEGIS_TLS_KEY"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settings:
+    """Limits in bytes, times in the unit of their name, and the cost of argon2."""
+
+    summary_bytes: int = 128 * MEBIBYTE
+    summary_unpacked_bytes: int = 512 * MEBIBYTE
+    summary_file_bytes: int = 64 * MEBIBYTE
+    summary_files: int = 5_000
+    release_bytes: int = 4096 * MEBIBYTE
+    certificate_bytes: int = 8 * MEBIBYTE
+    document_bytes: int = 4 * MEBIBYTE
+    upload_idle_seconds: float = 30.0
+    upload_bytes_per_second: int = 32_768
+    session_hours: int = 12
+    link_hours: int = 72
+    token_days: int = 365
+    request_days: int = 730
+    pending_days: int = 90
+    sign_in_failures: int = 5
+    sign_in_failures_per_address: int = 20
+    sign_in_window_minutes: int = 15
+    idempotency_hours: int = 48
+    audit_walk_hours: float = 24.0
+    heartbeat_seconds: float = 30.0
+    job_attempts: int = 3
+    jobs_queued_per_product: int = 20
+    password_characters: int = 12
+    argon2_time_cost: int = 3
+    argon2_memory_kib: int = 65_536
+    argon2_lanes: int = 1
+
+    def __post_init__(self) -> None:
+        for field in fields(self):
+            if not getattr(self, field.name) > 0:
+                raise InputError(f"the setting {field.name} must be above 0")
+
+
+def read_settings(path: Path | None) -> Settings:
+    """The settings of a file; what it does not name stays as it is."""
+    if path is None:
+        return Settings()
+    from aegis.data.yaml_text import read_mapping  # the command line starts without it
+
+    given = read_mapping(path, error=InputError)
+    known = {field.name: field.type for field in fields(Settings)}
+    for name, value in given.items():
+        if name not in known:
+            raise InputError(f"{path} names no setting with {name!r}; there are {', '.join(known)}")
+        if isinstance(value, bool) or not isinstance(value, int | float if known[name] == "float" else int):
+            raise InputError(f"{path}: {name} must be a number{'' if known[name] == 'float' else ' without decimals'}")
+    return Settings(**given)

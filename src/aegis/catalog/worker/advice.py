@@ -1,0 +1,89 @@
+"""The advisor as a background job: a summary in, a ranking out."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from aegis.catalog.database.tables import Product
+from aegis.catalog.database.tables import Summary as SummaryRow
+from aegis.catalog.service.catalog import Catalog
+from aegis.catalog.service.permissions import SYSTEM
+from aegis.catalog.service.queue import Claimed
+from aegis.catalog.service.unpacking import opened_summary
+from aegis.counts.summary import ConfigurationSummary, Summary
+from aegis.data.schema import Role
+from aegis.errors import ConflictError
+from aegis.library.advise import advise
+
+Progress = Callable[[float, str], None]
+"""Told how far the work is, from 0 to 1, and what it is at."""
+
+
+def run_advice(catalog: Catalog, claimed: Claimed, progress: Progress) -> dict[str, Any]:
+    """Rank the summary that the job names; the result is what is stored with the job."""
+    with catalog.read(SYSTEM) as work:
+        row = work.session.get(SummaryRow, claimed.subject_id)
+        product = work.session.get(Product, claimed.product_id)
+        if row is None or product is None:
+            raise ConflictError("the summary is not there any more; push it again")
+        roles = {column["name"]: column["role"] for column in product.columns}
+    progress(0.05, "opening the summary")
+    with opened_summary(catalog.store, row.digest, catalog.settings) as summary:
+        progress(0.3, f"ranking {len(summary.configurations)} configurations")
+        ranking = advise(summary, measure=claimed.parameters["measure"], seed=claimed.parameters["seed"])
+        progress(0.9, "judging what still identifies")
+        identifying = [
+            name for name in summary.attributes if roles.get(name) in (Role.QUASI_IDENTIFYING, Role.IDENTIFYING)
+        ]
+        risk = [_risk(summary, each, identifying) for each in summary.configurations]
+    told = {
+        "summary_id": row.id,
+        "higher_is_better": ranking.higher_is_better,
+        "ranking": ranking.to_json(),
+        "risk": risk,
+        "bits_to_single_out": math.log2(max(summary.rows, 1.0)),
+    }
+    return json.loads(json.dumps(_finite(told)))
+
+
+def _risk(summary: Summary, configuration: ConfigurationSummary, identifying: list[str]) -> dict[str, Any]:
+    """What the masked quasi-identifiers can tell about who a record is, as far as single columns show it.
+
+    ``identifying_bits`` adds up the entropies of the masked columns: the entropy of all of them together, and so what
+    they say about a person, is at most that. ``smallest_group`` is the smallest group of any one of them.
+    """
+    bits, smallest = 0.0, None
+    for name in identifying:
+        masked = summary.attributes[name].masked[configuration.masks[name], configuration.label_mask]
+        counts = np.asarray(masked.joint.counts, dtype=np.float64).sum(axis=1)
+        counts = counts[counts > 0.5]
+        if len(counts) == 0:
+            continue
+        shares = counts / counts.sum()
+        bits -= float((shares * np.log2(shares)).sum())
+        least = round(float(counts.min()))
+        smallest = least if smallest is None else min(smallest, least)
+    return {
+        "configuration": configuration.name,
+        "id": configuration.id,
+        "identifying_bits": max(bits, 0.0),
+        "smallest_group": smallest,
+    }
+
+
+def _finite(value: Any) -> Any:
+    """The same without numbers that JSON does not know."""
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    if isinstance(value, dict):
+        return {str(key): _finite(each) for key, each in value.items()}
+    if isinstance(value, list | tuple):
+        return [_finite(each) for each in value]
+    if isinstance(value, np.generic):
+        return _finite(value.item())
+    return value

@@ -1,0 +1,229 @@
+"""Both sides on one machine: the tables of a folder are counted and released here, as a provider does at home.
+
+The rows stay in the folder. What reaches the catalog is what would have been pushed, through the same doors and the
+same checks: counts, and masked tables with their certificates. It happens in the name of one person and for products
+that this person registered: nobody gets at a table by registering a product that is called like it.
+"""
+
+from __future__ import annotations
+
+import logging
+import tempfile
+import threading
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from sqlalchemy import select
+
+from aegis.catalog.client.archive import packed
+from aegis.catalog.database.tables import Configuration, Product, Release, Request, Summary, User
+from aegis.catalog.service import configurations, releases, summaries
+from aegis.catalog.service.catalog import Catalog, Work
+from aegis.catalog.service.configurations import known_hierarchies
+from aegis.catalog.service.permissions import SYSTEM, Actor
+from aegis.catalog.service.requests import asks_for_all, in_state
+from aegis.catalog.service.schema import policy_of, roles_of
+from aegis.catalog.service.sessions import actor_of_user
+from aegis.catalog.states import ProductState, ReleaseState, RequestState
+from aegis.data.dataset import Dataset
+from aegis.data.engine import open_dataset
+from aegis.errors import AegisError, ConflictError, EngineError, InputError
+from aegis.library.release import release as write_release
+from aegis.library.summarize import summarize
+from aegis.privacy.policy import Policy
+from aegis.releases.certificate import certificate_paths
+
+_log = logging.getLogger("aegis.provider")
+_ENDINGS = (".parquet", ".csv")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Provided:
+    """Something that was made for a product, or why it was not (``reason``)."""
+
+    what: str
+    product: str
+    request_id: str | None = None
+    reason: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Task:
+    """What is to be made, and the state of things it is made from: the same is tried once."""
+
+    what: str
+    product: Product
+    table: Path
+    key: tuple[Any, ...]
+    request: Request | None = None
+
+
+class Provider:
+    """Counts and releases the tables of ``folder`` in the name of the person who is called ``owner``."""
+
+    def __init__(self, catalog: Catalog, folder: Path, *, owner: str) -> None:
+        if not folder.is_dir():
+            raise InputError(f"there is no folder {folder} with tables; name the one where they are")
+        self._catalog, self._folder, self._owner = catalog, folder, owner
+        self._tried: set[tuple[Any, ...]] = set()
+
+    def run(
+        self,
+        stop: threading.Event,
+        *,
+        tell: Callable[[Provided], None] = lambda _: None,
+        poll_seconds: float = 2.0,
+    ) -> None:
+        """Do what is due until ``stop`` is set."""
+        while not stop.is_set():
+            try:
+                for done in self.due():
+                    tell(done)
+                    if stop.is_set():
+                        return
+            except AegisError as error:  # the database may be restarting; it is asked again
+                _log.warning("the provider waits: %s", error)
+            stop.wait(poll_seconds)
+
+    def due(self) -> Iterator[Provided]:
+        """Make what is missing, one thing after the other: counts of new configurations, releases that are approved."""
+        with self._catalog.read(SYSTEM) as work:
+            person = work.session.scalar(select(User.id).where(User.name == self._owner, User.active))
+            tasks = [] if person is None else list(self._tasks(work, person))
+        for task in tasks:
+            self._tried.add(task.key)
+            actor = actor_of_user(self._catalog, user_id=str(person))
+            yield self._done(task, actor)
+
+    def _tasks(self, work: Work, person: str) -> Iterator[_Task]:
+        owned = select(Product).where(Product.owner_id == person, Product.state != ProductState.RETIRED.value)
+        for product in work.session.scalars(owned.order_by(Product.created_at)):
+            table = self._table(product.name)
+            if table is None or product.policy is None:
+                continue
+            source = (product.id, str(product.policy), str(product.columns), table.stat().st_mtime_ns)
+            missing = _uncounted(work, product)
+            found = [_Task(what="summary", product=product, table=table, key=(*source, missing))] if missing else []
+            for request in _approved(work, product):
+                key = (*source, request.id, request.configuration_id)
+                found.append(_Task(what="release", product=product, table=table, key=key, request=request))
+            yield from (task for task in found if task.key not in self._tried)
+
+    def _table(self, name: str) -> Path | None:
+        """The file that is called like the product; names of products hold no folders."""
+        return next((path for end in _ENDINGS if (path := self._folder / f"{name}{end}").is_file()), None)
+
+    def _done(self, task: _Task, actor: Actor) -> Provided:
+        request_id = None if task.request is None else task.request.id
+        try:
+            with tempfile.TemporaryDirectory(prefix="aegis-provider-") as place:
+                if task.request is None:
+                    self._count(task, actor, Path(place))
+                else:
+                    self._release(task, task.request, actor, Path(place))
+        except EngineError:  # the database is away: tried again
+            self._tried.discard(task.key)
+            raise
+        except ConflictError as error:  # somebody else was faster, or decided otherwise
+            return Provided(what=task.what, product=task.product.name, request_id=request_id, reason=str(error))
+        except Exception as error:  # whatever a table does to us, the others are still to be served
+            said = str(error) if isinstance(error, AegisError) else f"it broke off ({type(error).__name__})"
+            reason = said.replace(str(self._folder), "").replace(str(self._folder.absolute()), "")
+            self._note(task, actor, reason)
+            return Provided(what=task.what, product=task.product.name, request_id=request_id, reason=reason)
+        return Provided(what=task.what, product=task.product.name, request_id=request_id)
+
+    def _count(self, task: _Task, actor: Actor, place: Path) -> None:
+        with self._catalog.read(actor) as work:
+            listed = configurations.list_configurations(work, product=task.product.id)
+            known = known_hierarchies(work, task.product.id)
+        masks = [configurations.masks_of(each.content) for each in listed if each.withdrawn_at is None]
+        summarize(
+            self._opened(task),
+            label=task.product.label,
+            configs=masks,
+            policy=self._policy(task),
+            hierarchies=known,
+            out=place / "summary",
+        )
+        with (
+            packed(place / "summary") as pushed,
+            summaries.incoming(self._catalog, actor, product=task.product.id, stream=pushed) as checked,
+            self._catalog.write(actor) as work,
+        ):
+            summaries.receive(work, checked)
+
+    def _release(self, task: _Task, request: Request, actor: Actor, place: Path) -> None:
+        with self._catalog.read(actor) as work:
+            chosen = work.session.get_one(Configuration, request.configuration_id)
+            known = known_hierarchies(work, task.product.id)
+        names = [column["name"] for column in task.product.columns]
+        whole = asks_for_all(request.columns, task.product)
+        out = place / f"{task.product.name}{task.table.suffix.lower()}"
+        write_release(
+            self._opened(task),
+            configuration=configurations.masks_of(chosen.content),
+            policy=self._policy(task),
+            out=out,
+            label=task.product.label,
+            columns=names if whole else [name for name in names if name in request.columns],
+            hierarchies=known,
+        )
+        with (
+            out.open("rb") as file,
+            certificate_paths(out)[0].open("rb") as certificate,
+            releases.incoming(
+                self._catalog, actor, request_id=request.id, file=file, certificate=certificate, file_name=out.name
+            ) as checked,
+            self._catalog.write(actor) as work,
+        ):
+            releases.receive(work, checked)
+
+    def _opened(self, task: _Task) -> Dataset:
+        return open_dataset(task.table).with_roles(roles_of(task.product.columns, task.product.label))
+
+    def _policy(self, task: _Task) -> Policy:
+        """The policy beside the table, where there is one: then only that one is released under. Else the product's."""
+        beside = self._folder / f"{task.product.name}.policy.yaml"
+        if beside.is_file():
+            return Policy.read(beside)
+        policy = policy_of(task.product)
+        assert policy is not None, "products without a policy are not looked at"
+        return policy
+
+    def _note(self, task: _Task, actor: Actor, reason: str) -> None:
+        subject, key = ("product", task.product.id) if task.request is None else ("request", task.request.id)
+        with self._catalog.write(actor) as work:
+            work.record(
+                f"{task.what} not made",
+                subject=subject,
+                subject_id=key,
+                product_id=task.product.id,
+                reason=reason[:500],
+            )
+
+
+def _uncounted(work: Work, product: Product) -> tuple[str, ...]:
+    """The configurations that the current summary does not know."""
+    rows = work.session.scalars(
+        select(Configuration.content_id).where(
+            Configuration.product_id == product.id, Configuration.withdrawn_at.is_(None)
+        )
+    )
+    counted = select(Summary.configurations).where(Summary.product_id == product.id, Summary.current)
+    return tuple(sorted(set(rows) - {each["id"] for each in work.session.scalar(counted) or []}))
+
+
+def _approved(work: Work, product: Product) -> list[Request]:
+    """The requests that wait for a release, and for which none is being measured."""
+    measured = select(Release.request_id).where(
+        Release.state == ReleaseState.RECEIVED.value, Release.request_id.is_not(None)
+    )
+    wanted = select(Request).where(
+        Request.product_id == product.id,
+        in_state(RequestState.APPROVED, work.now),
+        Request.id.not_in(measured),
+    )
+    return list(work.session.scalars(wanted.order_by(Request.created_at)))

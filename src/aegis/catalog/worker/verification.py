@@ -1,0 +1,154 @@
+"""Measuring a release from scratch, as a background job: only what holds up can be downloaded."""
+
+from __future__ import annotations
+
+import tempfile
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from sqlalchemy import select
+
+from aegis.catalog.database.tables import Product, Release, Request, Summary
+from aegis.catalog.records import Standing
+from aegis.catalog.service.catalog import Catalog, Work
+from aegis.catalog.service.certificates import certificate_text
+from aegis.catalog.service.configurations import known_hierarchies, masks_of
+from aegis.catalog.service.permissions import SYSTEM
+from aegis.catalog.service.present_policy import present_policy
+from aegis.catalog.service.queue import Claimed
+from aegis.catalog.service.releases import provision
+from aegis.catalog.service.requests import effective_state
+from aegis.catalog.service.visible import by_id
+from aegis.catalog.states import ReleaseState, RequestState, check_step
+from aegis.catalog.worker.advice import Progress
+from aegis.data.hierarchy import Hierarchy
+from aegis.data.schema import Role
+from aegis.errors import AegisError
+from aegis.library.verify import verify
+from aegis.library.written import open_written
+from aegis.releases.certificate import certificate_paths
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Measured:
+    """What was found; ``reason`` is None where everything holds."""
+
+    reason: str | None
+    told: dict[str, Any]
+
+
+def measure_release(catalog: Catalog, claimed: Claimed, progress: Progress) -> Measured:
+    """Check the file against its certificate, model by model, and that nothing identifying is left in it."""
+    with catalog.read(SYSTEM) as work:
+        row = work.session.get_one(Release, claimed.subject_id)
+        product = work.session.get_one(Product, row.product_id)
+        hierarchies = known_hierarchies(work, product.id)
+    progress(0.1, "opening the release")
+    with tempfile.TemporaryDirectory(prefix="aegis-verify-") as place:
+        file = Path(place) / row.file_name
+        file.symlink_to(catalog.store.path(row.digest).resolve())
+        certificate = certificate_paths(file)[0]
+        certificate.write_text(certificate_text(row.certificate), encoding="utf-8")
+        progress(0.2, "measuring every model of the policy")
+        return _measured(file, certificate, row, product, hierarchies, progress)
+
+
+def _measured(
+    file: Path,
+    certificate: Path,
+    row: Release,
+    product: Product,
+    hierarchies: dict[str, Hierarchy],
+    progress: Progress,
+) -> Measured:
+    try:
+        found = verify(file, certificate, hierarchies=hierarchies)
+        reason = found.reason
+        told = found.to_json()
+        if reason is None:
+            progress(0.8, "looking for identifying columns")
+            reason = _left_over(file, row, product)
+    except AegisError as error:
+        reason, told = str(error), {}
+    return Measured(reason=None if reason is None else reason.replace(str(file), file.name), told=told)
+
+
+def _left_over(file: Path, row: Release, product: Product) -> str | None:
+    """A sentence if the columns are not those that were certified, or an identifying one still tells people apart."""
+    table = open_written(file, named=file).table
+    if list(table.columns) != list(row.certificate["release"]["columns"]):
+        return "the file does not have the columns that its certificate names"
+    masks = {key: value for key, value in row.certificate["configuration"].items() if key != "id"}
+    masked = set(masks_of(masks).columns) if masks.get("masks") else set()
+    for column in product.columns:
+        name = column["name"]
+        if column["role"] == Role.IDENTIFYING and name in table.columns and name not in masked:
+            different = int(table[name].nunique().execute())
+            if different > 1:
+                return f"the column {name!r} identifies people and is not masked; release it again"
+    return None
+
+
+def settle(work: Work, claimed: Claimed, measured: Measured) -> str | None:
+    """Write the outcome down, with the request it fulfils; gives the digest of a file that is not needed any more."""
+    seen = work.session.get_one(Release, claimed.subject_id)
+    request = None if seen.request_id is None else by_id(work, Request, seen.request_id, lock=True)
+    row = by_id(work, Release, seen.id, lock=True)
+    assert row is not None
+    if row.state != ReleaseState.RECEIVED:
+        return row.digest  # withdrawn meanwhile
+    reason = measured.reason
+    if reason is None and request is not None:
+        state = effective_state(request, work.now)
+        if state is not RequestState.APPROVED:
+            reason = f"the request is {state.value} meanwhile"
+    if reason is None:
+        present = present_policy(row.certificate, work.session.get_one(Product, row.product_id))
+        reason = None if present.standing is Standing.SATISFIED else f"the product changed meanwhile: {present.said}"
+    state_now = ReleaseState.VERIFIED if reason is None else ReleaseState.REFUSED
+    check_step(ReleaseState.RECEIVED, state_now, what="the release")
+    row.state, row.reason = state_now.value, reason
+    work.record(
+        "release verified" if reason is None else "release refused",
+        subject="release",
+        subject_id=row.id,
+        product_id=row.product_id,
+        state=row.state,
+        digest=row.digest,
+    )
+    if reason is None and request is not None:
+        provision(work, request, row)
+    work.session.flush()
+    return None if reason is None else row.digest
+
+
+_NEEDED = [ReleaseState.RECEIVED.value, ReleaseState.VERIFIED.value]
+_DRAFT_SECONDS = 24 * 3600.0
+
+
+def remove_unneeded(catalog: Catalog, digest: str) -> bool:
+    """Remove a file unless a summary or a release still needs it; gives whether it was removed."""
+    # Nobody can be between keeping a file and committing the row that names it while this lock is held.
+    with catalog.store.referring(removing=True), catalog.read(SYSTEM) as work:
+        for needed in (
+            select(Summary.id).where(Summary.digest == digest),
+            select(Release.id).where(Release.digest == digest, Release.state.in_(_NEEDED)),
+        ):
+            if work.session.scalar(needed.limit(1)) is not None:
+                return False
+        catalog.store.remove(digest)
+    return True
+
+
+def sweep(catalog: Catalog) -> int:
+    """Remove every file and old draft that nothing refers to; gives how many."""
+    removed = catalog.store.sweep_drafts(older_than_seconds=_DRAFT_SECONDS, now_seconds=time.time())
+    with catalog.read(SYSTEM) as work:
+        known = set(work.session.scalars(select(Summary.digest)))
+        known |= set(work.session.scalars(select(Release.digest).where(Release.state.in_(_NEEDED))))
+    for digest in catalog.store.digests():
+        if digest not in known:  # a first look; the second is under the lock
+            removed += remove_unneeded(catalog, digest)
+    return removed
