@@ -27,31 +27,36 @@ from aegis.commands.fields import (
 from aegis.masking.plural import count
 
 if TYPE_CHECKING:
-    from aegis.ranking.ranking import Ranking, VerifiedConfiguration
+    from aegis.ranking.ranking import Ranking
 
+GOALS = ("accuracy", "balanced-accuracy", "auc", "log-loss", "r2", "mae")
 REFERENCES = ("auto", "exact", "pooled", "per-configuration", "sampling")
 ROUNDINGS = ("randomised", "systematic", "none")
 
 
 @dataclass(frozen=True)
 class Advise(Proposing, WithRoles, Working):
-    """Rank masking configurations by how much of the label stays predictable, from counts alone."""
+    """Rank masking configurations by what models trained on them reach, the most useful first.
+
+    Three small models judge every candidate on a sample of the rows; --fast and --measure rank from counts alone.
+    """
 
     data: Annotated[TableLike | SummaryLike, Argument("A table (file or URL), or a summary folder.")]
     _: KW_ONLY
     label: Label = None
     label_bins: LabelBins = None
-    measure: Annotated[str | None, Option("How usefulness is measured; see aegis measures.")] = None
+    goal: Annotated[
+        str | None, Option("What models are to reach; by the label's kind if not named.", choices=GOALS)
+    ] = None
+    rows: Annotated[int, Option("At most so many rows are drawn for the models.", minimum=30)] = 20_000
+    fast: Annotated[bool, Option("Rank from counts alone, without training a model.")] = False
+    measure: Annotated[str | None, Option("Rank by this measure, from counts alone; see aegis measures.")] = None
     reference: Annotated[str, Option("What losses are compared with.", choices=REFERENCES, only_with="measure")] = (
         "auto"
     )
     rounding: Annotated[
         str, Option("How a per-configuration reconstruction becomes whole counts.", choices=ROUNDINGS)
     ] = "randomised"
-    verify: Annotated[
-        int, Option("Train cheap models on a shortlist of so many and rank it by accuracy.", minimum=0)
-    ] = 0
-    jobs: Annotated[int, Option("Processes that train.", minimum=1, only_with="verify")] = 1
     tables: Annotated[
         Sequence[PathLike], Option("An anonymized table to rank beside the configurations.", repeat=True)
     ] = ()
@@ -68,11 +73,11 @@ class Advise(Proposing, WithRoles, Working):
         super().__post_init__()
         if self.reference not in ("per-configuration",):
             self.refuse("rounding", because="only the per-configuration reference is rounded")
-        if self.tables:
-            self.refuse(
-                *("generate", "measure", "verify", "report", "save", "label_bins", "seed"),
-                because="tables are ranked beside configurations by what their released tuples tell",
-            )
+        if self.fast and self.measure is not None:
+            self.refuse("fast", because="a measure ranks from counts alone anyhow")
+        if self.fast or self.measure is not None:
+            self.refuse("goal", "rows", because="counts alone rank without models, so there is no goal for them")
+            self.refuse("tables", because="a finished table is judged by models, and counts alone cannot compare it")
 
 
 @command("advise", Advise, run="aegis.library.advise:advise", group=CHOOSE, working="counting")
@@ -90,59 +95,23 @@ def show(ranking: Ranking, options: Advise) -> None:
         )
 
 
-def _kept(share: float | None) -> str:
-    """A share for people: what exceeds the whole was gained, not kept."""
-    if share is None:
-        return "–"
-    return "100 %+" if share > 1.0005 else f"{100 * share:.1f} %"
-
-
-def _accuracy(tried: VerifiedConfiguration | None) -> str:
-    """Of the models that were trained, with half the width of its interval, in percent."""
-    if tried is None:
-        return "not tried"
-    return f"{100 * tried.accuracy:.1f} ± {50 * (tried.interval[1] - tried.interval[0]):.1f} %"
-
-
 def show_ranking(ranking: Ranking, *, top: int) -> None:
-    """The ranking as a table, with the reasons for the first."""
-    rows = []
-    tried = {verified.configuration: verified for verified in ranking.verified}
-    for place in ranking.ranking[:top]:
-        rows.append(
-            [
-                str(place.rank),
-                place.configuration + (" ≈ best" if place.like_best and place.rank > 1 else ""),
-                *([_accuracy(tried.get(place.configuration))] if tried else []),
-                _kept(place.retained),
-                "–" if place.deviation is None else f"{place.deviation:.5f}",
-                f"± {(place.interval[1] - place.interval[0]) / 2:.5f}",
-                place.reasons[-1] if place.reasons else "",
-            ]
-        )
+    """The ranking as a table, with the reasons for each, and what is worth knowing beside it."""
     console = terminal.out()
-    console.print(
-        terminal.table(
-            f"{ranking.label} · {ranking.measure} ({ranking.unit}) · reference {ranking.reference} · "
-            f"{count(ranking.rows, 'row')}",
-            [
-                "rank",
-                "configuration",
-                *([("accuracy", "right")] if tried else []),
-                ("kept", "right"),
-                ("deviation", "right"),
-                "95 %",
-                "why",
-            ],
-            rows,
-        )
-    )
+    title, columns, rows = _by_models(ranking, top) if ranking.race else _by_measure(ranking, top)
+    console.print(terminal.table(title, columns, rows))
     if len(ranking.ranking) > top:
         console.print(f"… and {len(ranking.ranking) - top} more", style="dim")
-    alike = sum(place.like_best for place in ranking.ranking[1:])
-    if alike:
-        those = "1 configuration" if alike == 1 else f"{alike} configurations"
-        console.print(f"{those} cannot be told apart from the best on these rows.")
+    if ranking.race is not None:
+        group = [place.configuration for place in ranking.best_group]
+        sure = f"with {ranking.race.probability:.0%} probability"
+        if len(group) == 1:
+            console.print(f"{group[0]} is the best {sure}.")
+        else:
+            more = f" and {len(group) - 8} more" if len(group) > 8 else ""
+            console.print(f"One of these {len(group)} is the best {sure}: {', '.join(group[:8])}{more}.")
+    elif alike := sum(place.like_best for place in ranking.ranking[1:]):
+        console.print(f"{count(alike, 'configuration')} cannot be told apart from the best on these rows.")
     if ranking.rejected:
         rejected = list(ranking.rejected)
         more = f" and {len(rejected) - 8} more" if len(rejected) > 8 else ""
@@ -154,3 +123,50 @@ def show_ranking(ranking: Ranking, *, top: int) -> None:
         terminal.aside(f"note: {note}")
     for column, reason in ranking.skipped.items():
         terminal.aside(f"left out: {column} ({reason})")
+
+
+Table = tuple[str, list[str | tuple[str, str]], list[list[str]]]
+
+
+def _by_models(ranking: Ranking, top: int) -> Table:
+    race = ranking.race
+    assert race is not None
+    rows = [
+        [
+            str(place.rank),
+            place.configuration + (" ≈ best" if place.like_best and place.rank > 1 else ""),
+            f"{race.shown(place.performance or 0.0)} ± {race.shown_width(place)}",
+            "no loss found" if place.no_loss_found else "–" if place.kept is None else f"{place.kept:.0%}",
+            "–" if place.privacy is None else f"{place.privacy.smallest_class:,}",
+            place.reasons[-1] if place.reasons else "",
+        ]
+        for place in ranking.ranking[:top]
+    ]
+    title = (
+        f"{ranking.label} · {race.title} · unmasked {race.shown(race.unmasked.performance)}, guessing "
+        f"{race.shown(race.guessing)} · {count(ranking.rows, 'row')}"
+    )
+    known = any(place.privacy for place in ranking.ranking)
+    columns: list[str | tuple[str, str]] = ["rank", "candidate", (race.title, "right"), ("kept", "right")]
+    if not known:
+        rows = [[*row[:4], *row[5:]] for row in rows]
+    return title, [*columns, *([("smallest class", "right")] if known else []), "why"], rows
+
+
+def _by_measure(ranking: Ranking, top: int) -> Table:
+    rows = [
+        [
+            str(place.rank),
+            place.configuration + (" ≈ best" if place.like_best and place.rank > 1 else ""),
+            "–" if place.retained is None else f"{min(place.retained, 1.0):.1%}",
+            "–" if place.deviation is None else f"{place.deviation:.5f}",
+            f"± {(place.interval[1] - place.interval[0]) / 2:.5f}",
+            place.reasons[-1] if place.reasons else "",
+        ]
+        for place in ranking.ranking[:top]
+    ]
+    title = (
+        f"{ranking.label} · {ranking.measure} ({ranking.unit}) · reference {ranking.reference} · "
+        f"{count(ranking.rows, 'row')}"
+    )
+    return title, ["rank", "configuration", ("kept", "right"), ("deviation", "right"), "95 %", "why"], rows

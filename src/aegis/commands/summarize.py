@@ -7,6 +7,7 @@ from dataclasses import KW_ONLY, dataclass
 from typing import TYPE_CHECKING, Annotated, Any
 
 from aegis.commands import terminal
+from aegis.commands.advise import GOALS
 from aegis.commands.command import CHOOSE, command
 from aegis.commands.fields import (
     Data,
@@ -55,7 +56,10 @@ class Summarize(Proposing, WithRoles, Working):
     ] = None
     ranges: Annotated[int | None, Option("Show 1D histograms in this many ranges (level 1d).", minimum=1)] = None
     opaque: Annotated[bool, Option("Name the masks by numbers only, and show no values: level none.")] = False
-    pairs: Annotated[bool, Option("Add scores of whole configurations, measured on pairs of columns.")] = True
+    race: Annotated[bool, Option("Add what models reach on each configuration, measured on a sample of rows.")] = True
+    goal: Annotated[
+        str | None, Option("What models are to reach; by the label's kind if not named.", choices=GOALS)
+    ] = None
     score: Annotated[
         Sequence[str], Option("Add this score of whole configurations too; see aegis measures.", repeat=True)
     ] = ()
@@ -77,7 +81,9 @@ class Summarize(Proposing, WithRoles, Working):
         if self.opaque and self.level not in (None, "none"):
             self.refuse("level", because="an opaque summary shows nothing of unmasked columns: its level is none")
         if self.min_count is not None or self.epsilon is not None:
-            self.refuse("score", because="scores of pairs are not covered by --min-count and --epsilon")
+            self.refuse("score", "goal", because="scores are not covered by --min-count and --epsilon")
+        if not self.race:
+            self.refuse("goal", because="without a race no model has a goal")
 
 
 def as_json(summary: Summary, options: Summarize) -> dict[str, Any]:

@@ -69,6 +69,7 @@ def add_summaries(parts: Sequence[Summary], *, name: str | None = None) -> Summa
             },
             skipped=skipped,
             scores={},
+            race=None,
         )
         whole = replace(whole, attributes={attribute: _attributes(parts, attribute, whole) for attribute in names})
     whole = replace(

@@ -40,12 +40,17 @@ def count_joints(
     *,
     label: str,
     label_bins: int | None = None,
+    continuous_bins: int | None = None,
     limits: Limits | None = None,
     progress: Progress | None = None,
 ) -> Counted:
-    """Count every attribute of ``dataset`` with ``label``; identifying columns are not attributes."""
+    """Count every attribute of ``dataset`` with ``label``; identifying columns are not attributes.
+
+    ``label_bins`` cuts a label of numbers into so many classes; ``continuous_bins`` does so only where it has too many
+    values to be counted one by one.
+    """
     limits = limits or Limits()
-    label_column, label_histogram = _label(dataset, label, label_bins, limits)
+    label_column, label_histogram = _label(dataset, label, label_bins, limits, continuous_bins)
     attributes = [c for c in dataset.schema if c.name != label and dataset.roles.get(c.name) is not Role.IDENTIFYING]
     if not attributes:
         raise DataError(f"{dataset.name} has no attribute beside the label; add a column or take a role away")
@@ -97,7 +102,9 @@ def count_histograms(dataset: Dataset, columns: Sequence[str], *, limits: Limits
     return histograms
 
 
-def _label(dataset: Dataset, label: str, bins: int | None, limits: Limits) -> tuple[Binned, Histogram]:
+def _label(
+    dataset: Dataset, label: str, bins: int | None, limits: Limits, continuous_bins: int | None
+) -> tuple[Binned, Histogram]:
     """The label as it is counted, with its histogram, or the reason why it cannot be a label."""
     if label not in dataset.schema:
         raise LabelError(f"there is no column {label!r}; the columns are {', '.join(dataset.schema.names)}")
@@ -111,7 +118,15 @@ def _label(dataset: Dataset, label: str, bins: int | None, limits: Limits) -> tu
         counted = binned(dataset, column, kind, bins)
     else:
         counted = Binned(source=column, kind=kind)
+        histogram = histogram_of(dataset, counted, limits.texts)
+        if continuous_bins is None or not kind.is_ordered or not _is_continuous(histogram, limits):
+            return counted, _checked_label(label, kind, dataset, histogram, limits)
+        counted = binned(dataset, column, kind, continuous_bins)
     return counted, _checked_label(label, kind, dataset, histogram_of(dataset, counted, limits.texts), limits)
+
+
+def _is_continuous(histogram: Histogram | None, limits: Limits) -> bool:
+    return histogram is None or len(histogram.domain.values) > limits.label_classes
 
 
 def _checked_label(label: str, kind: Kind, dataset: Dataset, histogram: Histogram | None, limits: Limits) -> Histogram:

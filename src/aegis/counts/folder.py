@@ -149,6 +149,7 @@ def _manifest(summary: Summary, files: Mapping[str, str]) -> dict[str, Any]:
         "protection": None if summary.protection is None else summary.protection.to_json(),
         "rejected": dict(summary.rejected),
         "scores": {name: _scores_to_json(scores) for name, scores in summary.scores.items()},
+        **({} if summary.race is None else {"race": dict(summary.race)}),
         "parts": list(summary.parts),
     }
 
@@ -195,6 +196,7 @@ def _summary_from_json(manifest: dict[str, Any], folder: Path) -> Summary:
         protection=Protection.from_json(manifest.get("protection")),
         rejected=dict(manifest.get("rejected", {})),
         scores={name: _scores_from_json(told) for name, told in manifest.get("scores", {}).items()},
+        race=manifest.get("race"),
         parts=tuple(str(part) for part in manifest.get("parts", ())),
     )
 

@@ -69,6 +69,7 @@ def merge_small(summary: Summary, min_count: int) -> Summary:
         label_masks=label_masks,
         attributes=attributes,
         scores={},
+        race=None,
         protection=Protection(min_count=min_count, merged=tuple(merged)),
     )
 

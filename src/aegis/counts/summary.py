@@ -21,6 +21,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -143,7 +144,9 @@ class ConfigurationScores:
 class Summary:
     """Counts of a table under its configurations; ``rejected`` names those that a policy kept out, with the reason.
 
-    ``parts`` names the summaries that were added to this one, if it is a sum.
+    ``parts`` names the summaries that were added to this one, if it is a sum. ``scores`` and ``race`` are what the
+    provider measured of whole configurations, the latter as `aegis.learners.race_result` writes it: they travel with
+    the counts, because nobody else could find them.
     """
 
     name: str
@@ -157,6 +160,7 @@ class Summary:
     opaque: bool = False
     skipped: Mapping[str, str] = field(default_factory=dict)
     scores: Mapping[str, ConfigurationScores] = field(default_factory=dict)
+    race: Mapping[str, Any] | None = None
     rejected: Mapping[str, str] = field(default_factory=dict)
     protection: Protection | None = None
     parts: tuple[str, ...] = ()
@@ -307,6 +311,7 @@ def reduced(summary: Summary, *, level: Level, ranges: int | None = None, opaque
         opaque=opaque,
         skipped=summary.skipped,
         scores=summary.scores,
+        race=summary.race,
         rejected=summary.rejected,
         protection=summary.protection,
         parts=summary.parts,

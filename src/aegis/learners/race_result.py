@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from aegis.errors import SummaryError
 from aegis.learners.goal import GOALS, Goal
 
 
@@ -149,3 +152,54 @@ class RaceResult:
             "notes": list(self.notes),
             "interrupted": self.interrupted,
         }
+
+    @classmethod
+    def from_json(cls, content: Mapping[str, Any]) -> RaceResult:
+        """The race that `to_json` wrote; raises SummaryError if it is none, because it came with a summary."""
+        try:
+            made = cls(
+                **{name: content[name] for name in ("goal", "goal_reason", "probability", "guessing", "label", "seed")},
+                **{name: content[name] for name in ("sample_rows", "table_rows", "rows_without_label", "interrupted")},
+                unmasked=Reached(
+                    performance=float(content["unmasked"]["performance"]),
+                    interval=_pair(content["unmasked"]["interval"]),
+                ),
+                ranking=tuple(_raced(place) for place in content["ranking"]),
+                stages=tuple(
+                    RaceStage(
+                        number=int(stage["stage"]),
+                        out=tuple(stage["out"]),
+                        **{name: int(stage[name]) for name in ("rows", "folds", "repeats", "candidates")},
+                    )
+                    for stage in content["stages"]
+                ),
+                learners=tuple(content["learners"]),
+                notes=tuple(content["notes"]),
+            )
+        except (KeyError, TypeError, ValueError, AttributeError) as error:
+            raise SummaryError(f"the race of the summary is damaged ({type(error).__name__}); write it again") from None
+        numbers = [made.guessing, made.unmasked.performance, *made.unmasked.interval]
+        numbers += [number for place in made.ranking for number in (place.performance, *place.interval)]
+        if not made.ranking or not made.stages or made.goal not in GOALS or not all(map(math.isfinite, numbers)):
+            raise SummaryError("the race of the summary holds no finite figures of a known goal; write it again")
+        return made
+
+
+def _pair(content: Sequence[float]) -> tuple[float, float]:
+    low, high = content
+    return float(low), float(high)
+
+
+def _raced(content: Mapping[str, Any]) -> Raced:
+    return Raced(
+        rank=int(content["rank"]),
+        name=str(content["configuration"]),
+        kind=str(content["kind"]),
+        performance=float(content["performance"]),
+        interval=_pair(content["interval"]),
+        kept=None if content["kept"] is None else float(content["kept"]),
+        no_loss_found=bool(content["no_loss_found"]),
+        in_best_group=bool(content["in_best_group"]),
+        stage=int(content["stage"]),
+        rows=int(content["rows"]),
+    )

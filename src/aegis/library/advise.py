@@ -1,12 +1,14 @@
-"""Rank configurations by what they keep of the label: the product's first question, as four verbs.
+"""Rank candidates by what models reach on them: the product's first question, as four verbs.
 
 ``count → judge → score → rank``: rows are counted once, the policy decides from the counts which candidates may leave,
-those are scored, and the scores are ranked with reasons. A summary that a provider wrote has the first three behind it.
+those race on one stated sample of the rows, and the result is ranked with reasons. A summary that a provider wrote has
+the first three behind it.
 """
 
 from __future__ import annotations
 
 import time
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
@@ -14,32 +16,38 @@ from aegis._version import __version__
 from aegis.commands.advise import Advise
 from aegis.commands.fields import READING, ROLE_OPTIONS, TableLike
 from aegis.counts.folder import is_summary, read_summary
+from aegis.counts.joint import Counted
 from aegis.counts.summary import Summary, configuration_of
+from aegis.data.dataset import Dataset
+from aegis.data.hierarchy import Hierarchy
 from aegis.data.output import check_apart, check_free, write_text
-from aegis.errors import SummaryError
+from aegis.data.schema import Roles
+from aegis.errors import PolicyNotSatisfiedError, SummaryError
+from aegis.learners.race_result import RaceResult
 from aegis.library.counting import count, masked
-from aegis.library.judging import judged
+from aegis.library.finished_tables import JudgedTable, judged_tables
+from aegis.library.judging import judged, read_policy
 from aegis.library.opening import open_table
 from aegis.library.proposals import find_hierarchies, gather, label_of, propose
-from aegis.library.rank_tables import rank_tables
+from aegis.library.racing import CONTINUOUS_BINS, race_configurations, sample_of
 from aegis.library.scoring import pair_scores
 from aegis.masking.configuration_file import as_text, check_ending
 from aegis.measures.measure import MEASURES
 from aegis.operation import operation
-from aegis.ranking.rank import TOGETHER, rank
-from aegis.ranking.ranking import Ranking
+from aegis.ranking.raced import rank_raced
+from aegis.ranking.rank import BY_ATTRIBUTE, TOGETHER, rank
+from aegis.ranking.ranking import Privacy, Ranking
+from aegis.ranking.verdicts import CandidateVerdict, Verdicts
 
 
 @operation(Advise)
 def advise(options: Advise) -> Ranking:
     """Rank the configurations for a table, or for a summary that a provider wrote of one.
 
-    Without a ``measure`` the best there is decides: pair prediction where pairs of attributes were counted, else
-    leave-one-out information. With a ``policy`` only configurations that satisfy it are ranked.
+    Candidates are ranked by what three small models, trained on part of a sample of the rows, reach on the rest; with
+    ``fast`` or a ``measure`` from counts alone. With a ``policy`` only candidates that satisfy it are ranked.
     """
     _check(options)
-    if options.tables:
-        return rank_tables(options)
     started = time.perf_counter()
     data = options.data
     if isinstance(data, Summary) or is_summary(data):
@@ -54,21 +62,90 @@ def advise(options: Advise) -> Ranking:
 def _from_table(data: TableLike, options: Advise) -> tuple[Ranking, Summary]:
     dataset = open_table(data, options)
     hierarchies = find_hierarchies(options.hierarchies, data)
-    started = time.perf_counter()
-
     given = gather(options.configs, hierarchies=hierarchies, data=data)
     label = label_of(options.label, dataset.roles.label, given)
+    by_models = not options.fast and options.measure is None
+    started = time.perf_counter()
+
     counted = count(  # ① rows → counts
-        dataset, label=label, label_bins=options.label_bins, progress=options.progress
+        dataset,
+        label=label,
+        label_bins=options.label_bins,
+        continuous_bins=CONTINUOUS_BINS if by_models else None,
+        progress=options.progress,
     )
-    candidates = propose(given, options, counted, dataset.schema.names, seed=options.seed, hierarchies=hierarchies)
-    verdicts = judged(candidates, dataset, options.policy, hierarchies=hierarchies)  # ② counts → verdicts
+    candidates = propose(
+        given,
+        options,
+        counted,
+        dataset.schema.names,
+        seed=options.seed,
+        hierarchies=hierarchies,
+        none_is_fine=bool(options.tables),
+    )
+    verdicts = judged(  # ② counts → verdicts
+        candidates, dataset, options.policy, hierarchies=hierarchies, none_is_fine=bool(options.tables)
+    )
     counts = masked(counted, verdicts.passed, name=dataset.name)
-    scores = pair_scores(  # ③ counts → scores
-        counts, dataset, counted, names=_scores_wanted(options), seed=options.seed, progress=options.progress
-    )
     ready = time.perf_counter()
-    ranking = rank(  # ④ verdicts + scores → ranking
+    ranking = (  # ③ counts and a sample → scores, ④ verdicts and scores → ranking
+        _raced(dataset, counted, counts, verdicts, options, hierarchies)
+        if by_models
+        else _measured(dataset, counted, counts, verdicts, options)
+    )
+    timing = {"counting_seconds": ready - started, "ranking_seconds": time.perf_counter() - ready}
+    return replace(ranking, timing={name: round(seconds, 4) for name, seconds in timing.items()}), counts
+
+
+def _raced(
+    dataset: Dataset,
+    counted: Counted,
+    counts: Summary,
+    verdicts: Verdicts,
+    options: Advise,
+    hierarchies: dict[str, Hierarchy],
+) -> Ranking:
+    """Ranked by what models reach on a sample of the rows."""
+    policy = None if options.policy is None else read_policy(options.policy)
+    own = dataset.roles.overridden_by(Roles(label=counted.label))
+    roles = own if policy is None else policy.roles_in(dataset.schema, own)
+    sample = sample_of(dataset, counted, label_bins=options.label_bins, rows=options.rows, seed=options.seed)
+    tables = judged_tables(options.tables, dataset, sample, policy=policy, roles=roles, hierarchies=hierarchies)
+    passing = [table for table in tables if policy is None or (table.verdict is not None and table.verdict.satisfied)]
+    rejected = {
+        **verdicts.rejected,
+        **{table.name: table.verdict.reason for table in tables if table not in passing and table.verdict is not None},
+    }
+    if not verdicts.passed and not passing:
+        raise PolicyNotSatisfiedError(
+            f"none of the {len(rejected)} candidates satisfies the policy; mask more, or search for one"
+        )
+    raced = race_configurations(
+        verdicts,
+        sample,
+        goal=options.goal,
+        policy=policy,
+        others=[table.candidate for table in passing],
+        seed=options.seed,
+        progress=options.progress,
+    )
+    names = {configuration.name for configuration in verdicts.passed}
+    best = next((candidate.name for candidate in raced.ranking if candidate.name in names), None)
+    return rank_raced(
+        rank(counts, measure=BY_ATTRIBUTE, rejected=rejected, compared_with=best, seed=options.seed),
+        raced,
+        privacy=_privacy(verdicts.by_name, passing),
+        ids={table.name: table.id for table in passing},
+        reasons={table.name: (table.reason,) for table in passing},
+    )
+
+
+def _measured(dataset: Dataset, counted: Counted, counts: Summary, verdicts: Verdicts, options: Advise) -> Ranking:
+    """Ranked by a measure on counts."""
+    measure = options.measure or TOGETHER
+    wanted = (measure,) if MEASURES[measure].of_whole_configurations else ()
+    scores = pair_scores(counts, dataset, counted, names=wanted, seed=options.seed, progress=options.progress)
+    ranking = rank(
         counts,
         scores=scores,
         rejected=verdicts.rejected,
@@ -77,37 +154,36 @@ def _from_table(data: TableLike, options: Advise) -> tuple[Ranking, Summary]:
         rounding=options.rounding,
         seed=options.seed,
     )
-    ended = time.perf_counter()
-    timing = {"summary_seconds": ready - started, "ranking_seconds": ended - ready}
-    if options.verify:
-        from aegis.library.verified_ranking import with_verified  # an extra
+    privacy = _privacy(verdicts.by_name, [])
+    places = tuple(replace(place, privacy=privacy.get(place.configuration)) for place in ranking.ranking)
+    return replace(ranking, ranking=places)
 
-        ranking = with_verified(
-            ranking,
-            counts,
-            scores,
-            dataset,
-            shortlist=options.verify,
-            seed=options.seed,
-            jobs=options.jobs,
-            progress=options.progress,
-        )
-        timing["verifying_seconds"] = time.perf_counter() - ended
-    return replace(ranking, timing={name: round(seconds, 4) for name, seconds in timing.items()}), counts
+
+def _privacy(verdicts: Mapping[str, CandidateVerdict], tables: list[JudgedTable]) -> dict[str, Privacy]:
+    both = {**verdicts, **{table.name: table.verdict for table in tables if table.verdict is not None}}
+    return {
+        name: Privacy(satisfied=verdict.satisfied, smallest_class=verdict.smallest_class, suppressed=verdict.suppressed)
+        for name, verdict in both.items()
+        if verdict.smallest_class
+    }
 
 
 def _from_summary(options: Advise) -> tuple[Ranking, Summary]:
-    if options.verify:
-        raise SummaryError("a summary holds no rows to train models on; verify where the table is")
     options.refuse(
-        *("configs", "generate", "label_bins", "policy", "hierarchies"),
+        *("configs", "generate", "label_bins", "policy", "hierarchies", "tables", "goal", "rows"),
         *ROLE_OPTIONS,
         *READING,
-        because="a summary brings its label, roles and configurations along",
+        because="a summary brings its label, roles, configurations and scores along, and no rows",
     )
     summary = options.data if isinstance(options.data, Summary) else read_summary(Path(str(options.data)))
     if options.label != summary.label:
         options.refuse("label", because=f"the summary is of the label {summary.label!r}")
+    if summary.race is not None and not options.fast and options.measure is None:
+        raced = RaceResult.from_json(summary.race)
+        if {place.name for place in raced.ranking} != {each.name for each in summary.configurations}:
+            raise SummaryError("the race of the summary is not of its configurations; write it again")
+        by_counts = rank(summary, measure=BY_ATTRIBUTE, compared_with=raced.best.name, seed=options.seed)
+        return rank_raced(by_counts, raced), summary
     ranking = rank(
         summary,
         measure=options.measure,
@@ -125,32 +201,20 @@ def _check(options: Advise) -> None:
     for output in (options.report, options.save):
         if output is not None:
             check_free(Path(output), overwrite=options.overwrite)
-    check_apart([options.report, options.save], [options.data, options.configs, options.policy])
+    check_apart([options.report, options.save], [options.data, options.configs, options.policy, *options.tables])
     if options.save is not None:
         check_ending(Path(options.save))
-    if options.verify:
-        from aegis.evaluation.models import check_models  # an extra
-        from aegis.evaluation.verify import CHEAP_MODELS
-
-        check_models(CHEAP_MODELS)
-
-
-def _scores_wanted(options: Advise) -> tuple[str, ...]:
-    """The scores of whole configurations that the ranking asks for, and the second opinion of a shortlist."""
-    measure = options.measure or TOGETHER
-    wanted = (measure,) if MEASURES[measure].of_whole_configurations else ()
-    if not options.verify:
-        return wanted
-    from aegis.evaluation.verify import SECOND_OPINION  # an extra
-
-    return tuple(dict.fromkeys([*wanted, SECOND_OPINION]))
 
 
 def _write(options: Advise, ranking: Ranking, summary: Summary) -> None:
     if options.save is not None:
         path = Path(options.save)
-        best = configuration_of(summary, ranking.best.configuration)
-        write_text(path, as_text([best], path=path), overwrite=options.overwrite)
+        best = next((place for place in ranking.ranking if place.kind == "masks"), None)
+        if best is None:
+            options.refuse("save", because="no configuration of masks was ranked, so there is none to keep")
+        else:
+            configuration = configuration_of(summary, best.configuration)
+            write_text(path, as_text([configuration], path=path), overwrite=options.overwrite)
     if options.report is not None:
         from aegis.report.ranking_report import render_ranking  # an extra
 

@@ -19,6 +19,7 @@ def count(
     *,
     label: str | None,
     label_bins: int | None = None,
+    continuous_bins: int | None = None,
     limits: Limits | None = None,
     progress: Progress | None = None,
 ) -> Counted:
@@ -27,7 +28,9 @@ def count(
         raise LabelError(
             f"no label is given for {dataset.name}; name the column to be predicted with --label or in its roles file"
         )
-    counted = count_joints(dataset, label=label, label_bins=label_bins, limits=limits, progress=progress)
+    counted = count_joints(
+        dataset, label=label, label_bins=label_bins, continuous_bins=continuous_bins, limits=limits, progress=progress
+    )
     check_classes(label, counted.label_histogram.counts)
     check_filled({name: joint.attribute for name, joint in counted.joints.items()})
     return counted

@@ -24,7 +24,7 @@ from aegis.masking.partition import Partition
 from aegis.masking.transition import transition
 from aegis.privacy.judgement import Judgement, hopeless
 from aegis.privacy.policy import Policy
-from aegis.ranking.verdicts import Verdicts, judge
+from aegis.ranking.verdicts import Verdicts, class_sizes, judge
 
 _EVERYBODY = "_aegis_everybody"
 
@@ -35,13 +35,21 @@ def judged(
     policy: PolicyLike | None,
     *,
     hierarchies: Mapping[str, Hierarchy],
+    none_is_fine: bool = False,
 ) -> Verdicts:
-    """What ``policy`` says of each candidate, from one class table of the raw tuples; without one all pass."""
+    """What ``policy`` says of each candidate, from one class table of the raw tuples; without one all pass.
+
+    Where columns are known to be quasi-identifying the smallest class of each is counted without a policy too.
+    """
     if policy is None:
-        return Verdicts(passed=tuple(candidates))
+        quasi = dataset.roles.quasi_identifying
+        sizes = class_sizes(candidates, count_classes(dataset, quasi)) if quasi else {}
+        return Verdicts(passed=tuple(candidates), by_name=sizes)
     rules = read_policy(policy)
     roles = rules.roles_in(dataset.schema, dataset.roles)
-    return judge(candidates, classes_of(dataset, rules, roles, hierarchies=hierarchies), rules)
+    return judge(
+        candidates, classes_of(dataset, rules, roles, hierarchies=hierarchies), rules, none_is_fine=none_is_fine
+    )
 
 
 def read_policy(policy: PolicyLike) -> Policy:

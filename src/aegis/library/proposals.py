@@ -92,6 +92,7 @@ def propose(
     *,
     seed: int,
     hierarchies: Mapping[str, Hierarchy],
+    none_is_fine: bool = False,
 ) -> list[Configuration]:
     """The given configurations and the generated ones that the options ask for, each fit for the table."""
     made = given + generated(
@@ -102,7 +103,7 @@ def propose(
         seed=seed,
         hierarchies=hierarchies,
     )
-    return checked(made, columns)
+    return [] if none_is_fine and not made else checked(made, columns)
 
 
 def generated(

@@ -2,34 +2,39 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 from aegis.commands.summarize import Summarize
 from aegis.counts.folder import write_summary
+from aegis.counts.joint import Counted
 from aegis.counts.noise import add_noise
 from aegis.counts.protect import merge_small
 from aegis.counts.protection import Protection
 from aegis.counts.summary import Level, Summary, reduced
+from aegis.data.dataset import Dataset
 from aegis.errors import MeasureError
 from aegis.library.counting import count, masked
-from aegis.library.judging import judged
+from aegis.library.judging import judged, read_policy
 from aegis.library.opening import open_table
 from aegis.library.parts import append_part
 from aegis.library.proposals import find_hierarchies, gather, label_of, propose
+from aegis.library.racing import CONTINUOUS_BINS, race_configurations, sample_of
 from aegis.library.scoring import pair_scores
 from aegis.measures.measure import MEASURES
 from aegis.operation import operation
-from aegis.ranking.rank import TOGETHER
+from aegis.ranking.verdicts import Verdicts
 
 
 @operation(Summarize)
 def summarize(options: Summarize) -> Summary:
     """Count the table once and summarise it under its configurations; write it to the folder ``out`` if one is given.
 
-    With a ``policy`` only configurations that satisfy it are kept; the others are named with the reason. ``min_count``
-    and ``epsilon`` leave the scores of pairs out, which they do not cover: such a summary is ranked by single
-    attributes. Without a ``label``, in the roles or here, it is the one that the configurations name.
+    With a ``policy`` only configurations that satisfy it are kept; the others are named with the reason. What models
+    reach on each travels with the counts, so that whoever has no rows gets the same ranking; ``min_count`` and
+    ``epsilon`` leave it out, because they do not cover it: such a summary is ranked by single attributes. Without a ``label``, in the roles or here, it is the one that the configurations name.
     """
     if options.append is not None:
         return append_part(options)
@@ -40,7 +45,12 @@ def summarize(options: Summarize) -> Summary:
     label = label_of(options.label, dataset.roles.label, given)
 
     counted = count(
-        dataset, label=label, label_bins=options.label_bins, limits=options.limits, progress=options.progress
+        dataset,
+        label=label,
+        label_bins=options.label_bins,
+        continuous_bins=CONTINUOUS_BINS,
+        limits=options.limits,
+        progress=options.progress,
     )
     protection: Protection | None = None
     if options.epsilon is not None:
@@ -51,7 +61,8 @@ def summarize(options: Summarize) -> Summary:
     scores = pair_scores(
         counts, dataset, counted, names=_scores_wanted(options), seed=options.seed, progress=options.progress
     )
-    full = replace(counts, scores=scores, rejected=verdicts.rejected, protection=protection)
+    race = _race(dataset, counted, verdicts, options)
+    full = replace(counts, scores=scores, race=race, rejected=verdicts.rejected, protection=protection)
     if options.min_count is not None:
         full = merge_small(full, options.min_count)
     shown = reduced(full, level=Level(options.level or "2d"), ranges=options.ranges, opaque=options.opaque)
@@ -72,4 +83,20 @@ def _check(options: Summarize) -> None:
 def _scores_wanted(options: Summarize) -> tuple[str, ...]:
     if options.min_count is not None or options.epsilon is not None:
         return ()
-    return tuple(dict.fromkeys([*((TOGETHER,) if options.pairs else ()), *options.score]))
+    return tuple(dict.fromkeys(options.score))
+
+
+def _race(dataset: Dataset, counted: Counted, verdicts: Verdicts, options: Summarize) -> Mapping[str, Any] | None:
+    """What models reach on each configuration; None where it is not wanted, or would not be protected."""
+    if not options.race or options.min_count is not None or options.epsilon is not None:
+        return None
+    sample = sample_of(dataset, counted, label_bins=options.label_bins, seed=options.seed)
+    raced = race_configurations(
+        verdicts,
+        sample,
+        goal=options.goal,
+        policy=None if options.policy is None else read_policy(options.policy),
+        seed=options.seed,
+        progress=options.progress,
+    )
+    return raced.to_json()

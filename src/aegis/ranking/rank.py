@@ -41,6 +41,7 @@ def rank(
     *,
     scores: Mapping[str, ConfigurationScores] | None = None,
     rejected: Mapping[str, str] | None = None,
+    compared_with: str | None = None,
     measure: str | None = None,
     reference: Reference | str = Reference.AUTO,
     rounding: Rounding | str = Rounding.RANDOMISED,
@@ -49,7 +50,8 @@ def rank(
     """Rank the configurations that were counted, by ``measure`` or the best there is.
 
     ``scores`` are those of whole configurations, by the name of the score; ``rejected`` says why some candidates did
-    not pass the policy. Where they are left out, those count that the summary carries.
+    not pass the policy. Where they are left out, those count that the summary carries. Reasons say what sets a
+    configuration apart from the best one, or from the one called ``compared_with``.
     """
     scores = summary.scores if scores is None else scores
     rejected = summary.rejected if rejected is None else rejected
@@ -72,10 +74,11 @@ def rank(
         else _standing_together(together)
     )
     best = int(np.argmin(standing.badness))
-    behind = losses(chosen, masked[best], masked)
+    names = [c.name for c in summary.configurations]
+    first = best if compared_with is None else names.index(compared_with)
+    behind = losses(chosen, masked[first], masked)
     places = _places(standing.badness)
     like_best = standing.badness - standing.badness[best] <= _SURE * standing.apart(best) + 1e-12
-    names = [c.name for c in summary.configurations]
     cards = _AttributeCards(by_attribute, list(summary.attributes.values()), originals, chosen)
     ranking = []
     for i in sorted(range(len(names)), key=lambda i: (places[i], names[i])):

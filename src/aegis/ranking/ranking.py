@@ -1,9 +1,15 @@
-"""What the advisor answers: configurations from best to worst, with how sure it is and why."""
+"""What the advisor answers: candidates from best to worst, with how sure it is and why."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Self
+
+from aegis.errors import InputError
+from aegis.learners.goal import GOALS
+from aegis.learners.race_result import RaceStage, Reached
+from aegis.result import Result, plain, rebuilt
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -29,44 +35,127 @@ class AttributeLoss:
             return {}
         return {"degrees_of_freedom": self.degrees_of_freedom, "p_value": self.p_value}
 
+    def to_json(self) -> dict[str, Any]:
+        tested = ("degrees_of_freedom", "p_value")
+        return {name: value for name, value in plain(self).items() if name not in tested} | self.test()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Privacy:
+    """What the policy's class table says of a candidate: its smallest class, and how many records are suppressed.
+
+    ``satisfied`` is None where no policy was given.
+    """
+
+    satisfied: bool | None
+    smallest_class: int
+    suppressed: int
+
+    @property
+    def risk(self) -> float:
+        """The chance to name the record of somebody whose quasi-identifiers are known, at its highest."""
+        return 1.0 / max(self.smallest_class, 1)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RankedConfiguration:
-    """A configuration with its place.
+    """A candidate with its place; ``like_best`` says that the data cannot tell it from the first.
 
-    ``utility`` is the mean of the measure over the masked attributes, ``deviation`` what that is worse than the
-    original, ``interval`` a 95 % interval of the deviation (of the utility where there is no deviation). Equal places
-    are ties; ``like_best`` says that the data cannot tell it from the first.
+    In a ranking by what models reach, ``performance`` is in the unit of the goal, ``kept`` the share of the gain over
+    guessing that is left, and ``stage`` the last stage of the race it was in. In a ranking by a measure on counts,
+    ``utility`` is the measure, ``deviation`` what that is worse than the original, ``retained`` the share that is left.
+    ``interval`` is the 95 % interval of the performance, or of the deviation (of the utility where there is none).
+    ``privacy`` is what was counted of it, where quasi-identifiers are known.
     """
 
     rank: int
     configuration: str
     id: str
-    utility: float
-    deviation: float | None
-    retained: float | None
-    borrowed: bool
     interval: tuple[float, float]
     like_best: bool
-    attributes: tuple[AttributeLoss, ...]
     reasons: tuple[str, ...]
+    kind: str = "masks"
+    performance: float | None = None
+    kept: float | None = None
+    no_loss_found: bool = False
+    stage: int | None = None
+    utility: float | None = None
+    deviation: float | None = None
+    retained: float | None = None
+    borrowed: bool = False
+    privacy: Privacy | None = None
+    attributes: tuple[AttributeLoss, ...] = ()
+
+    def to_json(self) -> dict[str, Any]:
+        content: dict[str, Any] = {"rank": self.rank, "configuration": self.configuration, "id": self.id}
+        if self.performance is not None:
+            content |= {
+                "kind": self.kind,
+                "performance": self.performance,
+                "interval": list(self.interval),
+                "kept": self.kept,
+                "no_loss_found": self.no_loss_found,
+                "in_best_group": self.like_best,
+                "stage": self.stage,
+            }
+        else:
+            content |= {
+                "deviation": self.deviation,
+                "retained": self.retained,
+                "borrowed": self.borrowed,
+                "utility": self.utility,
+                "interval": list(self.interval),
+                "like_best": self.like_best,
+            }
+        content["reasons"] = list(self.reasons)
+        content["privacy"] = plain(self.privacy)
+        content["attributes"] = [attribute.to_json() for attribute in self.attributes]
+        return content
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class VerifiedConfiguration:
-    """A configuration that models were trained on: their mean accuracy on other rows and its 95 % interval."""
+class RaceFacts:
+    """How a ranking by what models reach was found: see `aegis.learners.race`."""
 
-    configuration: str
-    accuracy: float
-    interval: tuple[float, float]
+    goal: str
+    goal_reason: str
+    probability: float
+    unmasked: Reached
+    guessing: float
+    stages: tuple[RaceStage, ...]
+    learners: tuple[str, ...]
+    sample_rows: int
+    interrupted: bool = False
+
+    @property
+    def title(self) -> str:
+        """The goal as it is printed."""
+        return GOALS[self.goal].title
+
+    def shown(self, value: float) -> str:
+        """A performance as people read it."""
+        return GOALS[self.goal].shown(value)
+
+    def shown_width(self, place: RankedConfiguration) -> str:
+        """Half of a candidate's interval, in points where the goal is a percentage."""
+        return GOALS[self.goal].shown_width((place.interval[1] - place.interval[0]) / 2)
+
+    def sentence(self, place: RankedConfiguration) -> str:
+        """What models reach on a candidate, beside the unmasked table and guessing."""
+        assert place.performance is not None
+        half = (place.interval[1] - place.interval[0]) / 2
+        return GOALS[self.goal].sentence(
+            place.performance, half, unmasked=self.unmasked.performance, guessing=self.guessing
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Ranking:
-    """The advisor's answer.
+class Ranking(Result):
+    """The advisor's answer, best first.
 
-    Where the first ones were tried on rows, ``verified`` says how well, best first; the others stand behind them in the
-    order of their counts.
+    ``race`` says how it was found where models decided; otherwise ``measure`` did, from counts, and ``reference`` says
+    what its losses are compared with. ``rejected`` names the candidates that do not satisfy the policy, with the
+    reason, ``skipped`` the columns that were not counted.
     """
 
     label: str
@@ -76,64 +165,95 @@ class Ranking:
     reference: str
     rows: int
     ranking: tuple[RankedConfiguration, ...]
+    race: RaceFacts | None = None
     skipped: dict[str, str] = field(default_factory=dict)
     rejected: dict[str, str] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
-    verified: tuple[VerifiedConfiguration, ...] = ()
     timing: dict[str, float] = field(default_factory=dict)
 
     @property
     def best(self) -> RankedConfiguration:
         return self.ranking[0]
 
+    @property
+    def best_group(self) -> tuple[RankedConfiguration, ...]:
+        """The candidates that may be the best as far as the rows can tell."""
+        return tuple(place for place in self.ranking if place.like_best)
+
+    @property
+    def exit_status(self) -> int:
+        return 130 if self.race is not None and self.race.interrupted else 0
+
+    @property
+    def headline(self) -> str:
+        """The answer in one sentence."""
+        best = self.best
+        if self.race is None:
+            share = "" if best.retained is None else f" keeps {min(best.retained, 1.0):.1%} by {self.measure}"
+            return f"{best.configuration}{share or ' comes first'}, of {len(self.ranking)} candidates for {self.label}"
+        return f"{best.configuration}: {self.race.sentence(best)}, {kept_words(best)}"
+
     def to_json(self) -> dict[str, Any]:
         """The object that ``aegis advise --json`` prints."""
-        return {
-            "label": self.label,
-            "measure": self.measure,
-            "unit": self.unit,
-            "reference": self.reference,
-            "rows": self.rows,
-            "ranking": [
-                {
-                    "rank": one.rank,
-                    "configuration": one.configuration,
-                    "id": one.id,
-                    "deviation": one.deviation,
-                    "retained": one.retained,
-                    "borrowed": one.borrowed,
-                    "utility": one.utility,
-                    "interval": list(one.interval),
-                    "like_best": one.like_best,
-                    "reasons": list(one.reasons),
-                    "attributes": [
-                        {
-                            "name": attribute.name,
-                            "mask": attribute.mask,
-                            "original": attribute.original,
-                            "masked": attribute.masked,
-                            "deviation": attribute.deviation,
-                            "standard_error": attribute.standard_error,
-                            **attribute.test(),
-                        }
-                        for attribute in one.attributes
-                    ],
-                }
-                for one in self.ranking
-            ],
+        content: dict[str, Any] = {"label": self.label, "rows": self.rows}
+        if self.race is None:
+            content |= {
+                "measure": self.measure,
+                "unit": self.unit,
+                "higher_is_better": self.higher_is_better,
+                "reference": self.reference,
+            }
+        else:
+            content |= {
+                "goal": self.race.goal,
+                "goal_reason": self.race.goal_reason,
+                "unmasked": {
+                    "performance": self.race.unmasked.performance,
+                    "interval": list(self.race.unmasked.interval),
+                },
+                "guessing": self.race.guessing,
+                "probability": self.race.probability,
+                "stages": plain(self.race.stages),
+                "learners": list(self.race.learners),
+                "sample_rows": self.race.sample_rows,
+                "interrupted": self.race.interrupted,
+            }
+        return content | {
+            "ranking": [place.to_json() for place in self.ranking],
             "skipped": self.skipped,
             "rejected": self.rejected,
             "notes": list(self.notes),
-            **self._verified_json(),
             "timing": self.timing,
         }
 
-    def _verified_json(self) -> dict[str, Any]:
-        if not self.verified:
-            return {}
-        return {
-            "verified": [
-                {"configuration": one.configuration, "accuracy": one.accuracy, "interval": list(one.interval)}
-                for one in self.verified
+    @classmethod
+    def from_json(cls, content: Mapping[str, Any]) -> Self:
+        """The ranking that `to_json` wrote."""
+        try:
+            known = dict(content)
+            if "goal" in known:
+                known["race"] = {name: known[name] for name in RaceFacts.__dataclass_fields__ if name in known}
+                higher = GOALS[known["goal"]].higher_is_better
+                known |= {"measure": known["goal"], "unit": "", "higher_is_better": higher, "reference": "exact"}
+            known["ranking"] = [
+                {**place, "like_best": place.get("in_best_group", place.get("like_best"))} for place in known["ranking"]
             ]
-        }
+            return rebuilt(cls, known)
+        except (KeyError, TypeError, ValueError, AttributeError) as error:
+            raise InputError(f"this is no JSON of a ranking ({type(error).__name__})") from None
+
+    def table_rows(self) -> list[dict[str, Any]]:
+        """A row per candidate: its place and the figures of the ranking."""
+        longer = ("attributes", "privacy", "reasons", "interval")
+        return [
+            {name: value for name, value in place.to_json().items() if name not in longer}
+            | {"low": place.interval[0], "high": place.interval[1], "why": "; ".join(place.reasons)}
+            for place in self.ranking
+        ]
+
+
+def kept_words(place: RankedConfiguration) -> str:
+    """How much of the gain over guessing is kept, in words: never more than all of it."""
+    if place.kept is None:
+        return "nothing to keep: the unmasked table is no better than guessing"
+    return "no loss found" if place.no_loss_found else f"{place.kept:.0%} kept"

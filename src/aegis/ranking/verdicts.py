@@ -16,6 +16,14 @@ from aegis.privacy.judgement import judge_all
 from aegis.privacy.policy import Policy
 
 
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
+class ReleasedClasses:
+    """The classes that a candidate would publish, and what its masks do to the columns of the counted table."""
+
+    table: ClassTable
+    partitions: Mapping[str, Partition]
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CandidateVerdict:
     """Whether a candidate satisfies the policy; None where a mask draws, so that only its release can tell."""
@@ -24,6 +32,7 @@ class CandidateVerdict:
     suppressed: int
     smallest_class: int
     failing: tuple[str, ...]
+    released: ReleasedClasses | None = None
 
     @property
     def reason(self) -> str:
@@ -42,14 +51,16 @@ class Verdicts:
     by_name: Mapping[str, CandidateVerdict] = field(default_factory=dict)
 
 
-def judge(configurations: Sequence[Configuration], classes: ClassTable, policy: Policy) -> Verdicts:
+def judge(
+    configurations: Sequence[Configuration], classes: ClassTable, policy: Policy, *, none_is_fine: bool = False
+) -> Verdicts:
     """Judge each configuration on the merged classes of the one table that was counted.
 
-    Raises PolicyNotSatisfiedError where none passes.
+    Raises PolicyNotSatisfiedError where none passes, unless there are other candidates (``none_is_fine``).
     """
     verdicts = verdicts_on(configurations, classes, policy)
     passed = tuple(each for each in configurations if verdicts[each.name].satisfied)
-    if not passed:
+    if not passed and not none_is_fine:
         raise PolicyNotSatisfiedError(
             f"none of the {len(configurations)} configurations satisfies the policy; mask more, or search for one"
         )
@@ -64,8 +75,27 @@ def verdicts_on(
     return {each.name: _verdict(each, classes, policy) for each in configurations}
 
 
+def class_sizes(configurations: Iterable[Configuration], classes: ClassTable) -> dict[str, CandidateVerdict]:
+    """The smallest class of each configuration where nothing has to be satisfied; without those whose masks draw."""
+    sizes = {}
+    for configuration in configurations:
+        merged = merged_classes(configuration, classes)
+        if merged is not None:
+            smallest = int(merged.sizes.min())
+            sizes[configuration.name] = CandidateVerdict(
+                satisfied=None, suppressed=0, smallest_class=smallest, failing=()
+            )
+    return sizes
+
+
 def merged_classes(configuration: Configuration, table: ClassTable) -> ClassTable | None:
     """The classes after masking; None where a mask draws."""
+    partitions = partitions_of(configuration, table)
+    return None if partitions is None else table.merged(partitions)
+
+
+def partitions_of(configuration: Configuration, table: ClassTable) -> dict[str, Partition] | None:
+    """What the masks do to each column of a class table; None where one draws."""
     partitions: dict[str, Partition] = {}
     domains = dict(zip(table.columns, table.domains, strict=True))
     domains.update({name: content.domain for name, content in table.contents.items()})
@@ -79,14 +109,14 @@ def merged_classes(configuration: Configuration, table: ClassTable) -> ClassTabl
         if not isinstance(change, Partition):
             return None
         partitions[column] = change
-    return table.merged(partitions)
+    return partitions
 
 
 def _verdict(configuration: Configuration, classes: ClassTable, policy: Policy) -> CandidateVerdict:
-    merged = merged_classes(configuration, classes)
-    if merged is None:
+    partitions = partitions_of(configuration, classes)
+    if partitions is None:
         return CandidateVerdict(satisfied=None, suppressed=0, smallest_class=0, failing=())
-    judged = judge_all(merged, policy)
+    judged = judge_all(classes.merged(partitions), policy)
     failing = tuple(verdict.title for verdict in judged.verdicts if not verdict.satisfied)
     if not judged.satisfied and not failing:
         failing = ("max_suppression",)
@@ -95,4 +125,5 @@ def _verdict(configuration: Configuration, classes: ClassTable, policy: Policy) 
         suppressed=judged.suppressed,
         smallest_class=judged.smallest_class,
         failing=failing,
+        released=ReleasedClasses(table=judged.released, partitions=partitions),
     )

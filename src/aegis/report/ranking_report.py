@@ -6,9 +6,12 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from aegis.learners.goal import GOALS
+from aegis.ranking.raced import LEARNERS_SAID
 from aegis.report.attribute_cards import attribute_cards
 from aegis.report.charts.heat_map import heat_map
 from aegis.report.charts.interval_plot import IntervalRow, interval_plot
+from aegis.report.charts.scatter import Point, scatter
 from aegis.report.figures import MORE_THAN_ALL, amount, count, difference, figure, kept, measured_in, percent
 from aegis.report.page import picture, render_page
 from aegis.report.ranking_units import attribute_measure, attribute_unit, is_of_whole_configurations
@@ -16,7 +19,7 @@ from aegis.report.ranking_words import headline, ledger, why
 
 if TYPE_CHECKING:
     from aegis.counts.summary import Summary
-    from aegis.ranking.ranking import AttributeLoss, RankedConfiguration, Ranking
+    from aegis.ranking.ranking import AttributeLoss, RaceFacts, RankedConfiguration, Ranking
 
 ROWS_DRAWN = 30
 COLUMNS_DRAWN = 40
@@ -35,17 +38,8 @@ class TableRow:
     value: str
     low: str
     high: str
-    accuracy: str
+    smallest_class: str
     why: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Tried:
-    """What training on the first ones found, with its words."""
-
-    text: str
-    caption: str
-    chart: Any
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,7 +54,6 @@ class Heat:
 def render_ranking(ranking: Ranking, summary: Summary, *, version: str) -> str:
     """The page for a ranking and the summary it was made from, as one self-contained HTML document."""
     cards = attribute_cards(ranking, summary)
-    known = ranking.best.deviation is not None
     return render_page(
         "ranking.html",
         title=f"{ranking.label} · {summary.name} · Aegis",
@@ -69,11 +62,11 @@ def render_ranking(ranking: Ranking, summary: Summary, *, version: str) -> str:
         source=summary.name,
         best=ranking.best.configuration,
         headline=headline(ranking),
-        tried=tried_of(ranking),
+        risk=risk_of(ranking),
         ranking_text=ranking_text(ranking),
         ranking_chart=picture(intervals_chart(ranking)),
-        ranking_caption=_ranking_caption(summary),
-        value_name="deviation" if known else ranking.measure,
+        ranking_caption=_ranking_caption(ranking, summary),
+        value_name=value_name(ranking),
         rows=table_rows(ranking),
         heat=heat_of(ranking),
         left_name=("left" if ranking.higher_is_better else "now")
@@ -85,13 +78,35 @@ def render_ranking(ranking: Ranking, summary: Summary, *, version: str) -> str:
     )
 
 
-def _value(one: RankedConfiguration) -> float:
-    return one.utility if one.deviation is None else one.deviation
+def value_name(ranking: Ranking) -> str:
+    """What the ranking orders by, as a heading."""
+    if ranking.race is not None:
+        return ranking.race.title
+    return "deviation" if ranking.best.deviation is not None else ranking.measure
+
+
+def _value(place: RankedConfiguration) -> float:
+    """The number that the ranking orders by."""
+    known = (place.performance, place.deviation, place.utility)
+    return next(value for value in known if value is not None)
+
+
+def _shown(ranking: Ranking, value: float) -> str:
+    return figure(value, 3) if ranking.race is None else ranking.race.shown(value)
+
+
+def _kept(place: RankedConfiguration) -> str:
+    """How much is kept, never more than all of it."""
+    if place.performance is None:
+        return kept(place.retained)
+    return "no loss found" if place.no_loss_found else "–" if place.kept is None else percent(place.kept)
 
 
 def ranking_text(ranking: Ranking) -> str:
     """How the numbers of the ranking are read."""
-    if ranking.best.deviation is None:
+    if ranking.race is not None:
+        said = _race_text(ranking.race)
+    elif ranking.best.deviation is None:
         better = "higher" if ranking.higher_is_better else "lower"
         said = f"Mean {ranking.measure} of the masked attributes{measured_in(ranking.unit)}: {better} is better."
     else:
@@ -100,8 +115,6 @@ def ranking_text(ranking: Ranking) -> str:
         if not is_of_whole_configurations(ranking):
             lost = "an attribute loses on average"
         said = f"The deviation is what {lost}, as {what}: lower is better."
-    if ranking.verified:
-        said += f" The first {len(ranking.verified):,} stand in the order of their accuracy, the others behind them."
     if any(one.retained is not None and one.retained > MORE_THAN_ALL for one in ranking.ranking):
         said += (
             " Kept 100\u00a0%+ stands for more than the unmasked table has: merging rare values made it clearer, and "
@@ -111,7 +124,26 @@ def ranking_text(ranking: Ranking) -> str:
     return f"{said} The first {ROWS_DRAWN} of {len(ranking.ranking):,} are drawn." if hidden > 0 else said
 
 
-def _ranking_caption(summary: Summary) -> str:
+def _race_text(race: RaceFacts) -> str:
+    models = ", ".join(LEARNERS_SAID.get(name, name) for name in race.learners)
+    stages = len(race.stages)
+    better = "higher" if GOALS[race.goal].higher_is_better else "lower"
+    return (
+        f"What three small models ({models}) reach on rows that they were not trained on, as {race.title}: {better} is "
+        f"better. Unmasked they reach {race.shown(race.unmasked.performance)}, guessing gives "
+        f"{race.shown(race.guessing)}; kept is the share of the gain over guessing. All candidates ran on "
+        f"{race.stages[0].rows:,} rows"
+        + (f", those that could still be the best on up to {race.stages[-1].rows:,}." if stages > 1 else ".")
+    )
+
+
+def _ranking_caption(ranking: Ranking, summary: Summary) -> str:
+    if ranking.race is not None:
+        return (
+            "A dot is what is expected, the line its 95 % interval. Full dots: the group that holds the best with "
+            f"{ranking.race.probability:.0%} probability. All are tested on the same rows, so two can differ reliably "
+            "although their intervals overlap."
+        )
     said = (
         "A dot is the estimate, the line its 95 % interval. Full dots: the first, and those that these records cannot "
         "tell apart from it."
@@ -121,72 +153,66 @@ def _ranking_caption(summary: Summary) -> str:
     return said
 
 
-def tried_of(ranking: Ranking) -> Tried | None:
-    """The shortlist with its accuracies, where it was tried on rows."""
-    if not ranking.verified:
-        return None
-    alike = {one.configuration for one in ranking.ranking if one.like_best}
-    best = ranking.verified[0]
-    drawn = ranking.verified[:ROWS_DRAWN]
-    chart = interval_plot(
-        [
-            IntervalRow(
-                label=one.configuration,
-                value=100 * one.accuracy,
-                low=100 * one.interval[0],
-                high=100 * one.interval[1],
-                note=percent(one.accuracy),
-                marked=one.configuration in alike,
-            )
-            for one in drawn
-        ],
-        title="Accuracy of models trained on each configuration of the shortlist",
-        axis="accuracy in percent, mean over models and splits",
-        note_heading="accuracy",
-        guide=100 * best.accuracy,
-    )
-    text = (
-        f"Counts alone chose a shortlist of {count(len(ranking.verified), 'configuration')}; models were then trained "
-        f"on each and tested on other rows. {best.configuration} came first with {percent(best.accuracy)} of the test "
-        "rows right."
-    )
-    if len(ranking.verified) > len(drawn):
-        text += f" The first {len(drawn)} are drawn."
-    caption = (
-        "The line is a 95 % interval, widened for the rows that splits share. Full dots: the first, and those whose "
-        "difference from it, split by split, may be none."
-    )
-    return Tried(text=text, caption=caption, chart=picture(chart))
-
-
 def intervals_chart(ranking: Ranking) -> str:
     """The first configurations with their intervals."""
     drawn = ranking.ranking[:ROWS_DRAWN]
-    known = ranking.best.deviation is not None
+    race = ranking.race
+    scale = 100.0 if race is not None and GOALS[race.goal].percent else 1.0
     rows = [
         IntervalRow(
-            label=one.configuration,
-            value=_value(one),
-            low=one.interval[0],
-            high=one.interval[1],
-            note=kept(one.retained) if one.retained is not None else figure(one.utility, 3),
-            marked=one.like_best,
+            label=place.configuration,
+            value=scale * _value(place),
+            low=scale * place.interval[0],
+            high=scale * place.interval[1],
+            note=figure(place.utility, 3) if race is None and place.retained is None else _kept(place),
+            marked=place.like_best,
         )
-        for one in drawn
+        for place in drawn
     ]
+    name = value_name(ranking)
     return interval_plot(
         rows,
-        title=f"Configurations from best to worst by {ranking.measure}",
-        axis=f"deviation{measured_in(ranking.unit)}" if known else f"{ranking.measure}{measured_in(ranking.unit)}",
-        note_heading="kept" if ranking.best.retained is not None else "mean",
-        guide=_value(ranking.best),
+        title=f"Candidates from best to worst by {name}",
+        axis=f"{name}{' in percent' if scale > 1 else ''}" if race else f"{name}{measured_in(ranking.unit)}",
+        note_heading="mean" if race is None and ranking.best.retained is None else "kept",
+        guide=scale * (race.unmasked.performance if race else _value(ranking.best)),
     )
+
+
+def risk_of(ranking: Ranking) -> Heat | None:
+    """Usefulness against risk, where the classes of the candidates are known."""
+    known = [place for place in ranking.ranking if place.privacy is not None]
+    if not known:
+        return None
+    scale = 100.0 if ranking.race is not None and GOALS[ranking.race.goal].percent else 1.0
+    points = [
+        Point(
+            label=place.configuration,
+            x=100.0 * place.privacy.risk if place.privacy else 0.0,
+            y=scale * _value(place),
+            chosen=place is ranking.best,
+        )
+        for place in known
+    ]
+    chart = scatter(
+        points,
+        title="Usefulness against risk",
+        x_axis="highest chance to name a person whose quasi-identifiers are known, in percent",
+        y_axis=value_name(ranking) + (" in percent" if scale > 1 else ""),
+        more_x_is_better=False,
+        more_y_is_better=ranking.higher_is_better if ranking.race else ranking.best.deviation is None,
+    )
+    smallest = min(place.privacy.smallest_class for place in known if place.privacy)
+    text = (
+        "Each dot is a candidate. The risk is one divided by the size of its smallest class of alike records; the line "
+        f"joins those that no other beats in both. The smallest class of all has {count(smallest, 'record')}."
+    )
+    return Heat(title="Usefulness against risk", text=text, chart=picture(chart))
 
 
 def table_rows(ranking: Ranking) -> list[TableRow]:
     """Every configuration, as the table of all of them shows it."""
     places = Counter(one.rank for one in ranking.ranking)
-    accuracies = {one.configuration: percent(one.accuracy) for one in ranking.verified}
     return [
         TableRow(
             rank=one.rank,
@@ -194,23 +220,25 @@ def table_rows(ranking: Ranking) -> list[TableRow]:
             configuration=one.configuration,
             id=one.id,
             like_best=one.like_best,
-            kept=kept(one.retained),
-            value=figure(_value(one), 3),
-            low=figure(one.interval[0], 3),
-            high=figure(one.interval[1], 3),
-            accuracy=accuracies.get(one.configuration, "–"),
+            kept=_kept(one),
+            value=_shown(ranking, _value(one)),
+            low=_shown(ranking, one.interval[0]),
+            high=_shown(ranking, one.interval[1]),
+            smallest_class="–" if one.privacy is None else f"{one.privacy.smallest_class:,}",
             why="; ".join(why(one)),
         )
         for one in ranking.ranking
     ]
 
 
-def heat_of(ranking: Ranking) -> Heat:
-    """The heat map of configurations and attributes."""
-    drawn = ranking.ranking[:ROWS_DRAWN]
-    known = ranking.best.deviation is not None
+def heat_of(ranking: Ranking) -> Heat | None:
+    """The heat map of configurations and attributes; None where no configuration of masks was ranked."""
+    drawn = [place for place in ranking.ranking if place.attributes][:ROWS_DRAWN]
+    if not drawn:
+        return None
+    known = drawn[0].attributes[0].deviation is not None
     tables = [{loss.name: loss for loss in one.attributes} for one in drawn]
-    names = [loss.name for loss in ranking.best.attributes]
+    names = [loss.name for loss in drawn[0].attributes]
 
     def weight(name: str) -> float:
         return -max(abs(_loss(table[name]) or 0.0) for table in tables)

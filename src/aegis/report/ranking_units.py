@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 def is_of_whole_configurations(ranking: Ranking) -> bool:
     """Whether configurations were scored as a whole, and their attributes by another measure."""
-    return MEASURES[ranking.measure].of_whole_configurations
+    return ranking.race is not None or MEASURES[ranking.measure].of_whole_configurations
 
 
 def attribute_unit(ranking: Ranking) -> str:

@@ -6,18 +6,19 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from aegis.learners.goal import GOALS
+from aegis.ranking.ranking import kept_words
 from aegis.report.disclosure import FEWEST
 from aegis.report.figures import amount, count, kept, listed, measured_in, percent, seconds
 from aegis.report.ranking_units import is_of_whole_configurations
 
 if TYPE_CHECKING:
     from aegis.counts.summary import Summary
-    from aegis.ranking.ranking import RankedConfiguration, Ranking
+    from aegis.ranking.ranking import RaceFacts, RankedConfiguration, Ranking
 
 _TIMINGS = {
-    "summary_seconds": "counting",
+    "counting_seconds": "counting",
     "ranking_seconds": "ranking",
-    "verifying_seconds": "verifying",
     "total_seconds": "together",
 }
 _LEVELS = {
@@ -61,6 +62,8 @@ class Entry:
 
 def headline(ranking: Ranking) -> Headline:
     """What a reader should know who reads nothing else."""
+    if ranking.race is not None:
+        return _race_headline(ranking, ranking.race)
     best, others = ranking.best, ranking.ranking[1:]
     alike = [one.configuration for one in others if one.like_best]
     if best.borrowed:
@@ -80,6 +83,38 @@ def headline(ranking: Ranking) -> Headline:
         Fact(term="not told apart from it", value=f"{len(alike):,}", unit=f"of {len(others):,} others"),
         Fact(term="records", value=f"{ranking.rows:,}"),
     ]
+    return Headline(title=title, sentences=tuple(s for s in sentences if s), facts=tuple(facts))
+
+
+def _race_headline(ranking: Ranking, race: RaceFacts) -> Headline:
+    """What models reach, in a sentence that needs no other."""
+    best, others = ranking.best, ranking.ranking[1:]
+    assert best.performance is not None
+    unmasked, guessing = race.shown(race.unmasked.performance), race.shown(race.guessing)
+    if best.kept is None:
+        title = f"Nothing in this table tells {ranking.label}: models do no better than guessing"
+    else:
+        reached = f"{race.title} {race.shown(best.performance)}"
+        title = f"Models trained on {best.configuration} reach {reached}, on the unmasked table {unmasked}"
+    alike = [place.configuration for place in others if place.like_best]
+    sentences = [
+        f"Guessing without any column gives {guessing}. " + kept_words(best).capitalize() + ".",
+        _alike(ranking, alike),
+        " ".join(f"{part[:1].upper()}{part[1:]}." for part in why(best)),
+    ]
+    if others and not ranking.ranking[-1].like_best:
+        last = ranking.ranking[-1]
+        sentences.append(f"At the other end, {last.configuration} reaches {race.shown(last.performance or 0.0)}.")
+    facts = [
+        Fact(term="first", value=best.configuration, is_name=True),
+        Fact(term=race.title, value=race.shown(best.performance), unit=f"± {race.shown_width(best)}"),
+        Fact(term="unmasked", value=unmasked),
+        Fact(term="guessing", value=guessing),
+        Fact(term="kept", value="all" if best.no_loss_found else kept(best.kept)),
+        Fact(term="may be the best as well", value=f"{len(alike):,}", unit=f"of {len(others):,} others"),
+    ]
+    if best.privacy is not None:
+        facts.append(Fact(term="smallest class", value=f"{best.privacy.smallest_class:,}", unit="records"))
     return Headline(title=title, sentences=tuple(s for s in sentences if s), facts=tuple(facts))
 
 
@@ -137,6 +172,9 @@ def ledger(ranking: Ranking, summary: Summary, *, version: str) -> list[Entry]:
     masks = sum(len({ident for ident, _ in attribute.masked}) for attribute in summary.attributes.values())
     label_masks = f", and {count(len(summary.label_masks), 'mask')} of the label" if summary.label_masks else ""
     better = "higher is better" if ranking.higher_is_better else "lower is better"
+    measured = f"{ranking.measure}{measured_in(ranking.unit)}; {better}"
+    if ranking.race is not None:
+        measured = f"{GOALS[ranking.race.goal].title}; {better}; {ranking.race.goal_reason}"
     over = "of whole configurations" if is_of_whole_configurations(ranking) else "mean over the attributes"
     entries = [
         Entry(term="source", lines=(summary.name,)),
@@ -154,7 +192,7 @@ def ledger(ranking: Ranking, summary: Summary, *, version: str) -> list[Entry]:
             term="configurations",
             lines=(f"{len(ranking.ranking):,}, with {count(masks, 'distinct mask')} of attributes{label_masks}",),
         ),
-        Entry(term="measure", lines=(f"{ranking.measure}{measured_in(ranking.unit)}; {better}; {over}",)),
+        Entry(term="goal" if ranking.race else "measure", lines=(measured if ranking.race else f"{measured}; {over}",)),
         Entry(term="compared with", lines=(_REFERENCES.get(ranking.reference, ranking.reference),)),
         Entry(
             term="summary",

@@ -19,7 +19,7 @@ from aegis.ranking.ranking import Ranking
 from aegis.report.charts.scatter import Point, scatter
 from aegis.report.figures import figure
 from aegis.report.page import picture
-from aegis.report.ranking_report import heat_of, intervals_chart, ranking_text, table_rows
+from aegis.report.ranking_report import heat_of, intervals_chart, ranking_text, table_rows, value_name
 from aegis.report.ranking_words import headline
 
 routes = PageRoutes()
@@ -65,7 +65,7 @@ def _drawn(ranking: Ranking, result: Mapping[str, Any]) -> dict[str, Any]:
         "intervals": picture(intervals_chart(ranking)),
         "rows": table_rows(ranking)[:ROWS_LISTED],
         "ranked": len(ranking.ranking),
-        "value_name": "deviation" if ranking.best.deviation is not None else ranking.measure,
+        "value_name": value_name(ranking),
         "heat": heat_of(ranking),
         "scatter": _scatter(ranking, bits) if bits else None,
         "bits_to_single_out": figure(result.get("bits_to_single_out"), 3),
@@ -79,7 +79,7 @@ def _scatter(ranking: Ranking, bits: Mapping[str, float]) -> Any:
         Point(
             label=one.configuration,
             x=bits[one.id],
-            y=one.utility,
+            y=one.performance if one.performance is not None else one.utility or 0.0,
             chosen=one.configuration == ranking.best.configuration,
         )
         for one in ranking.ranking

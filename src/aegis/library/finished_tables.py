@@ -1,0 +1,104 @@
+"""Tables that were anonymized elsewhere, as candidates beside masks: read, judged by the policy, and raced."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from aegis.counts.answer import count_rows
+from aegis.counts.class_table import ClassTable
+from aegis.counts.collect_classes import count_classes
+from aegis.data.dataset import Dataset
+from aegis.data.engine import open_dataset
+from aegis.data.hierarchy import Hierarchy
+from aegis.data.schema import Roles
+from aegis.errors import DataError, LabelError
+from aegis.learners.finished import FinishedTable
+from aegis.learners.sample import Sample, draw_sample
+from aegis.library.judging import classes_of
+from aegis.masking.plural import count
+from aegis.privacy.judgement import judge_all
+from aegis.privacy.policy import Policy
+from aegis.ranking.verdicts import CandidateVerdict
+from aegis.releases.write import sha256_of
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JudgedTable:
+    """A finished table with what the policy says of it."""
+
+    name: str
+    id: str
+    candidate: FinishedTable
+    verdict: CandidateVerdict | None
+    reason: str
+
+
+def judged_tables(
+    paths: Sequence[str | Path],
+    dataset: Dataset,
+    sample: Sample,
+    *,
+    policy: Policy | None,
+    roles: Roles,
+    hierarchies: Mapping[str, Hierarchy],
+) -> list[JudgedTable]:
+    """Read ``paths``, each the records of ``dataset`` anonymized in some way, and judge them as they are."""
+    rows = count_rows(dataset.table)
+    return [_judged(Path(path), rows, sample, policy=policy, roles=roles, hierarchies=hierarchies) for path in paths]
+
+
+def _judged(
+    path: Path,
+    rows: int,
+    sample: Sample,
+    *,
+    policy: Policy | None,
+    roles: Roles,
+    hierarchies: Mapping[str, Hierarchy],
+) -> JudgedTable:
+    written = open_dataset(path, as_text=True, roles=Roles())  # judged as it is written: 1 and 1.0 are two values
+    if sample.label not in written.schema:
+        raise LabelError(f"{path.name} has no column {sample.label!r}; give a table that holds the label")
+    strange = [name for name in written.schema.names if name != sample.label and name not in sample.codes]
+    if all(name in strange for name in written.schema.names if name != sample.label):
+        raise DataError(f"{path.name} shares no column with the table beside the label; give the same table, masked")
+    quasi = roles.quasi_identifying
+    classes: ClassTable | None = None
+    if policy is not None:
+        classes = classes_of(written, policy, roles, released=True, hierarchies=hierarchies)
+    elif quasi:
+        classes = count_classes(written, quasi, released=True)
+    if classes is not None and classes.records > rows:
+        raise DataError(
+            f"{path.name} has {classes.records:,} rows and the data {rows:,}: they are not the same records"
+        )
+    typed = open_dataset(path, roles=Roles(identifying=tuple(strange)))
+    own = draw_sample(typed, label=sample.label, most_rows=max(sample.rows, 30), seed=sample.seed)
+    said = "a finished table, split inside itself"
+    if classes is not None:
+        said += f"; {count(classes.classes, 'class', 'classes')}"
+    return JudgedTable(
+        name=path.stem,
+        id=sha256_of(path)[:12],
+        candidate=FinishedTable(path.stem, own, sample),
+        verdict=None if classes is None else _verdict(classes, policy),
+        reason=said,
+    )
+
+
+def _verdict(classes: ClassTable, policy: Policy | None) -> CandidateVerdict:
+    if policy is None:
+        smallest = int(classes.sizes.min()) if classes.classes else 0
+        return CandidateVerdict(satisfied=None, suppressed=classes.suppressed, smallest_class=smallest, failing=())
+    judged = judge_all(classes, policy, suppress=False)
+    failing = tuple(verdict.title for verdict in judged.verdicts if not verdict.satisfied)
+    if not judged.satisfied and not failing:
+        failing = ("max_suppression",)
+    return CandidateVerdict(
+        satisfied=judged.satisfied,
+        suppressed=judged.suppressed,
+        smallest_class=judged.smallest_class,
+        failing=failing,
+    )

@@ -1,0 +1,105 @@
+"""Verdicts and what models reach to a ranking: the candidate that models learn most from comes first."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+from aegis.learners.goal import GOALS
+from aegis.learners.race_result import Raced, RaceResult
+from aegis.ranking.ranking import Privacy, RaceFacts, RankedConfiguration, Ranking
+
+LEARNERS_SAID = {"line": "a regularised line", "forest": "a forest", "boosting": "boosted trees"}
+
+
+def rank_raced(
+    counted: Ranking,
+    raced: RaceResult,
+    *,
+    privacy: Mapping[str, Privacy] | None = None,
+    ids: Mapping[str, str] | None = None,
+    reasons: Mapping[str, tuple[str, ...]] | None = None,
+) -> Ranking:
+    """The order of a race, with the reasons of ``counted``, the ranking of the same configurations from counts.
+
+    ``privacy`` is what was counted of each candidate; ``ids`` and ``reasons`` are those of candidates that are no
+    configurations, by name.
+    """
+    by_name = {place.configuration: place for place in counted.ranking}
+    places = tuple(
+        _place(
+            candidate,
+            by_name.get(candidate.name),
+            privacy=(privacy or {}).get(candidate.name),
+            id=(ids or {}).get(candidate.name, ""),
+            reasons=(reasons or {}).get(candidate.name, ()),
+        )
+        for candidate in raced.ranking
+    )
+    return replace(
+        counted,
+        measure=raced.goal,
+        unit=GOALS[raced.goal].title,
+        higher_is_better=GOALS[raced.goal].higher_is_better,
+        ranking=places,
+        race=RaceFacts(
+            goal=raced.goal,
+            goal_reason=raced.goal_reason,
+            probability=raced.probability,
+            unmasked=raced.unmasked,
+            guessing=raced.guessing,
+            stages=raced.stages,
+            learners=raced.learners,
+            sample_rows=raced.sample_rows,
+            interrupted=raced.interrupted,
+        ),
+        notes=(*_notes(counted, raced), *raced.notes),
+    )
+
+
+def _place(
+    candidate: Raced,
+    counted: RankedConfiguration | None,
+    *,
+    privacy: Privacy | None,
+    id: str,
+    reasons: tuple[str, ...],
+) -> RankedConfiguration:
+    if counted is not None:
+        reasons = tuple(reason for reason in counted.reasons if not reason.startswith("keeps "))
+    return RankedConfiguration(
+        rank=candidate.rank,
+        configuration=candidate.name,
+        id=id if counted is None else counted.id,
+        kind=candidate.kind,
+        performance=candidate.performance,
+        interval=candidate.interval,
+        kept=candidate.kept,
+        no_loss_found=candidate.no_loss_found,
+        stage=candidate.stage,
+        like_best=candidate.in_best_group,
+        privacy=privacy,
+        reasons=reasons,
+        attributes=() if counted is None else counted.attributes,
+    )
+
+
+def _notes(counted: Ranking, raced: RaceResult) -> tuple[str, ...]:
+    models = [LEARNERS_SAID.get(name, name) for name in raced.learners]
+    rows = raced.stages[-1].rows
+    said = [
+        f"goal {raced.goal}: {raced.goal_reason}",
+        f"ranked by what {_listed(models)} reach on rows they were not trained on, up to {rows:,} of the "
+        f"{raced.table_rows:,} rows; single attributes are shown in {counted.measure} ({counted.unit})",
+    ]
+    if raced.unmasked.performance <= raced.guessing and GOALS[raced.goal].higher_is_better:
+        said.append(
+            f"nothing here tells the label {raced.label!r}: models of the unmasked table are no better than guessing"
+        )
+    if raced.interrupted:
+        said.append("the race was interrupted: this is what was known by then")
+    return (*said, *(note for note in counted.notes if "attributes one by one" not in note))
+
+
+def _listed(words: list[str]) -> str:
+    return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} and {words[-1]}"
