@@ -152,7 +152,7 @@ def prepare(catalog: Catalog, folder: Path, *, rows: int) -> tuple[dict[str, str
             source = folder / "clinic" / "configurations" / f"{name}.yaml"
             (kept / source.name).write_text(source.read_text(encoding="utf-8"), encoding="utf-8")
         out = folder / f"summary-{number}"
-        summarize(table, configs=kept, out=out, pairs=False)
+        summarize(table, configs=kept, out=out, race=False)
         folders.append(out)
     return texts, files, folders, admin
 

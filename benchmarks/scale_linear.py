@@ -36,7 +36,7 @@ print(json.dumps(time.process_time() - started))
 """
 APPEND = """
 import json, time, aegis
-aegis.summarize({warm!r}, label="bought", generate=50, seed=0, pairs=False, out={folder!r}, overwrite=True)
+aegis.summarize({warm!r}, label="bought", generate=50, seed=0, race=False, out={folder!r}, overwrite=True)
 started = time.process_time()
 aegis.summarize({file!r}, append={folder!r})
 print(json.dumps(time.process_time() - started))

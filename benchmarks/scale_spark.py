@@ -26,7 +26,7 @@ def spent():
 engine = "spark-local://2"
 aegis.inspect({warm!r}, engine=engine)  # Spark compiles what it needs
 before, started = spent(), time.perf_counter()
-summary = aegis.summarize({file!r}, engine=engine, label="bought", generate=50, seed=0, pairs=False)
+summary = aegis.summarize({file!r}, engine=engine, label="bought", generate=50, seed=0, race=False)
 assert summary.rows == {rows}
 print(json.dumps([spent() - before, time.perf_counter() - started]))
 """

@@ -109,7 +109,7 @@ def test_decimals_of_a_long_table_are_put_into_the_engines_own_bins(
 def test_a_part_is_counted_like_the_first_by_every_engine(engine: Opener) -> None:
     whole = _table()
     first, second = whole.slice(0, 2_000), whole.slice(2_000)
-    known = summarize(first, label="y", generate=3, limits=Limits(numbers=100, bins=30), pairs=False)
+    known = summarize(first, label="y", generate=3, limits=Limits(numbers=100, bins=30), race=False)
     here, there = (count_part(data, known) for data in (open_dataset(second), engine(second)))
     assert here.rows == there.rows == 1_000
     for name, joint in here.joints.items():

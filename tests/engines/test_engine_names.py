@@ -81,7 +81,7 @@ def test_the_commands_read_a_table_by_its_name(
     if engine.startswith("spark"):
         return  # each question takes it seconds, and the others open their data by the same door
     assert run("advise", "--generate", "3", "--measure", "g3")["label"] == "ill"
-    assert run("summarize", "--generate", "2", "--no-pairs", "--out", "counts")["rows"] == 400
+    assert run("summarize", "--generate", "2", "--no-race", "--out", "counts")["rows"] == 400
     assert run("summarize", "--append", "counts", "--part", "more")["rows"] == 800
     assert (
         run("release", "--policy", "policy.yaml", "--config", "mask.yaml", "--out", "released.parquet")["rows"] == 400

@@ -23,7 +23,7 @@ POLICY = "quasi_identifying: [age, town]\nsensitive: [ill]\nk: 3\nl: {ill: 2}\nm
 ASK = """
 import json, sys, aegis
 data, policy, config, out, engine = sys.argv[1:]
-summary = aegis.summarize(data, engine=engine, label="ill", configs=config, pairs=False)
+summary = aegis.summarize(data, engine=engine, label="ill", configs=config, race=False)
 check = aegis.check(data, policy=policy, engine=engine)
 done = aegis.release(data, configuration=config, policy=policy, out=out, label="ill", engine=engine)
 from pyspark.sql import SparkSession
@@ -87,7 +87,7 @@ def test_a_cluster_counts_judges_and_releases_as_the_embedded_engine(cluster: st
     assert answer.returncode == 0, answer.stderr[-2000:]
     told = json.loads(answer.stdout.splitlines()[-1])
     assert told["spark"] == {"master": cluster, "executors": WORKERS}
-    here = aegis.summarize(table, label="ill", configs=config, pairs=False)
+    here = aegis.summarize(table, label="ill", configs=config, race=False)
     joints = {name: one.joint for name, one in here.attributes.items()}
     assert told["joints"] == {name: joint.counts.tolist() for name, joint in joints.items() if joint is not None}
     assert told["check"] == aegis.check(table, policy=policy).to_json()

@@ -171,7 +171,7 @@ def checked(sample: Sample) -> Sample:
     if sample.rows < LEAST_ROWS:
         raise InputError(
             f"{sample.rows} rows have a label and at least {LEAST_ROWS} are needed to train on some and test on "
-            "others; give more rows"
+            "others; give more rows, or rank from counts alone (advise --fast, summarize --no-race)"
         )
     if values < 2:
         raise LabelError(f"the label {sample.label!r} has the same value in every row; choose a column that varies")

@@ -34,7 +34,8 @@ def summarize(options: Summarize) -> Summary:
 
     With a ``policy`` only configurations that satisfy it are kept; the others are named with the reason. What models
     reach on each travels with the counts, so that whoever has no rows gets the same ranking; ``min_count`` and
-    ``epsilon`` leave it out, because they do not cover it: such a summary is ranked by single attributes. Without a ``label``, in the roles or here, it is the one that the configurations name.
+    ``epsilon`` leave it out, because they do not cover it: such a summary is ranked by single attributes. Without a
+    ``label``, in the roles or here, it is the one that the configurations name.
     """
     if options.append is not None:
         return append_part(options)

@@ -242,7 +242,7 @@ def clinic_files(tmp_path_factory: pytest.TempPathFactory) -> Clinic:
     """What a provider makes at home: a summary, and a release with its certificate."""
     folder = tmp_path_factory.mktemp("provider")
     table = write_clinic(folder, rows=600)
-    summarize(table, configs=folder / "configurations", out=folder / "summary", pairs=False)
+    summarize(table, configs=folder / "configurations", out=folder / "summary", race=False)
     released = folder / "released.csv"
     release(
         table,

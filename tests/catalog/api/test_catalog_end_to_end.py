@@ -141,7 +141,7 @@ def test_from_the_first_link_to_a_verified_download(
         # The provider registers the product, with what lies beside the data, and pushes counts.
         made = as_("provider", "push", "product", table, "--policy", home / "policy.yaml", "--publish", "--json").json
         assert (made["name"], made["state"]) == ("clinic", "published")
-        summarize(table, configs=home / "configurations", out=home / "summary", pairs=False)
+        summarize(table, configs=home / "configurations", out=home / "summary", race=False)
         as_("provider", "push", "configurations", home / "configurations", "--product", "clinic")
         pushed = as_("provider", "push", "summary", home / "summary", "--product", "clinic", "--json").json
         assert pushed["rows"] == 400

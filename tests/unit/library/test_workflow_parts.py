@@ -47,7 +47,7 @@ def _single(ranking: Any) -> list[tuple[str, float]]:
 def test_appended_months_rank_like_all_rows_at_once(months: list[Path], tmp_path: Path) -> None:
     folder = tmp_path / "counts"
     aegis.summarize(months[0], label="ill", generate=12, seed=1, out=folder)
-    assert aegis.advise(folder).measure == "pair-prediction"
+    assert aegis.advise(folder).measure == "accuracy"
     for month in months[1:]:
         whole = aegis.summarize(month, append=folder)
     assert whole.rows == 15_000
@@ -60,7 +60,7 @@ def test_appended_months_rank_like_all_rows_at_once(months: list[Path], tmp_path
     # All rows at once, under the same configurations; the decimals in the ranges of the first month.
     everything = pa.concat_tables([pq.read_table(month) for month in months]).drop_columns(["fine"])
     configurations = [folders_configuration(saved[0], one.name) for one in saved[0].configurations]
-    at_once = aegis.summarize(everything, label="ill", configs=configurations, pairs=False)
+    at_once = aegis.summarize(everything, label="ill", configs=configurations, race=False)
     for name in ("age", "town"):
         one, other = saved[0].attributes[name].joint, at_once.attributes[name].joint
         assert one is not None
@@ -105,7 +105,7 @@ def test_providers_add_their_counts(months: list[Path], tmp_path: Path) -> None:
     whole = aegis.merge(told, out=tmp_path / "all", name="clinics")
     assert (whole.name, whole.rows) == ("clinics", 15_000)
     everything = pa.concat_tables([pq.read_table(month) for month in months]).drop_columns(["fine"])
-    at_once = aegis.summarize(everything, label="ill", configs=configuration, pairs=False)
+    at_once = aegis.summarize(everything, label="ill", configs=configuration, race=False)
     assert _single(aegis.advise(tmp_path / "all")) == _single(aegis.advise(at_once))
     with pytest.raises(SummaryError, match="named twice"):
         aegis.merge([told[0], told[0]])

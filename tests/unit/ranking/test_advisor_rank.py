@@ -132,7 +132,7 @@ def test_intervals_cover_the_spread_of_new_samples() -> None:
     configurations = {"tens": {"a": {"bucketize": {"width": 10}}}}
     found = [rank(_summary(configurations, seed=s), measure="g3").ranking[0] for s in range(30)]
     centre = np.mean([one.utility for one in found])
-    covered = np.mean([abs(one.utility - centre) <= (one.interval[1] - one.interval[0]) / 2 for one in found])
+    covered = np.mean([abs((one.utility or 0.0) - centre) <= (one.interval[1] - one.interval[0]) / 2 for one in found])
     assert covered >= 0.9
 
 
@@ -157,7 +157,7 @@ def test_a_masked_label_is_measured_as_masked() -> None:
     summary = _summary({"label": {"y": "suppress"}, "raw": {}})
     places = {one.configuration: one for one in rank(summary, measure="mutual-information").ranking}
     assert places["label"].utility == 0
-    assert places["raw"].utility > 0.1
+    assert (places["raw"].utility or 0.0) > 0.1
     assert places["label"].reasons[-1].startswith("y itself is masked (suppressed); behind the best on ")
     assert not any("itself" in reason for reason in places["raw"].reasons)
     alone = rank(reduced(summary, level=Level.NONE, opaque=True), measure="mutual-information").ranking[-1]

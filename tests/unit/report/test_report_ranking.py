@@ -96,7 +96,7 @@ def test_a_page_stands_alone_at_every_level(people: Summary, level: str) -> None
 @pytest.mark.parametrize("level", ["2d", "none", "opaque"])
 def test_the_page_says_what_was_done(people: Summary, level: str) -> None:
     summary = levels(people)[level]
-    ranking = replace(rank(summary), timing={"summary_seconds": 0.25, "total_seconds": 1.5}, notes=("a note of mine",))
+    ranking = replace(rank(summary), timing={"counting_seconds": 0.25, "total_seconds": 1.5}, notes=("a note of mine",))
     said = words(render_ranking(ranking, summary, version="9.8.7"))
     for one in ranking.ranking:
         assert one.configuration in said
@@ -283,7 +283,7 @@ def test_many_configurations_and_attributes(bench: Bench) -> None:
     said = words(html)
     assert len(html) < 1_500_000
     assert "The first 30 of 200 are drawn." in said
-    assert "All 200 configurations in a table" in said
+    assert "All 200 candidates in a table" in said
     assert "40 of 45 attributes are drawn." in said
     assert said.count("configuration-") >= 200
 
