@@ -131,7 +131,7 @@ def test_intervals_cover_the_spread_of_new_samples() -> None:
     """The interval of a configuration must cover what other tables of the same kind give, most of the time."""
     configurations = {"tens": {"a": {"bucketize": {"width": 10}}}}
     found = [rank(_summary(configurations, seed=s), measure="g3").ranking[0] for s in range(30)]
-    centre = np.mean([one.utility for one in found])
+    centre = float(np.mean([one.utility or 0.0 for one in found]))
     covered = np.mean([abs((one.utility or 0.0) - centre) <= (one.interval[1] - one.interval[0]) / 2 for one in found])
     assert covered >= 0.9
 
