@@ -4,6 +4,7 @@
 #   make docs                the documentation as a site in site/; a warning is an error
 #   make hooks               lint, types, contracts and generated pages before every commit
 PYTHON ?= python3
+JOBS   ?= 2
 VENV   := .venv
 BIN    := $(VENV)/bin
 PIP    := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
@@ -49,10 +50,10 @@ docs: $(VENV)/.setup
 	$(BIN)/sphinx-build --quiet --fail-on-warning --keep-going --builder html docs site
 
 unit: $(VENV)/.setup
-	$(BIN)/pytest -n 2 --dist worksteal
+	$(BIN)/pytest -n $(JOBS) --dist worksteal
 
 coverage: $(VENV)/.setup
-	$(BIN)/pytest -n 2 --dist worksteal --cov --cov-report=term:skip-covered --cov-report=html:coverage \
+	$(BIN)/pytest -n $(JOBS) --dist worksteal --cov --cov-report=term:skip-covered --cov-report=html:coverage \
 		tests/unit tests/contracts tests/golden
 
 hooks: $(VENV)/.setup

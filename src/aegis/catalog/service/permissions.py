@@ -88,7 +88,7 @@ class Permission(StrEnum):
     PUSH_RELEASE = "push a release"
     WITHDRAW_RELEASE = "withdraw a release"
     SEE_RELEASES = "see and download every release of a product"
-    DOWNLOAD = "download what one's request was given"
+    DOWNLOAD = "download the release of one's own request"
     SEE_PRODUCT_AUDIT = "see the audit of a product"
     SEE_AUDIT = "see and verify the whole audit"
     MANAGE_OWN_TOKENS = "make and revoke one's own tokens"
