@@ -27,6 +27,8 @@ if TYPE_CHECKING:
     from aegis.library.compare import compare as compare
     from aegis.library.configurations import diff as diff
     from aegis.library.configurations import generate as generate
+    from aegis.library.curve import curve_binary as curve_binary
+    from aegis.library.curve import curve_gaussian as curve_gaussian
     from aegis.library.evaluate import evaluate as evaluate
     from aegis.library.exposure import exposure as exposure
     from aegis.library.inspect import inspect as inspect
@@ -34,6 +36,7 @@ if TYPE_CHECKING:
     from aegis.library.reference import list_masks as list_masks
     from aegis.library.reference import list_measures as list_measures
     from aegis.library.release import release as release
+    from aegis.library.sanitize import sanitize as sanitize
     from aegis.library.search import search as search
     from aegis.library.summarize import summarize as summarize
     from aegis.library.tune import tune as tune
@@ -56,6 +59,8 @@ _HOMES: dict[str, str] = {
     "check": "aegis.library.check",
     "compare": "aegis.library.compare",
     "demo": "aegis.library.clinic",
+    "curve_binary": "aegis.library.curve",
+    "curve_gaussian": "aegis.library.curve",
     "diff": "aegis.library.configurations",
     "evaluate": "aegis.library.evaluate",
     "exposure": "aegis.library.exposure",
@@ -68,6 +73,7 @@ _HOMES: dict[str, str] = {
     "open_dataset": "aegis.data.engine",
     "read_summary": "aegis.counts.folder",
     "release": "aegis.library.release",
+    "sanitize": "aegis.library.sanitize",
     "search": "aegis.library.search",
     "summarize": "aegis.library.summarize",
     "tune": "aegis.library.tune",

@@ -14,10 +14,8 @@ from aegis.catalog.commands import audit, backup, demo_catalog, provide, pull, p
 from aegis.commands import (
     apply,
     check,
-    curve,
     interruption,
     release,
-    sanitize,
     search,
     start,
     verify,
@@ -68,8 +66,6 @@ app.command("check")(check.check)
 app.command("release")(release.release)
 app.command("verify")(verify.verify)
 app.command("apply")(apply.apply)
-app.command("sanitize")(sanitize.sanitize)
-app.add_typer(curve.app, name="curve", no_args_is_help=True)
 app.command("serve")(serve.serve)
 app.command("demo-catalog")(demo_catalog.demo_catalog)
 app.add_typer(push.app, name="push", no_args_is_help=True)

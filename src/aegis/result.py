@@ -122,7 +122,8 @@ def rebuilt(kind: Any, content: Any) -> Any:
         many = (rebuilt(inner[0], value) for value in content)
         return list(many) if origin is list else tuple(many)
     if origin in (dict, Mapping):
-        return {key: rebuilt(get_args(kind)[1], value) for key, value in content.items()}
+        key_kind, value_kind = get_args(kind)
+        return {_key(key_kind, key): rebuilt(value_kind, value) for key, value in content.items()}
     if isinstance(kind, type):
         if dataclasses.is_dataclass(kind):
             hints = _hints(kind)
@@ -133,6 +134,11 @@ def rebuilt(kind: Any, content: Any) -> Any:
         if kind is float and content is not None:
             return float(content)
     return content
+
+
+def _key(kind: Any, key: str) -> Any:
+    """A key of a mapping: JSON has texts only."""
+    return kind(key) if kind in (int, float) else key
 
 
 @cache

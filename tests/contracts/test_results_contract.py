@@ -49,6 +49,18 @@ RESULTS: dict[str, Callable[[Path, Path], Result]] = {
     "compare": lambda home, _: aegis.compare(
         home / "few.csv", **CLUSTERED, k=5, label="smoker", methods=["mdav"], models=["decision-tree"], splits=2, jobs=1
     ),
+    "curve gaussian": lambda *_: aegis.curve_gaussian(preset="paper", points=1, trials=0, attackers=["neighbours"]),
+    "curve binary": lambda *_: aegis.curve_binary(points=1, trials=0, attackers=["neighbours"]),
+    "sanitize": lambda home, work: aegis.sanitize(
+        home / "few.csv",
+        private="age",
+        authorized="visits",
+        adversary=["zip", ["gender", "smoker"]],
+        distortion=200.0,
+        family="noise",
+        attackers=["neighbours"],
+        out=work / "sanitized.csv",
+    ),
     "evaluate": lambda home, _: aegis.evaluate(
         home / "few.csv", label="health", generate=3, models=["naive-bayes"], splits=1, shortlist=1
     ),

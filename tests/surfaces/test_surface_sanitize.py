@@ -72,7 +72,7 @@ def fitted(people: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
         people,
         private=["age", "ill"],
         authorized=["income", "hours"],
-        adversaries=[["zip"], ["job"]],
+        adversary=[["zip"], ["job"]],
         distortion=[24.0, 0.12],
         attackers=["neighbours"],
         out=folder / "out.csv",
@@ -192,10 +192,15 @@ MISTAKES: dict[str, tuple[list[str], str]] = {
     "unknown column": (["--private", "nope", *PARTIES, "--distortion", "1"], "there is no column 'nope'"),
     "unknown side": (["--private", "age", "--adversary", "nope", "--distortion", "1"], "there is no column 'nope'"),
     "no adversary": (["--private", "age", "--authorized", "income", "--distortion", "1"], "adversary"),
-    "unknown family": (["--private", "age", *PARTIES, "--distortion", "9", "--family", "magic"], "no family"),
-    "unknown attacker": (["--private", "age", *PARTIES, "--distortion", "9", "--attackers", "magic"], "no attacker"),
+    "unknown family": (["--private", "age", *PARTIES, "--distortion", "9", "--family", "magic"], "--family cannot be"),
+    "unknown attacker": (
+        ["--private", "age", *PARTIES, "--distortion", "9", "--attackers", "magic"],
+        "--attackers cannot be",
+    ),
     "nothing to do": ([], "--private"),
     "apply with parties": ([*PARTIES], "--private"),
+    "apply with a family": (["--model", "m.npz", "--family", "noise"], "a saved model is applied as it is"),
+    "apply with a page": (["--model", "m.npz", "--report", "r.html"], "leave out --report"),
     "model and table alike": (
         ["--private", "age", *PARTIES, "--distortion", "9", "--model", "{out}"],
         "different names",
@@ -325,7 +330,7 @@ def test_nothing_is_replaced_or_half_written(
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
-        patch.setattr("aegis.library.sanitize.write", interrupt)
+        patch.setattr("aegis.library.sanitize.write_model", interrupt)
         assert aegis(*asked, "--overwrite", "--out", tmp_path / "o.csv").status == 130
     assert [p.name for p in tmp_path.iterdir()] == ["m.npz"]
     assert model.read_text(encoding="utf-8") == "mine"

@@ -6,45 +6,78 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from importlib.util import find_spec
+from itertools import chain
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
 from aegis._version import __version__
-from aegis.candidates.sanitizers.fitting import Family, Fitted
+from aegis.candidates.sanitizers.fitting import AuditedColumn, Family, Fitted
 from aegis.candidates.sanitizers.gaussian import check_distortion
 from aegis.candidates.sanitizers.mechanism import Mechanism, NumberMechanism, load_model, write_model
 from aegis.candidates.sanitizers.together import fit_together
+from aegis.commands.sanitize import Sanitize
 from aegis.counts.answer import ask
 from aegis.data.dataset import Dataset
 from aegis.data.engine import connect, open_dataset
 from aegis.data.kind import Kind
 from aegis.data.output import PRIVATE, PUBLIC, check_free, drafts_of
 from aegis.errors import DataError, MissingExtraError, OutputError, RoleError, SanitizerError
-from aegis.library.curve import known_attackers
-from aegis.progress import Progress
+from aegis.library.curve import installed
+from aegis.library.opening import open_table, reading
+from aegis.masking.plural import count
+from aegis.operation import operation
 from aegis.releases.write import check_format, is_csv, write_table
 from aegis.report.sanitize_report import render_sanitized
-
-FAMILIES: tuple[Family, ...] = ("capped", "free", "noise")
+from aegis.result import Result
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Sanitized:
-    """A table with releases in place of its private columns, and how they were found."""
+class Sanitized(Result):
+    """A table with releases in place of its private columns, and what an audit of each found.
+
+    ``table`` is not part of the JSON: one that was read from there has None. Where a saved model was applied nothing
+    was audited.
+    """
 
     source: str
     rows: int
     columns: tuple[str, ...]
     released: tuple[str, ...]
-    fitted: tuple[Fitted, ...]
+    audits: tuple[AuditedColumn, ...]
     seeded: bool
-    out: Path
+    out: Path | None
     model: Path | None
     report: Path | None
+    table: pa.Table | None = None
+
+    @property
+    def headline(self) -> str:
+        """What stands in place of what."""
+        audited = "" if self.audits else "; nothing audited"
+        return f"{count(self.rows, 'row')}: {', '.join(self.columns)} replaced by {', '.join(self.released)}{audited}"
+
+    def table_rows(self) -> list[dict[str, Any]]:
+        """The error of every party with the release and without, column by column."""
+        rows = []
+        for audited in self.audits:
+            parties = [("authorised", audited.max_distortion, audited.audit.distortion)]
+            for number, party in enumerate(audited.audit.adversaries, start=1):
+                parties.append((f"adversary {number}", audited.saturation_losses[number - 1], party))
+            rows += [
+                {
+                    "column": audited.column,
+                    "party": name,
+                    "error_without": before,
+                    "error_with": party.loss,
+                    "best_attacker": party.attacker,
+                }
+                for name, before, party in parties
+            ]
+        return rows
 
     def to_json(self) -> dict[str, Any]:
         """The object that ``aegis sanitize --json`` prints."""
@@ -53,150 +86,132 @@ class Sanitized:
             "rows": self.rows,
             "private": list(self.columns),
             "released": list(self.released),
-            "columns": [one.to_json() for one in self.fitted],
+            "columns": [audited.to_json() for audited in self.audits],
             "noise": "from the seed" if self.seeded else "fresh",
-            "out": str(self.out),
+            "out": None if self.out is None else str(self.out),
             "model": None if self.model is None else str(self.model),
             "report": None if self.report is None else str(self.report),
         }
 
+    @classmethod
+    def fields_in(cls, content: Mapping[str, Any]) -> Mapping[str, Any]:
+        """The fields as the JSON has them; neither the rows nor the mechanisms are there."""
+        return {
+            **content,
+            "columns": content["private"],
+            "audits": [AuditedColumn.from_json(audited) for audited in content["columns"]],
+            "seeded": content["noise"] == "from the seed",
+        }
 
-def sanitize(
-    data: Any,
-    *,
-    private: Sequence[str],
-    authorized: Sequence[str],
-    adversaries: Sequence[Sequence[str]],
-    distortion: float | Sequence[float],
-    out: str | Path,
-    model: str | Path | None = None,
-    report: str | Path | None = None,
-    family: Family = "capped",
-    attackers: Sequence[str] | None = None,
-    seed: int | None = None,
-    keep_names: bool = False,
-    overwrite: bool = False,
-    progress: Progress | None = None,
-    **options: Any,
-) -> Sanitized:
-    """Find a mechanism for each private column, audit it, and write the table with releases in their place.
+
+@operation(Sanitize)
+def sanitize(options: Sanitize) -> Sanitized:
+    """Find a mechanism for each private column, audit it, and give the table with releases in their place.
 
     Table, model and report appear together, and only if the audit accepted every column. The noise of the table comes
     from the system unless a ``seed`` is given: whoever knows the seed can undo it. ``keep_names`` calls a release what
     the column was called, so that policies and the advisor take it for that column's masked form.
+
+    Without ``private`` the saved ``model`` is applied to the rows: nothing is fitted and nothing audited.
     """
-    paths = _outputs(out, model, report, overwrite=overwrite)
-    if family not in FAMILIES:
-        raise SanitizerError(f"there is no family called {family!r}; use {', '.join(FAMILIES)}")
-    if not private or not adversaries or not all(adversaries):
-        raise RoleError("name the private columns (--private) and at least one adversary's columns (--adversary)")
-    distortions = _distortions(private, distortion)
-    named = known_attackers(attackers)
+    _check(options)
+    dataset = open_table(options.data, options)
+    page = None
+    fitted: tuple[Fitted, ...] = ()
+    if options.private:
+        columns = _columns(dataset, [*options.private, *options.authorized, *chain(*options.adversary)])
+        fitted = _fitted(options, columns)
+        mechanisms = tuple(column.mechanism for column in fitted)
+        if options.report is not None:
+            page = render_sanitized(
+                fitted,
+                source=dataset.name,
+                authorized=options.authorized,
+                adversaries=options.adversary,
+                columns={name: columns[name] for name in options.private},
+                seeded=options.seed is not None,
+                version=__version__,
+            )
+    else:
+        mechanisms = load_model(Path(str(options.model)))
+        columns = _columns(dataset, [mechanism.column for mechanism in mechanisms])
+        if not len(columns[mechanisms[0].column]):
+            raise DataError(f"{dataset.name} has no rows; there is nothing to sanitize")
+    released = released_columns(mechanisms, columns, _noise(options.seed), keep_names=options.keep_names)
+    table = with_releases(_carrier(options, dataset), released)
+    _write(options, table, mechanisms, page)
+    return Sanitized(
+        source=dataset.name,
+        rows=table.num_rows,
+        columns=tuple(mechanism.column for mechanism in mechanisms),
+        released=tuple(name for parts in released.values() for name in parts),
+        audits=fitted,
+        seeded=options.seed is not None,
+        out=None if options.out is None else Path(options.out),
+        model=None if options.model is None else Path(options.model),
+        report=None if options.report is None else Path(options.report),
+        table=table,
+    )
+
+
+def _check(options: Sanitize) -> None:
+    """Say what is wrong before anything is read."""
+    if options.out is not None:
+        check_format(Path(options.out))
+    written = [path for path, _ in _outputs(options)]
+    for path in written:
+        check_free(path, overwrite=options.overwrite)
+    if len({path.resolve() for path in written}) < len(written):
+        raise OutputError("table, model and report need three different names")
+    if not options.private:
+        return
+    if options.report is not None and find_spec("jinja2") is None:
+        raise MissingExtraError(feature="the report", extra="report")
+    _distortions(options)
+    installed(options.attackers)
     if find_spec("jax") is None:
         # an audit without networks would be too kind
         raise MissingExtraError(feature="aegis sanitize", extra="sanitize")
-    dataset = data if isinstance(data, Dataset) else open_dataset(data, **options)
-    wanted = list(dict.fromkeys([*private, *authorized, *(name for side in adversaries for name in side)]))
-    for name in wanted:
-        dataset.schema.kind(name)
-    read = ask(dataset.table.select(*wanted))
-    columns = {name: column_values(read[name], dataset.schema.kind(name)) for name in wanted}
-    fitted = fit_together(
-        {name: columns[name] for name in private},
-        authorized={name: columns[name] for name in authorized},
-        adversaries=[{name: columns[name] for name in side} for side in adversaries],
-        distortions=distortions,
-        family=family,
-        names=named,
-        rng=np.random.default_rng(0 if seed is None else seed),
-        progress=progress,
-    )
-    mechanisms = tuple(one.mechanism for one in fitted)
-    released = released_columns(mechanisms, columns, _noise(seed), keep_names=keep_names)
-    table = with_releases(_carrier(data, dataset, out=paths[0], options=options), released)
-    page = None
-    if report is not None:
-        page = render_sanitized(
-            fitted,
-            source=dataset.name,
-            authorized=authorized,
-            adversaries=adversaries,
-            columns={name: columns[name] for name in private},
-            seeded=seed is not None,
-            version=__version__,
-        )
-    _write(table, mechanisms if model is not None else None, page, paths, overwrite=overwrite)
-    return Sanitized(
-        source=dataset.name,
-        rows=table.num_rows,
-        columns=tuple(private),
-        released=tuple(name for parts in released.values() for name in parts),
-        fitted=fitted,
-        seeded=seed is not None,
-        out=paths[0],
-        model=None if model is None else Path(model),
-        report=None if report is None else Path(report),
+
+
+def _outputs(options: Sanitize) -> list[tuple[Path, int]]:
+    """What is written, with who may read it: a model that is applied is not."""
+    model = options.model if options.private else None
+    named = ((options.out, PUBLIC), (model, PRIVATE), (options.report, PUBLIC))
+    return [(Path(path), mode) for path, mode in named if path is not None]
+
+
+def _columns(dataset: Dataset, names: Sequence[str]) -> dict[str, NDArray[Any]]:
+    """The values of these columns, each once."""
+    kinds = {name: dataset.schema.kind(name) for name in names}
+    read = ask(dataset.table.select(*kinds))
+    return {name: column_values(read[name], kind) for name, kind in kinds.items()}
+
+
+def _fitted(options: Sanitize, columns: Mapping[str, NDArray[Any]]) -> tuple[Fitted, ...]:
+    return fit_together(
+        {name: columns[name] for name in options.private},
+        authorized={name: columns[name] for name in options.authorized},
+        adversaries=[{name: columns[name] for name in side} for side in options.adversary],
+        distortions=_distortions(options),
+        family=cast(Family, options.family),
+        names=installed(options.attackers),
+        rng=np.random.default_rng(0 if options.seed is None else options.seed),
+        progress=options.progress,
     )
 
 
-def sanitize_again(
-    data: Any,
-    *,
-    model: str | Path,
-    out: str | Path,
-    seed: int | None = None,
-    keep_names: bool = False,
-    overwrite: bool = False,
-    **options: Any,
-) -> Sanitized:
-    """Apply a saved model to other rows. Nothing is fitted and nothing audited."""
-    paths = _outputs(out, None, None, overwrite=overwrite)
-    mechanisms = load_model(Path(model))
-    dataset = data if isinstance(data, Dataset) else open_dataset(data, **options)
-    names = [mechanism.column for mechanism in mechanisms]
-    read = ask(dataset.table.select(*(name for name in names if dataset.schema.kind(name))))
-    if read.num_rows == 0:
-        raise DataError(f"{dataset.name} has no rows; there is nothing to sanitize")
-    columns = {name: column_values(read[name], dataset.schema.kind(name)) for name in names}
-    released = released_columns(mechanisms, columns, _noise(seed), keep_names=keep_names)
-    table = with_releases(_carrier(data, dataset, out=paths[0], options=options), released)
-    _write(table, None, None, paths, overwrite=overwrite)
-    return Sanitized(
-        source=dataset.name,
-        rows=table.num_rows,
-        columns=tuple(names),
-        released=tuple(name for parts in released.values() for name in parts),
-        fitted=(),
-        seeded=seed is not None,
-        out=paths[0],
-        model=Path(model),
-        report=None,
-    )
-
-
-def _outputs(out: str | Path, model: str | Path | None, report: str | Path | None, *, overwrite: bool) -> list[Path]:
-    paths = [Path(path) for path in (out, model, report) if path is not None]
-    check_format(paths[0])
-    for path in paths:
-        check_free(path, overwrite=overwrite)
-    if len({path.resolve() for path in paths}) < len(paths):
-        raise OutputError("table, model and report need three different names")
-    if report is not None and find_spec("jinja2") is None:
-        raise MissingExtraError(feature="the report", extra="report")
-    return paths
-
-
-def _distortions(private: Sequence[str], distortion: float | Sequence[float]) -> dict[str, float]:
-    given = [float(distortion)] if isinstance(distortion, int | float) else [float(d) for d in distortion]
-    if len(given) == 1:
-        given *= len(private)
-    if len(given) != len(private):
+def _distortions(options: Sanitize) -> dict[str, float]:
+    private, distortions = options.private, [float(distortion) for distortion in options.distortions]
+    if len(distortions) == 1:
+        distortions *= len(private)
+    if len(distortions) != len(private):
         raise SanitizerError("give one distortion for all private columns, or one for each in their order")
-    for one in given:
-        check_distortion(one)
+    for distortion in distortions:
+        check_distortion(distortion)
     if len(set(private)) < len(private):
         raise RoleError("a private column is named twice; name each once")
-    return dict(zip(private, given, strict=True))
+    return dict(zip(private, distortions, strict=True))
 
 
 def _noise(seed: int | None) -> np.random.Generator:
@@ -238,10 +253,10 @@ def released_columns(
     return made
 
 
-def _carrier(data: Any, dataset: Dataset, *, out: Path, options: Mapping[str, Any]) -> pa.Table:
+def _carrier(options: Sanitize, dataset: Dataset) -> pa.Table:
     """The whole table; for CSV to CSV every value as it is written, so that what is not released stays as it was."""
-    if is_csv(out) and isinstance(data, str | Path):
-        return ask(open_dataset(data, as_text=True, **options).table)
+    if options.out is not None and is_csv(Path(options.out)) and isinstance(options.data, str | Path):
+        return ask(open_dataset(options.data, as_text=True, **reading(options)).table)
     return ask(dataset.table)
 
 
@@ -258,14 +273,17 @@ def with_releases(table: pa.Table, released: Mapping[str, Mapping[str, pa.Array]
     return pa.table(fields)
 
 
-def _write(
-    table: pa.Table, mechanisms: Sequence[Mechanism] | None, page: str | None, paths: list[Path], *, overwrite: bool
-) -> None:
-    modes = [PUBLIC, *([PRIVATE] if mechanisms is not None else []), *([PUBLIC] if page is not None else [])]
-    with drafts_of(paths, overwrite=overwrite, modes=modes) as drafts:
-        expression = connect(None).create_table("sanitized", table, temp=True)
-        write_table(expression, drafts[0], like=paths[0], shuffle=False)
-        if mechanisms is not None:
-            write_model(mechanisms, drafts[1])
+def _write(options: Sanitize, table: pa.Table, mechanisms: Sequence[Mechanism], page: str | None) -> None:
+    outputs = _outputs(options)
+    if not outputs:
+        return
+    paths = [path for path, _ in outputs]
+    with drafts_of(paths, overwrite=options.overwrite, modes=[mode for _, mode in outputs]) as drafts:
+        left = list(drafts)
+        if options.out is not None:
+            expression = connect(None).create_table("sanitized", table, temp=True)
+            write_table(expression, left.pop(0), like=Path(options.out), shuffle=False)
+        if options.model is not None and options.private:
+            write_model(mechanisms, left.pop(0))
         if page is not None:
-            drafts[-1].write_text(page, encoding="utf-8")
+            left.pop(0).write_text(page, encoding="utf-8")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -11,6 +12,7 @@ from numpy.typing import NDArray
 from aegis.candidates.sanitizers.exposure import Exposure
 from aegis.candidates.sanitizers.mixtures import Mixture
 from aegis.errors import SanitizerError
+from aegis.result import Result
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -79,7 +81,7 @@ class Seconds:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Curve:
+class Curve(Result):
     """All points of one run."""
 
     kind: str
@@ -98,6 +100,29 @@ class Curve:
         """The ratio averaged over the points."""
         return sum(point.ratio for point in self.points) / len(self.points)
 
+    @property
+    def headline(self) -> str:
+        """How near the releases come to the proposition."""
+        return f"{self.kind}: {len(self.points)} points, mean ratio to theory {self.mean_ratio:.3f}"
+
+    def table_rows(self) -> list[dict[str, Any]]:
+        """One row for each target distortion."""
+        return [
+            {
+                "target": point.target,
+                "distortion": point.distortion,
+                "worst_loss": point.worst,
+                "theory": point.theory,
+                "erasure": point.erasure,
+                "ratio": point.ratio,
+                "pinned_share": point.exposure.pinned_share,
+                "pinned_share_of_noise": point.exposure.reference_pinned_share,
+                "attacker": point.attacker,
+                "method": point.method,
+            }
+            for point in self.points
+        ]
+
     def to_json(self) -> dict[str, Any]:
         """The whole curve as the command line prints it."""
         return {
@@ -113,6 +138,16 @@ class Curve:
             "seed": self.seed,
             "exposure_capped": self.capped,
             "saturation": {"distortion": self.saturation_distortion, "losses": list(self.saturation_losses)},
+        }
+
+    @classmethod
+    def fields_in(cls, content: Mapping[str, Any]) -> Mapping[str, Any]:
+        """The fields as the JSON has them; the releases themselves, which pictures need, are not there."""
+        return {
+            **content,
+            "capped": content["exposure_capped"],
+            "saturation_distortion": content["saturation"]["distortion"],
+            "saturation_losses": content["saturation"]["losses"],
         }
 
 

@@ -25,6 +25,7 @@ from aegis.candidates.sanitizers.gaussian import check_distortion
 from aegis.candidates.sanitizers.mechanism import CategoryMechanism, Mechanism, NumberMechanism, draw_symbols, numbers
 from aegis.candidates.sanitizers.mixtures import Library, Mixture, best_mixture, library, plain_noise
 from aegis.errors import SanitizerError, VerificationError
+from aegis.result import rebuilt
 
 Floats = NDArray[np.float64]
 Columns = Mapping[str, NDArray[Any]]
@@ -36,30 +37,43 @@ _CAP_SLACK = 0.02  # a measured share this far above that of plain noise breaks 
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Fitted:
-    """A mechanism with its audit and the figures that frame it.
+class AuditedColumn:
+    """The audit of one column's release and the figures that frame it.
 
-    ``max_distortion`` and ``saturation_losses`` are those of releasing nothing; squared units of the column for a
-    number, shares of wrong guesses for a category.
+    ``distortion`` is what was asked for; ``max_distortion`` and ``saturation_losses`` are those of releasing nothing:
+    squared units of the column for a number, shares of wrong guesses for a category.
     """
 
-    mechanism: Mechanism
-    audit: AuditReport
+    column: str
+    method: str
     distortion: float
     max_distortion: float
     saturation_losses: tuple[float, ...]
-    method: str
+    audit: AuditReport
 
     def to_json(self) -> dict[str, Any]:
         """The audit report as plain numbers."""
         return {
-            "column": self.mechanism.column,
+            "column": self.column,
             "method": self.method,
             "target": self.distortion,
             "max_distortion": self.max_distortion,
             "saturation_losses": list(self.saturation_losses),
             "audit": self.audit.to_json(),
         }
+
+    @staticmethod
+    def from_json(content: Mapping[str, Any]) -> AuditedColumn:
+        """What `to_json` wrote."""
+        audited: AuditedColumn = rebuilt(AuditedColumn, {**content, "distortion": content["target"]})
+        return audited
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Fitted(AuditedColumn):
+    """A mechanism with its audit."""
+
+    mechanism: Mechanism
 
 
 def fit(
@@ -145,6 +159,7 @@ def _fit_number(
     if family == "capped" and report.exposure.pinned_share > reference + _CAP_SLACK:
         return _fit_number(x, column, sides, distortion, "noise", epsilon_share, names, rng)
     return Fitted(
+        column=column,
         mechanism=NumberMechanism(column=column, mixture=mixture),
         audit=replace(report, exposure=replace(report.exposure, reference_pinned_share=reference)),
         distortion=distortion,
@@ -189,6 +204,7 @@ def _fit_category(
     )
     accept(report, distortion, column)
     return Fitted(
+        column=column,
         mechanism=CategoryMechanism(column=column, values=tuple(str(v) for v in values), release=best.release),
         audit=report,
         distortion=distortion,
