@@ -75,6 +75,13 @@ CASES = (
 )
 
 
+TOGETHER = (
+    Case(name="three-together", file="", label="outcome", families=2),
+    Case(name="four-together", file="", label="outcome", families=2),
+)
+"""Made-up tables whose label only three or four attributes together tell, each alone and each two nothing."""
+
+
 def _breast_cancer() -> pa.Table:
     """Wisconsin diagnostic breast cancer, 569 records with 30 measurements."""
     from sklearn.datasets import load_breast_cancer
@@ -109,10 +116,25 @@ def _made_up() -> pa.Table:
     return pa.table({**columns, "outcome": np.where(rng.random(6_000) < 1 / (1 + np.exp(-odds)), "yes", "no")})
 
 
+def _together(attributes: int) -> pa.Table:
+    """Whether an even number of conditions hold, one per attribute; wrong for one record in twenty, the rest noise."""
+    rows = 8_000 * (attributes - 2)
+    rng = np.random.default_rng(attributes)
+    numbers = {f"number_{i}": rng.integers(0, 60, rows) for i in range(4)}
+    letters = {f"letter_{i}": rng.choice(list("abcd"), rows) for i in range(4 if attributes < 4 else 2)}
+    conditions = [numbers["number_0"] >= 30, numbers["number_1"] >= 24, np.isin(letters["letter_0"], ["a", "b"])]
+    if attributes > 3:
+        conditions.append(np.isin(letters["letter_1"], ["b", "d"]))
+    even = np.sum(conditions, axis=0) % 2 == 0
+    return pa.table({**numbers, **letters, "outcome": np.where(even ^ (rng.random(rows) < 0.05), "yes", "no")})
+
+
 _MADE: dict[str, Callable[[], pa.Table]] = {
     "breast-cancer": _breast_cancer,
     "digits": _digits,
     "made-up": _made_up,
+    "three-together": lambda: _together(3),
+    "four-together": lambda: _together(4),
 }
 
 

@@ -17,9 +17,9 @@ class Boosting:
     """So many ``trees`` of at most ``leaves`` leaves, each resting on ``least_rows`` rows; ``penalty`` holds back what
     a leaf says, ``rate`` what a tree adds. More than two classes have a tree each in every round."""
 
-    trees: int = 40
-    rate: float = 0.15
-    leaves: int = 8
+    trees: int = 30
+    rate: float = 0.2
+    leaves: int = 16
     least_rows: int = 20
     penalty: float = 1.0
 
@@ -34,6 +34,7 @@ class Boosting:
             training,
             np.ascontiguousarray((training + starts[:-1, None]).T.astype(width)),
             starts,
+            split.ordered,
             target.labels,
             target.numbers,
             target.classes,

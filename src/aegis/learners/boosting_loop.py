@@ -22,6 +22,7 @@ def boost(
     bins: NDArray[np.uint8],
     places: NDArray[np.uint16],
     starts: NDArray[np.int64],
+    ordered: NDArray[np.bool_],
     labels: NDArray[np.int64],
     numbers: NDArray[np.float64],
     classes: int,
@@ -35,7 +36,8 @@ def boost(
     """Log-odds (two classes), a score for each class, or a number (``classes`` 0) for each test row.
 
     ``bins`` and ``tests`` hold a column of the table in each line. The bins of all columns are numbered through: those
-    of column j from ``starts[j]`` up to ``starts[j + 1]``; ``places`` has a line per row with their numbers.
+    of column j from ``starts[j]`` up to ``starts[j + 1]``; ``places`` has a line per row with their numbers. A column
+    is cut after a bin; where it is not ``ordered`` a bin may also be parted from all others.
     """
     columns, rows = bins.shape
     asked = tests.shape[1]
@@ -67,7 +69,7 @@ def boost(
     ends = np.empty(leaves, np.int64)
     asked_begins = np.empty(leaves, np.int64)
     asked_ends = np.empty(leaves, np.int64)
-    best = np.empty((leaves, 3))  # gain, column, bin
+    best = np.empty((leaves, 4))  # gain, column, first and last bin
     for _ in range(trees):
         if classes > 2:
             for i in range(rows):
@@ -111,7 +113,7 @@ def boost(
                 asked_order[i] = i
             begins[0], ends[0], asked_begins[0], asked_ends[0] = 0, rows, 0, asked
             gather(cells[0], places, packed, order, 0, rows)
-            find_cut(best[0], cells[0], starts, least, held)
+            find_cut(best[0], cells[0], starts, ordered, least, held)
             grown = 1
             while grown < leaves:
                 chosen = 0
@@ -120,10 +122,12 @@ def boost(
                         chosen = leaf
                 if best[chosen, 0] <= 0.0:
                     break
-                column, last = int(best[chosen, 1]), int(best[chosen, 2])
+                column, first, last = int(best[chosen, 1]), int(best[chosen, 2]), int(best[chosen, 3])
                 begin, end = begins[chosen], ends[chosen]
-                middle = parted(order, spare, bins[column], last, begin, end)
-                asked_middle = parted(asked_order, spare, tests[column], last, asked_begins[chosen], asked_ends[chosen])
+                middle = parted(order, spare, bins[column], first, last, begin, end)
+                asked_middle = parted(
+                    asked_order, spare, tests[column], first, last, asked_begins[chosen], asked_ends[chosen]
+                )
                 begins[chosen], ends[chosen] = begin, middle
                 begins[grown], ends[grown] = middle, end
                 asked_begins[grown], asked_ends[grown] = asked_middle, asked_ends[chosen]
@@ -142,8 +146,8 @@ def boost(
                     gather(cells[grown - 1], places, packed, order, middle, end)
                     for place in range(starts[columns]):
                         cells[chosen, place] -= cells[grown - 1, place]
-                find_cut(best[chosen], cells[chosen], starts, least, held)
-                find_cut(best[grown - 1], cells[grown - 1], starts, least, held)
+                find_cut(best[chosen], cells[chosen], starts, ordered, least, held)
+                find_cut(best[grown - 1], cells[grown - 1], starts, ordered, least, held)
             for leaf in range(grown):
                 slope_sum, curve_sum = 0.0, 0.0
                 for i in range(begins[leaf], ends[leaf]):
@@ -177,10 +181,15 @@ def gather(
 
 @compiled
 def find_cut(
-    best: NDArray[np.float64], cells: NDArray[np.int64], starts: NDArray[np.int64], least: int, held: float
+    best: NDArray[np.float64],
+    cells: NDArray[np.int64],
+    starts: NDArray[np.int64],
+    ordered: NDArray[np.bool_],
+    least: int,
+    held: float,
 ) -> None:
-    """The column and the bin after which a cut gains most; a gain of 0 where none is allowed."""
-    best[0], best[1], best[2] = 0.0, -1.0, 0.0
+    """The column and the bins whose parting from the rest gains most; a gain of 0 where none is allowed."""
+    best[0], best[1], best[2], best[3] = 0.0, -1.0, 0.0, 0.0
     whole = np.int64(0)
     for place in range(starts[0], starts[1]):
         whole += cells[place]
@@ -190,18 +199,21 @@ def find_cut(
     all_slope, all_curve = float(whole >> 37), float((whole >> 15) & 0x3FFFFF)
     before = all_slope * all_slope / (all_curve + held)
     for j in range(len(starts) - 1):
+        alone = not ordered[j] and starts[j + 1] - starts[j] > 2
         reached = np.int64(0)
-        for place in range(starts[j], starts[j + 1] - 1):
-            if cells[place] == 0:
+        for place in range(starts[j], starts[j + 1]):
+            here = cells[place]
+            if here == 0:
                 continue
-            reached += cells[place]
-            rows = reached & 0x7FFF
-            if rows < least:
-                continue
-            if all_rows - rows < least:
-                break
-            slope, curve = float(reached >> 37), float((reached >> 15) & 0x3FFFFF)
-            rest = all_slope - slope
-            gain = slope * slope / (curve + held) + rest * rest / (all_curve - curve + held) - before
-            if gain > best[0]:
-                best[0], best[1], best[2] = gain, j, place - starts[j]
+            reached += here
+            for single in range(2 if alone else 1):
+                part = here if single else reached
+                rows = part & 0x7FFF
+                if rows < least or all_rows - rows < least:
+                    continue
+                slope, curve = float(part >> 37), float((part >> 15) & 0x3FFFFF)
+                rest = all_slope - slope
+                gain = slope * slope / (curve + held) + rest * rest / (all_curve - curve + held) - before
+                if gain > best[0]:
+                    best[0], best[1], best[3] = gain, j, place - starts[j]
+                    best[2] = best[3] if single else 0.0

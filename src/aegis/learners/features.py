@@ -79,6 +79,7 @@ class PreparedColumn:
 
     bins: tuple[Bins, Bins]
     bin_count: int
+    ordered: bool
     numbers: tuple[Floats, Floats] | None
     places: tuple[Places, Places] | None
     levels: int
@@ -134,6 +135,11 @@ class Split:
         return np.array([column.bin_count for column in self.prepared], dtype=np.int64)
 
     @cached_property
+    def ordered(self) -> NDArray[np.bool_]:
+        """Which columns have an order of their own, and not that of their shares of the label."""
+        return np.array([column.ordered for column in self.prepared], dtype=np.bool_)
+
+    @cached_property
     def bins(self) -> tuple[Bins, Bins]:
         """Bins of the training rows and of the test rows, a line for each column."""
         first = np.stack([column.bins[0] for column in self.prepared])
@@ -186,6 +192,7 @@ def _prepare(column: CodedColumn, training: Codes, testing: Codes, target: Targe
     return PreparedColumn(
         bins=(bin_of[training], bin_of[testing]),
         bin_count=bin_count,
+        ordered=column.numbers is not None,
         numbers=None if numbers is None else (numbers[training], numbers[testing]),
         places=None if not levels else (level_of[training], level_of[testing]),
         levels=levels,

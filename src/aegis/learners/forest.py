@@ -27,6 +27,7 @@ class Forest:
         return grow_forest(
             training,
             split.bin_counts,
+            split.ordered,
             target.labels,
             target.numbers,
             target.classes,

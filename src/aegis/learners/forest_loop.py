@@ -30,6 +30,7 @@ def below(state: Any, limit: Any) -> Any:
 def grow_forest(
     bins: NDArray[np.uint8],
     sizes: NDArray[np.int64],
+    ordered: NDArray[np.bool_],
     labels: NDArray[np.int64],
     numbers: NDArray[np.float64],
     classes: int,
@@ -41,7 +42,8 @@ def grow_forest(
 ) -> NDArray[np.float64]:
     """What the forest expects of each test row: the chances of the classes, or a number where ``classes`` is 0.
 
-    ``bins`` and ``tests`` hold a column of the table in each line.
+    ``bins`` and ``tests`` hold a column of the table in each line. A column is cut after a bin; where it is not
+    ``ordered`` a bin may also be parted from all others.
     """
     columns, rows = bins.shape
     asked = tests.shape[1]
@@ -94,7 +96,7 @@ def grow_forest(
                 continue  # nobody asks what grows here; every node draws from a state of its own
             count = end - begin
             total[:] = totals[depth]
-            best, best_column, best_bin = -1.0, -1, 0
+            best, best_column, best_first, best_last = -1.0, -1, 0, 0
             pure = count < 2 * least
             if classes:
                 for k in range(classes):
@@ -153,8 +155,25 @@ def grow_forest(
                             continue
                         gain = squares_left / left_count + squares_right / right_count
                         if gain > best:
-                            best, best_column, best_bin = gain, column, b
+                            best, best_column, best_first, best_last = gain, column, 0, b
                             best_left[:] = left
+                    if not ordered[column] and size > 2:
+                        for b in range(size):
+                            here = 0
+                            for k in range(sums):
+                                here += counts[b * sums + k]
+                            if here < least or count - here < least:
+                                continue
+                            squares_left, squares_right = 0.0, 0.0
+                            for k in range(sums):
+                                alone = float(counts[b * sums + k]) if classes else amounts[b]
+                                squares_left += alone * alone
+                                squares_right += (total[k] - alone) * (total[k] - alone)
+                            gain = squares_left / here + squares_right / (count - here)
+                            if gain > best:
+                                best, best_column, best_first, best_last = gain, column, b, b
+                                for k in range(sums):
+                                    best_left[k] = float(counts[b * sums + k]) if classes else amounts[b]
             if best_column < 0:
                 for k in range(sums):
                     total[k] /= count
@@ -162,8 +181,8 @@ def grow_forest(
                     for k in range(sums):
                         answers[asked_order[i], k] += total[k]
                 continue
-            middle = parted(order, spare, bins[best_column], best_bin, begin, end)
-            asked_middle = parted(asked_order, spare, tests[best_column], best_bin, asked_begin, asked_end)
+            middle = parted(order, spare, bins[best_column], best_first, best_last, begin, end)
+            asked_middle = parted(asked_order, spare, tests[best_column], best_first, best_last, asked_begin, asked_end)
             begins[depth], ends[depth] = begin, middle
             asked_begins[depth], asked_ends[depth] = asked_begin, asked_middle
             states[depth] = mixed(state ^ np.uint64(0x5851F42D4C957F2D))
@@ -182,15 +201,16 @@ def parted(
     order: NDArray[np.int32],
     spare: NDArray[np.int32],
     line: NDArray[np.uint8],
+    first: int,
     last: int,
     begin: int,
     end: int,
 ) -> int:
-    """Put the rows whose bin is at most ``last`` first, both parts in their order; give where the second begins."""
+    """Put the rows whose bin lies from ``first`` to ``last`` before the others; give where the others begin."""
     kept, moved = begin, 0
     for i in range(begin, end):
         row = order[i]
-        stays = line[row] <= last
+        stays = first <= line[row] <= last
         # Both are written and one of them counts: a branch here would be guessed wrong every other time.
         order[kept] = row
         spare[moved] = row

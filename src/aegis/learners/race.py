@@ -9,7 +9,7 @@ score decides who takes part: where three attributes together decide, only model
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from statistics import NormalDist
 
@@ -24,9 +24,7 @@ from aegis.learners.race_result import Raced, RaceResult, RaceStage, Reached
 from aegis.learners.sample import Sample
 from aegis.learners.schedule import Schedule, parts, width_of
 from aegis.learners.target import Floats, Target
-
-Progress = Callable[[int, int | None, str], None]
-"""Called with how many are done, of how many where that is known, and what is being done."""
+from aegis.progress import Progress
 
 PROBABILITY = 0.95
 OTHER_MODELS = 0.005

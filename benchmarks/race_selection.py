@@ -1,0 +1,173 @@
+"""Does the race choose well: regret, rank correlation, and how often its group holds the best, against trained models.
+
+Gold is the mean of scikit-learn's logistic regression, a light forest and light boosted trees over stratified splits,
+as in `advisor_selection.py`, by accuracy, by area under the ROC curve and by balanced accuracy; none of our own
+learners is in it. The race is asked once for each goal, from the engine's rows to the ranking.
+
+``allows`` is the most that anything can correlate with the gold, the root of its split-half correlation. Where the gold
+is the same for all configurations (nine records in ten share a label) there is nothing to choose, and the run is left
+out.
+
+Golds are kept in ``.bench`` and used again; ``--only-known`` leaves out families whose gold is not there yet. Tuned on
+these tables: the sizes of the learners, the cells of the schedule, the share of the doubt that early stages spend and
+`OTHER_MODELS`.
+"""
+
+from __future__ import annotations
+
+import argparse
+import math
+import sys
+import time
+from typing import Any
+
+import numpy as np
+from scipy.stats import spearmanr
+
+from _result import write
+from _selection_data import CACHE, CASES, TOGETHER, Case, configurations, counted
+from aegis.counts.joint import Counted
+from aegis.data.dataset import Dataset
+from aegis.evaluation.coded_rows import read_rows
+from aegis.evaluation.gold import GoldStandard, gold_standard, split_half
+from aegis.evaluation.models import LIGHT_MODELS
+from aegis.evaluation.result_cache import ResultCache
+from aegis.evaluation.splits import SplitPlan
+from aegis.learners.candidate import MaskedCandidate, MaskTables
+from aegis.learners.race import PROBABILITY, race
+from aegis.learners.sample import sample_of
+from aegis.masking.configuration import Configuration
+
+COUNT = 40
+GOALS = {"accuracy": "accuracy", "auc": "auc", "balanced-accuracy": "balanced_accuracy"}
+SAME = 0.001
+"""Golds that differ by less than a tenth of a point from worst to best are the same for all."""
+ALLOWS = 0.97
+
+
+class NotKnownError(Exception):
+    """A training would be needed for this gold."""
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--cases", default=",".join(case.name for case in (*CASES, *TOGETHER) if not case.aside))
+    parser.add_argument("--families", default="heavy,any,mixed")
+    parser.add_argument("--seeds", default="0,1,2")
+    parser.add_argument("--only-known", action="store_true", help="leave out families whose gold is not in the cache")
+    parser.add_argument("--more", default="", help="the end of the result's name")
+    arguments = parser.parse_args()
+    runs: list[dict[str, Any]] = []
+    absent: list[str] = []
+    for case in (*CASES, *TOGETHER):
+        if case.name not in arguments.cases.split(","):
+            continue
+        opened, known = counted(case)
+        together = case in TOGETHER
+        for family in ["any"] if together else arguments.families.split(","):
+            for seed in [int(text) for text in arguments.seeds.split(",")][: case.families]:
+                chosen = configurations(known, count=COUNT, strength=family, seed=seed, fewer_if_need_be=True)
+                try:
+                    gold = gold_of(case, opened, known, chosen, only_known=arguments.only_known)
+                except NotKnownError:
+                    absent.append(f"{case.name} {family} {seed}")
+                    continue
+                for goal in ["accuracy"] if together else GOALS:
+                    runs += one(case, family, seed, goal, opened, known, chosen, gold)
+    public = [run for run in runs if run["table"] not in {case.name for case in TOGETHER}]
+    made = [run for run in runs if run not in public]
+    payload = {
+        "configurations": COUNT,
+        "gold_models": list(LIGHT_MODELS),
+        "probability": PROBABILITY,
+        "means": {goal: means([run for run in public if run["goal"] == goal]) for goal in GOALS},
+        "means_of_all_public_runs": means(public),
+        "means_of_made_up_tables": means(made),
+        "without_a_gold_yet": absent,
+        "runs": runs,
+    }
+    for key in ("means", "means_of_all_public_runs", "means_of_made_up_tables"):
+        print(key, payload[key])
+    write("_".join(["race_selection", *filter(None, [arguments.more])]), payload)
+
+
+def gold_of(
+    case: Case, opened: Dataset, known: Counted, chosen: list[Configuration], *, only_known: bool
+) -> GoldStandard:
+    def say(done: int, total: int | None, name: str) -> None:
+        if only_known:
+            raise NotKnownError
+        if done % 40 == 0:
+            print(f"  {done}/{total}", file=sys.stderr, flush=True)
+
+    plan = SplitPlan(splits=case.splits, most_training_rows=case.most_rows, most_test_rows=case.most_rows)
+    rows = read_rows(opened, known)
+    with ResultCache(CACHE) as cache:
+        return gold_standard(rows, chosen, label=case.label, models=LIGHT_MODELS, plan=plan, cache=cache, progress=say)
+
+
+def one(
+    case: Case,
+    family: str,
+    seed: int,
+    goal: str,
+    opened: Dataset,
+    known: Counted,
+    chosen: list[Configuration],
+    gold: GoldStandard,
+) -> list[dict[str, Any]]:
+    """One race beside its gold; nothing where the gold cannot tell the configurations apart."""
+    reached = np.array([getattr(score, GOALS[goal]) for score in gold.scores])
+    by_split = np.array([getattr(score, f"{GOALS[goal]}_by_split") for score in gold.scores])
+    if np.ptp(reached) < SAME:
+        return []
+    started = time.process_time()
+    tables = MaskTables(sample_of(opened, known, seed=seed))
+    result = race([MaskedCandidate(each, tables) for each in chosen], tables, goal=goal, seed=seed)
+    spent = time.process_time() - started
+    truth = dict(zip([each.name for each in chosen], reached.tolist(), strict=True))
+    ranked = [truth[each.name] for each in result.ranking]
+    group = [truth[each.name] for each in result.best_group]
+    best = max(ranked)
+    found = {
+        "table": case.name,
+        "family": family,
+        "seed": seed,
+        "goal": goal,
+        "gold_worst": round(min(ranked), 4),
+        "gold_best": round(best, 4),
+        "allows": round(math.sqrt(split_half(by_split)), 3),
+        "spearman": round(float(spearmanr(-np.arange(len(ranked)), ranked).statistic), 4),
+        "regret_points": round(100 * (best - ranked[0]), 3),
+        "group_size": len(group),
+        "group_holds_best": max(group) == best,
+        "group_regret_points": round(100 * (best - max(group)), 3),
+        "stages": [(stage.rows, stage.candidates) for stage in result.stages],
+        "cpu_seconds": round(spent, 2),
+        "gold_cpu_seconds": round(gold.cpu_seconds, 1),
+    }
+    print(*found.values(), flush=True)
+    return [found]
+
+
+def means(runs: list[dict[str, Any]]) -> dict[str, Any]:
+    if not runs:
+        return {"runs": 0}
+    allowed = [run["spearman"] for run in runs if run["allows"] >= ALLOWS]
+    return {
+        "runs": len(runs),
+        "regret_points": round(float(np.mean([run["regret_points"] for run in runs])), 4),
+        "highest_regret_points": max(run["regret_points"] for run in runs),
+        "spearman": round(float(np.mean([run["spearman"] for run in runs])), 4),
+        "runs_whose_gold_allows_97": len(allowed),
+        "lowest_spearman_of_these": min(allowed, default=None),
+        "mean_spearman_of_these": round(float(np.mean(allowed)), 4) if allowed else None,
+        "group_holds_best": round(float(np.mean([run["group_holds_best"] for run in runs])), 4),
+        "mean_group_size": round(float(np.mean([run["group_size"] for run in runs])), 2),
+        "mean_cpu_seconds": round(float(np.mean([run["cpu_seconds"] for run in runs])), 2),
+        "mean_gold_cpu_seconds": round(float(np.mean([run["gold_cpu_seconds"] for run in runs])), 1),
+    }
+
+
+if __name__ == "__main__":
+    main()
