@@ -151,7 +151,7 @@ GOOD = "age,zip,when,y\n1,CANARY,2020-01-01,a\n2,CANARY2,2020-01-02,b\n3,CANARY,
 
 MISTAKES: dict[str, tuple[str | bytes, list[str], str]] = {
     "label absent": (GOOD, ["--label", "nope", "--generate", "3"], "there is no column 'nope'"),
-    "no label": (GOOD, ["--generate", "3"], "no label is given"),
+    "no label": (GOOD, ["--generate", "3", "--fast"], "name one with --label"),
     "label constant": ("a,y\n1,CANARY\n2,CANARY\n", ["--label", "y", "--generate", "3"], "same value in every row"),
     "label continuous": (
         "a,y\n" + "".join(f"{i % 3},{i}.5\n" for i in range(100)),

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Annotated
 from aegis.commands import terminal
 from aegis.commands.command import CHOOSE, command
 from aegis.commands.fields import (
+    ROLES,
     Argument,
-    Label,
     LabelBins,
     Option,
     Overwrite,
@@ -43,7 +43,13 @@ class Advise(Proposing, WithRoles, Working):
 
     data: Annotated[TableLike | SummaryLike, Argument("A table (file or URL), or a summary folder.")]
     _: KW_ONLY
-    label: Label = None
+    label: Annotated[
+        str | None,
+        Option(
+            "The column to be predicted, or several separated by commas; without one each column in turn.",
+            section=ROLES,
+        ),
+    ] = None
     label_bins: LabelBins = None
     goal: Annotated[
         str | None, Option("What models are to reach; by the label's kind if not named.", choices=GOALS)

@@ -70,6 +70,11 @@ class Goal:
 GOALS: Registry[Goal] = Registry("goals", noun="goal", error=MeasureError)
 
 
+def goal_called(name: str) -> Goal:
+    """A goal by its name, the mean over several labels included."""
+    return KEPT if name == KEPT.name else GOALS[name]
+
+
 def goal_for(target: Target, name: str | None = None) -> tuple[Goal, str]:
     """The goal called ``name``, or the one that suits the label, and why it was taken; an error if it does not fit."""
     if name is not None:
@@ -209,3 +214,14 @@ for _goal in (
     ),
 ):
     GOALS.add(_goal.name, _goal)
+
+KEPT = Goal(
+    name="kept",
+    title="kept on average",
+    higher_is_better=True,
+    for_numbers=False,
+    percent=True,
+    by_row=_right,
+    guess=_shares,
+)
+"""No goal of models, but what rankings for several labels are averaged by: the share of the gain over guessing."""

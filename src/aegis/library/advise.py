@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from aegis._version import __version__
@@ -22,18 +22,20 @@ from aegis.data.dataset import Dataset
 from aegis.data.hierarchy import Hierarchy
 from aegis.data.output import check_apart, check_free, write_text
 from aegis.data.schema import Roles
-from aegis.errors import PolicyNotSatisfiedError, SummaryError
+from aegis.errors import LabelError, PolicyNotSatisfiedError, SummaryError
 from aegis.learners.race_result import RaceResult
 from aegis.library.counting import count, masked
 from aegis.library.finished_tables import JudgedTable, judged_tables
 from aegis.library.judging import judged, read_policy
 from aegis.library.opening import open_table
-from aegis.library.proposals import find_hierarchies, gather, label_of, propose
+from aegis.library.proposals import find_hierarchies, gather, labels_of, propose
 from aegis.library.racing import CONTINUOUS_BINS, race_configurations, sample_of
 from aegis.library.scoring import pair_scores
+from aegis.masking.configuration import Configuration
 from aegis.masking.configuration_file import as_text, check_ending
 from aegis.measures.measure import MEASURES
 from aegis.operation import operation
+from aegis.ranking.labels import rank_for_labels
 from aegis.ranking.raced import rank_raced
 from aegis.ranking.rank import BY_ATTRIBUTE, TOGETHER, rank
 from aegis.ranking.ranking import Privacy, Ranking
@@ -63,38 +65,109 @@ def _from_table(data: TableLike, options: Advise) -> tuple[Ranking, Summary]:
     dataset = open_table(data, options)
     hierarchies = find_hierarchies(options.hierarchies, data)
     given = gather(options.configs, hierarchies=hierarchies, data=data)
-    label = label_of(options.label, dataset.roles.label, given)
-    by_models = not options.fast and options.measure is None
-    started = time.perf_counter()
+    labels = labels_of(options.label, dataset, given)
+    if options.fast or options.measure is not None:
+        if len(labels) > 1:
+            raise LabelError("counts alone rank for one label; name one with --label, or let models judge several")
+    elif len(labels) > 1:
+        options.refuse("report", because="a report is about one label, and several are to be predicted")
+    pipeline = _Pipeline(dataset=dataset, given=given, labels=labels, hierarchies=hierarchies, options=options)
+    if len(labels) == 1:
+        return pipeline.run(labels[0])
+    answers: list[tuple[Ranking, Summary]] = []
+    skipped: dict[str, str] = {}
+    for number, label in enumerate(labels, start=1):
+        try:
+            answers.append(pipeline.run(label))
+        except LabelError as error:
+            if options.label is not None:
+                raise
+            skipped[label] = str(error)  # nobody asked for this one: each column is tried in turn
+        if options.progress is not None:
+            options.progress(number, len(labels), f"label {label}")
+    if not answers:
+        raise LabelError("no column can be predicted: each has one value, or another one in every row; add a label")
+    return rank_for_labels([ranking for ranking, _ in answers], skipped=skipped), answers[0][1]
 
-    counted = count(  # ① rows → counts
-        dataset,
-        label=label,
-        label_bins=options.label_bins,
-        continuous_bins=CONTINUOUS_BINS if by_models else None,
-        progress=options.progress,
-    )
-    candidates = propose(
+
+@dataclass(kw_only=True, eq=False)
+class _Pipeline:
+    """A table with its candidates, which are proposed and judged once, whatever they are to predict."""
+
+    dataset: Dataset
+    given: list[Configuration]
+    labels: tuple[str, ...]
+    hierarchies: dict[str, Hierarchy]
+    options: Advise
+    verdicts: Verdicts | None = None
+
+    def run(self, label: str) -> tuple[Ranking, Summary]:
+        """The ranking for one label."""
+        options, dataset = self.options, self.dataset
+        by_models = not options.fast and options.measure is None
+        started = time.perf_counter()
+        counted = count(  # ① rows → counts
+            dataset,
+            label=label,
+            label_bins=options.label_bins,
+            continuous_bins=CONTINUOUS_BINS if by_models else None,
+            progress=options.progress,
+        )
+        verdicts = self._judged(counted)  # ② counts → verdicts
+        if len(self.labels) > 1:
+            verdicts = _sparing(verdicts, label)
+        counts = masked(counted, verdicts.passed, name=dataset.name)
+        ready = time.perf_counter()
+        ranking = (  # ③ counts and a sample → scores, ④ verdicts and scores → ranking
+            _raced(dataset, counted, counts, verdicts, options, self.hierarchies)
+            if by_models
+            else _measured(dataset, counted, counts, verdicts, options)
+        )
+        timing = {"counting_seconds": ready - started, "ranking_seconds": time.perf_counter() - ready}
+        return replace(ranking, timing={name: round(seconds, 4) for name, seconds in timing.items()}), counts
+
+    def _judged(self, counted: Counted) -> Verdicts:
+        if self.verdicts is None:
+            candidates = _proposed(self.given, counted, self.labels, self.dataset, self.options, self.hierarchies)
+            self.verdicts = judged(
+                candidates,
+                self.dataset,
+                self.options.policy,
+                hierarchies=self.hierarchies,
+                none_is_fine=bool(self.options.tables),
+            )
+        return self.verdicts
+
+
+def _proposed(
+    given: list[Configuration],
+    counted: Counted,
+    labels: tuple[str, ...],
+    dataset: Dataset,
+    options: Advise,
+    hierarchies: dict[str, Hierarchy],
+) -> list[Configuration]:
+    """The candidates of masks; generated ones leave every label that was asked for as it is."""
+    spared = set(labels) if options.label is not None else set()
+    joints = {name: joint for name, joint in counted.joints.items() if name not in spared}
+    return propose(
         given,
         options,
-        counted,
+        replace(counted, joints=joints),
         dataset.schema.names,
         seed=options.seed,
         hierarchies=hierarchies,
         none_is_fine=bool(options.tables),
     )
-    verdicts = judged(  # ② counts → verdicts
-        candidates, dataset, options.policy, hierarchies=hierarchies, none_is_fine=bool(options.tables)
+
+
+def _sparing(verdicts: Verdicts, label: str) -> Verdicts:
+    """The same candidates with the label in the clear: what is to be predicted is the column as it is."""
+    passed = tuple(
+        replace(each, masks={column: mask for column, mask in each.masks.items() if column != label}, label=None)
+        for each in verdicts.passed
     )
-    counts = masked(counted, verdicts.passed, name=dataset.name)
-    ready = time.perf_counter()
-    ranking = (  # ③ counts and a sample → scores, ④ verdicts and scores → ranking
-        _raced(dataset, counted, counts, verdicts, options, hierarchies)
-        if by_models
-        else _measured(dataset, counted, counts, verdicts, options)
-    )
-    timing = {"counting_seconds": ready - started, "ranking_seconds": time.perf_counter() - ready}
-    return replace(ranking, timing={name: round(seconds, 4) for name, seconds in timing.items()}), counts
+    return replace(verdicts, passed=passed)
 
 
 def _raced(

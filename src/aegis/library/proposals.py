@@ -10,11 +10,13 @@ import numpy as np
 
 from aegis.commands.fields import ConfigurationLike, ConfigurationsLike, HierarchiesLike, Proposing
 from aegis.counts.joint import Counted
+from aegis.data.dataset import Dataset
 from aegis.data.hierarchy import Hierarchy, read_hierarchies
 from aegis.errors import ConfigurationError
 from aegis.masking.configuration import Configuration
 from aegis.masking.configuration_file import configurations_from_mapping, load_configurations
 from aegis.masking.generator import generate
+from aegis.operation import names
 
 
 def gather(
@@ -69,6 +71,24 @@ def label_of(given: str | None, known: str | None, configurations: Iterable[Conf
                 "label with --label, or take it out of the configuration"
             )
     return label
+
+
+def labels_of(asked: str | None, dataset: Dataset, configurations: Iterable[Configuration]) -> tuple[str, ...]:
+    """The labels to rank for: those asked for, separated by commas, or the one of roles or configurations.
+
+    Where nobody names one, every column that does not identify people is one in turn.
+    """
+    if asked is not None and asked not in dataset.schema:
+        several = names(asked)
+        if len(several) > 1:
+            for name in several:
+                dataset.schema.kind(name)  # says which columns there are if it is not one of them
+            return tuple(dict.fromkeys(several))
+    label = label_of(asked, dataset.roles.label, configurations)
+    if label is not None:
+        return (label,)
+    identifying = set(dataset.roles.identifying)
+    return tuple(name for name in dataset.schema.names if name not in identifying)
 
 
 def find_hierarchies(given: HierarchiesLike | None, data: Any) -> dict[str, Hierarchy]:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Self
 
 from aegis.errors import InputError
-from aegis.learners.goal import GOALS
+from aegis.learners.goal import goal_called
 from aegis.learners.race_result import RaceStage, Reached
 from aegis.result import Result, plain, rebuilt
 
@@ -130,21 +130,21 @@ class RaceFacts:
     @property
     def title(self) -> str:
         """The goal as it is printed."""
-        return GOALS[self.goal].title
+        return goal_called(self.goal).title
 
     def shown(self, value: float) -> str:
         """A performance as people read it."""
-        return GOALS[self.goal].shown(value)
+        return goal_called(self.goal).shown(value)
 
     def shown_width(self, place: RankedConfiguration) -> str:
         """Half of a candidate's interval, in points where the goal is a percentage."""
-        return GOALS[self.goal].shown_width((place.interval[1] - place.interval[0]) / 2)
+        return goal_called(self.goal).shown_width((place.interval[1] - place.interval[0]) / 2)
 
     def sentence(self, place: RankedConfiguration) -> str:
         """What models reach on a candidate, beside the unmasked table and guessing."""
         assert place.performance is not None
         half = (place.interval[1] - place.interval[0]) / 2
-        return GOALS[self.goal].sentence(
+        return goal_called(self.goal).sentence(
             place.performance, half, unmasked=self.unmasked.performance, guessing=self.guessing
         )
 
@@ -155,7 +155,7 @@ class Ranking(Result):
 
     ``race`` says how it was found where models decided; otherwise ``measure`` did, from counts, and ``reference`` says
     what its losses are compared with. ``rejected`` names the candidates that do not satisfy the policy, with the
-    reason, ``skipped`` the columns that were not counted.
+    reason, ``skipped`` the columns that were not counted. For several labels ``labels`` holds a ranking for each.
     """
 
     label: str
@@ -170,6 +170,7 @@ class Ranking(Result):
     rejected: dict[str, str] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
     timing: dict[str, float] = field(default_factory=dict)
+    labels: tuple[Ranking, ...] = ()
 
     @property
     def best(self) -> RankedConfiguration:
@@ -224,6 +225,7 @@ class Ranking(Result):
             "rejected": self.rejected,
             "notes": list(self.notes),
             "timing": self.timing,
+            **({"labels": [ranking.to_json() for ranking in self.labels]} if self.labels else {}),
         }
 
     @classmethod
@@ -233,12 +235,13 @@ class Ranking(Result):
             known = dict(content)
             if "goal" in known:
                 known["race"] = {name: known[name] for name in RaceFacts.__dataclass_fields__ if name in known}
-                higher = GOALS[known["goal"]].higher_is_better
+                higher = goal_called(known["goal"]).higher_is_better
                 known |= {"measure": known["goal"], "unit": "", "higher_is_better": higher, "reference": "exact"}
+            labels = tuple(cls.from_json(each) for each in known.pop("labels", ()))
             known["ranking"] = [
                 {**place, "like_best": place.get("in_best_group", place.get("like_best"))} for place in known["ranking"]
             ]
-            return rebuilt(cls, known)
+            return replace(rebuilt(cls, known), labels=labels)
         except (KeyError, TypeError, ValueError, AttributeError) as error:
             raise InputError(f"this is no JSON of a ranking ({type(error).__name__})") from None
 

@@ -6,7 +6,7 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from aegis.learners.goal import GOALS
+from aegis.learners.goal import goal_called
 from aegis.ranking.raced import LEARNERS_SAID
 from aegis.report.attribute_cards import attribute_cards
 from aegis.report.charts.heat_map import heat_map
@@ -127,7 +127,7 @@ def ranking_text(ranking: Ranking) -> str:
 def _race_text(race: RaceFacts) -> str:
     models = ", ".join(LEARNERS_SAID.get(name, name) for name in race.learners)
     stages = len(race.stages)
-    better = "higher" if GOALS[race.goal].higher_is_better else "lower"
+    better = "higher" if goal_called(race.goal).higher_is_better else "lower"
     return (
         f"What three small models ({models}) reach on rows that they were not trained on, as {race.title}: {better} is "
         f"better. Unmasked they reach {race.shown(race.unmasked.performance)}, guessing gives "
@@ -157,7 +157,7 @@ def intervals_chart(ranking: Ranking) -> str:
     """The first configurations with their intervals."""
     drawn = ranking.ranking[:ROWS_DRAWN]
     race = ranking.race
-    scale = 100.0 if race is not None and GOALS[race.goal].percent else 1.0
+    scale = 100.0 if race is not None and goal_called(race.goal).percent else 1.0
     rows = [
         IntervalRow(
             label=place.configuration,
@@ -184,7 +184,7 @@ def risk_of(ranking: Ranking) -> Heat | None:
     known = [place for place in ranking.ranking if place.privacy is not None]
     if not known:
         return None
-    scale = 100.0 if ranking.race is not None and GOALS[ranking.race.goal].percent else 1.0
+    scale = 100.0 if ranking.race is not None and goal_called(ranking.race.goal).percent else 1.0
     points = [
         Point(
             label=place.configuration,

@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from aegis.learners.goal import GOALS
+from aegis.learners.goal import goal_called
 from aegis.ranking.ranking import kept_words
 from aegis.report.disclosure import FEWEST
 from aegis.report.figures import amount, count, kept, listed, measured_in, percent, seconds
@@ -106,15 +106,14 @@ def _race_headline(ranking: Ranking, race: RaceFacts) -> Headline:
         last = ranking.ranking[-1]
         sentences.append(f"At the other end, {last.configuration} reaches {race.shown(last.performance or 0.0)}.")
     facts = [
-        Fact(term="first", value=best.configuration, is_name=True),
         Fact(term=race.title, value=race.shown(best.performance), unit=f"± {race.shown_width(best)}"),
         Fact(term="unmasked", value=unmasked),
         Fact(term="guessing", value=guessing),
         Fact(term="kept", value="all" if best.no_loss_found else kept(best.kept)),
-        Fact(term="may be the best as well", value=f"{len(alike):,}", unit=f"of {len(others):,} others"),
+        Fact(term="may be the best as well", value=f"{len(alike):,}", unit=f"of {len(others):,} others")
+        if best.privacy is None
+        else Fact(term="smallest class", value=f"{best.privacy.smallest_class:,}", unit="records"),
     ]
-    if best.privacy is not None:
-        facts.append(Fact(term="smallest class", value=f"{best.privacy.smallest_class:,}", unit="records"))
     return Headline(title=title, sentences=tuple(s for s in sentences if s), facts=tuple(facts))
 
 
@@ -174,7 +173,7 @@ def ledger(ranking: Ranking, summary: Summary, *, version: str) -> list[Entry]:
     better = "higher is better" if ranking.higher_is_better else "lower is better"
     measured = f"{ranking.measure}{measured_in(ranking.unit)}; {better}"
     if ranking.race is not None:
-        measured = f"{GOALS[ranking.race.goal].title}; {better}; {ranking.race.goal_reason}"
+        measured = f"{goal_called(ranking.race.goal).title}; {better}; {ranking.race.goal_reason}"
     over = "of whole configurations" if is_of_whole_configurations(ranking) else "mean over the attributes"
     entries = [
         Entry(term="source", lines=(summary.name,)),

@@ -1,0 +1,101 @@
+"""Rankings for several labels to one: by the share of the gain over guessing that is kept, on average over them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from aegis.learners.goal import KEPT, goal_called
+from aegis.learners.race_result import Reached
+from aegis.ranking.ranking import RaceFacts, RankedConfiguration, Ranking
+
+
+def rank_for_labels(rankings: Sequence[Ranking], *, skipped: Mapping[str, str]) -> Ranking:
+    """The candidates by the mean of what they keep; a label that nothing tells is left out of the mean.
+
+    The reasons name the label for which a candidate keeps least. ``labels`` of the answer holds a ranking for each.
+    """
+    telling = [ranking for ranking in rankings if _tells(ranking)] or list(rankings)
+    places = [_place(name, telling) for name in _names(rankings)]
+    places.sort(key=lambda place: -(place.performance or 0.0))
+    best = places[0]
+    ranked = tuple(
+        replace(place, rank=rank, like_best=_overlap(best, place)) for rank, place in enumerate(places, start=1)
+    )
+    first = rankings[0]
+    assert first.race is not None
+    untold = [ranking.label for ranking in rankings if ranking not in telling]
+    notes = [f"ranked for {len(rankings)} labels by the mean of what is kept: {', '.join(r.label for r in rankings)}"]
+    if untold:
+        notes.append(f"no model does better than guessing for {', '.join(untold)}: left out of the mean")
+    return replace(
+        first,
+        label=", ".join(ranking.label for ranking in rankings),
+        measure=KEPT.name,
+        unit=KEPT.title,
+        higher_is_better=True,
+        ranking=ranked,
+        race=RaceFacts(
+            goal=KEPT.name,
+            goal_reason="several labels are to be predicted",
+            probability=first.race.probability,
+            unmasked=Reached(performance=1.0, interval=(1.0, 1.0)),
+            guessing=0.0,
+            stages=first.race.stages,
+            learners=first.race.learners,
+            sample_rows=first.race.sample_rows,
+            interrupted=any(ranking.race is not None and ranking.race.interrupted for ranking in rankings),
+        ),
+        skipped={**first.skipped, **skipped},
+        notes=tuple(notes),
+        labels=tuple(rankings),
+    )
+
+
+def _tells(ranking: Ranking) -> bool:
+    """Whether models of the unmasked table are better than guessing by more than chance."""
+    race = ranking.race
+    if race is None:
+        return False
+    return goal_called(race.goal).better(race.unmasked.performance, race.guessing) > race.unmasked.half_width
+
+
+def _names(rankings: Sequence[Ranking]) -> list[str]:
+    return [place.configuration for place in sorted(rankings[0].ranking, key=lambda place: place.configuration)]
+
+
+def _place(name: str, rankings: Sequence[Ranking]) -> RankedConfiguration:
+    own = {
+        ranking.label: next(place for place in ranking.ranking if place.configuration == name) for ranking in rankings
+    }
+    kept = {label: place.kept or 0.0 for label, place in own.items()}
+    first = next(iter(own.values()))
+    worst = min(kept, key=lambda label: kept[label])
+    mean = float(np.mean(list(kept.values())))
+    halves = [_half_of_kept(own[ranking.label], ranking) for ranking in rankings]
+    half = math.hypot(*halves) / len(halves)
+    return replace(
+        first,
+        performance=mean,
+        kept=mean,
+        interval=(mean - half, mean + half),
+        no_loss_found=all(place.no_loss_found for place in own.values()),
+        reasons=(f"keeps least for {worst}: {kept[worst]:.0%}",),
+        attributes=(),
+    )
+
+
+def _half_of_kept(place: RankedConfiguration, ranking: Ranking) -> float:
+    """Half of the interval of the share that is kept: that of the performance, as a share of the gain over guessing."""
+    assert ranking.race is not None
+    gain = abs(ranking.race.unmasked.performance - ranking.race.guessing)
+    return (place.interval[1] - place.interval[0]) / 2 / gain if gain > 0 else 0.0
+
+
+def _overlap(best: RankedConfiguration, place: RankedConfiguration) -> bool:
+    """Whether the two may be equal; their rows are the same, so this is never too narrow."""
+    widths = [(each.interval[1] - each.interval[0]) / 2 for each in (best, place)]
+    return (best.performance or 0.0) - (place.performance or 0.0) <= math.hypot(*widths) + 1e-12

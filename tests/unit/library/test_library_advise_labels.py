@@ -1,0 +1,87 @@
+"""Labels of every kind: classes, numbers, several at once, and none."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+import aegis
+from aegis.errors import LabelError, OptionError
+
+
+def _people(rows: int = 1_200) -> pa.Table:
+    rng = np.random.default_rng(0)
+    age = rng.integers(20, 70, rows)
+    town = rng.choice(["ulm", "bonn", "jena"], rows)
+    return pa.table(
+        {
+            "age": age,
+            "town": town,
+            "pulse": rng.integers(50, 90, rows),
+            "ill": np.where(age + rng.normal(0, 8, rows) > 45, "yes", "no"),
+            "cost": 10.0 * age + 50 * (town == "ulm") + rng.normal(0, 30, rows),
+        }
+    )
+
+
+MASKS: dict[str, dict[str, Any]] = {
+    "no-age": {"age": "suppress"},
+    "decades": {"age": {"bucketize": {"width": 10}}},
+    "no-town": {"town": "suppress"},
+}
+CONFIGURATIONS = [aegis.Configuration.of(name, masks) for name, masks in MASKS.items()]
+
+
+def test_a_number_is_predicted_as_a_number() -> None:
+    ranking = aegis.advise(_people(), label="cost", configs=CONFIGURATIONS)
+    assert ranking.race is not None
+    assert ranking.race.goal == "r2"
+    assert ranking.best.configuration in ("decades", "no-town")
+    assert ranking.ranking[-1].configuration == "no-age"
+    assert ranking.race.unmasked.performance > 0.8
+    lost = aegis.advise(_people(), label="cost", configs=CONFIGURATIONS, goal="mae")
+    assert lost.race is not None
+    assert not lost.higher_is_better
+    assert lost.race.unmasked.performance < lost.race.guessing
+
+
+def test_several_labels_are_ranked_by_the_mean_of_what_is_kept() -> None:
+    ranking = aegis.advise(_people(), label="ill,cost", configs=CONFIGURATIONS)
+    assert [each.label for each in ranking.labels] == ["ill", "cost"]
+    assert ranking.ranking[-1].configuration == "no-age"
+    for place in ranking.ranking:
+        kept = [
+            next(own.kept or 0.0 for own in each.ranking if own.configuration == place.configuration)
+            for each in ranking.labels
+        ]
+        assert place.kept == pytest.approx(np.mean(kept))
+    assert "keeps least for" in ranking.best.reasons[0]
+    again = aegis.Ranking.from_json(ranking.to_json())
+    assert again.to_json() == ranking.to_json()
+
+
+def test_without_a_label_each_column_is_one_in_turn() -> None:
+    ranking = aegis.advise(_people(400), configs=CONFIGURATIONS)
+    assert {"age", "ill", "cost"} <= {each.label for each in ranking.labels}
+    assert any("better than guessing" in note and "pulse" in note for note in ranking.notes)
+
+
+def test_what_one_label_only_can_have_is_refused_for_several() -> None:
+    with pytest.raises(OptionError, match="one label"):
+        aegis.advise(_people(), label="ill,cost", configs=CONFIGURATIONS, report="never.html")
+    with pytest.raises(LabelError, match="one label"):
+        aegis.advise(_people(), label="ill,town", configs=CONFIGURATIONS, fast=True)
+
+
+def test_a_ranking_is_read_back_from_its_json() -> None:
+    options: dict[str, Any]
+    for options in ({}, {"fast": True}, {"measure": "mutual-information"}):
+        ranking = aegis.advise(_people(400), label="ill", configs=CONFIGURATIONS, **options)
+        again = aegis.Ranking.from_json(ranking.to_json())
+        assert again.to_json() == ranking.to_json()
+        assert again.best == ranking.best
+        assert len(ranking.to_pandas()) == len(ranking.to_polars()) == 3
+        assert ranking.best.configuration in ranking._repr_html_()
