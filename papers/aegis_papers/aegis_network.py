@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 
 from aegis.errors import MissingExtraError
+from aegis.evaluation.coded_rows import RowMasker
 from aegis.evaluation.features import feature_matrix
-from aegis.evaluation.masked_rows import RowMasker
 from aegis.evaluation.splits import SplitPlan
 from aegis.masking.configuration import Configuration
 from aegis_papers.aegis_choices import ADVISOR, Chooser, Trained, choosers, choosers_of

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from aegis.errors import DataError, OutputError
-from aegis.evaluation.masked_rows import RowMasker
+from aegis.evaluation.coded_rows import RowMasker
 from aegis_papers.aegis_choices import Chooser, Trained
 from aegis_papers.aegis_data import joints_of, tables
 from aegis_papers.aegis_k_anonymous import K, k_anonymous

@@ -12,8 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from aegis.counts.content import Content
-from aegis.counts.grouping import Codes, group_tuples, packed, summed, width
-from aegis.counts.tuples import Tuples
+from aegis.counts.grouping import Codes, Tuples, group_tuples, packed, summed, width
 from aegis.data.domain import Domain
 from aegis.data.kind import Kind
 from aegis.errors import SummaryError

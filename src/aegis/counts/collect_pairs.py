@@ -21,9 +21,9 @@ from aegis.counts.binned import stepped
 from aegis.counts.joint import Counted, Histogram, Joint
 from aegis.counts.pair_counts import MOST_PAIRED, PairCounts, PairTables, ValueGroups
 from aegis.data.dataset import Dataset
+from aegis.data.dialect import sampled
 from aegis.data.domain import Domain
 from aegis.data.kind import Kind
-from aegis.data.sampling import sampled
 from aegis.errors import SummaryError
 from aegis.progress import Progress
 

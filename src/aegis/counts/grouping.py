@@ -1,9 +1,11 @@
-"""Equal rows of codes become one group: the step that every merge of counts shares."""
+"""Equal rows of codes become one group: the step that every merge of counts shares; and tuples held as one number."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -180,3 +182,25 @@ def tuples_of(keys: Codes, sizes: Sequence[int]) -> Codes:
         np.subtract(rest, column, out=column)
         rest, quotient = quotient, rest
     return tuples
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Tuples:
+    """Tuples of codes, by rows: as a matrix, or as numbers that hold a tuple each with the width of every column.
+
+    >>> import numpy as np
+    >>> Tuples.packed(np.array([6, 3]), [1, 2]).codes.tolist()
+    [[1, 2], [0, 3]]
+    """
+
+    _held: Codes
+    _widths: tuple[int, ...] | None = None
+
+    @classmethod
+    def packed(cls, keys: Codes, widths: Sequence[int]) -> Tuples:
+        return cls(keys, tuple(widths))
+
+    @cached_property
+    def codes(self) -> Codes:
+        """The matrix, stored by columns."""
+        return self._held if self._widths is None else unpacked(self._held, self._widths)

@@ -1,4 +1,4 @@
-"""Counts of one column, and of one column with the label: all that the advisor looks at."""
+"""Counts of one column, and of one column with the label: all that a ranking looks at, and what it needs of them."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from aegis.data.domain import Domain
-from aegis.errors import SummaryError
+from aegis.errors import DataError, LabelError, SummaryError
 from aegis.masking.transition import Transition
 
 Counts = NDArray[Any]
@@ -84,3 +84,27 @@ class Counted:
     label_histogram: Histogram
     joints: Mapping[str, Joint]
     skipped: Mapping[str, str]
+
+
+def check_filled(columns: Mapping[str, Domain], *, what_to_do: str | None = None) -> None:
+    """Raise if some column is missing in every row: most likely it was read wrongly, or is a leftover.
+
+    ``what_to_do`` replaces the usual advice.
+    """
+    empty = [name for name, domain in columns.items() if not len(domain.values)]
+    if empty:
+        which = f"column {empty[0]!r} has" if len(empty) == 1 else f"columns {', '.join(map(repr, empty))} have"
+        it = "it" if len(empty) == 1 else "them"
+        usual = (
+            f"drop {it}, or leave {it} out by naming {it} identifying "
+            f"(--identifying {','.join(empty)}, or in the roles file)"
+        )
+        raise DataError(f"{which} no value in any row; {what_to_do or usual}")
+
+
+def check_classes(label: str, counts: Counts) -> None:
+    """Raise if no two rows share a value of the label: it names no classes, and nothing predicts it."""
+    if counts.max(initial=0) <= 1:
+        raise LabelError(
+            f"the label {label!r} has another value in every row, so no two rows are alike; choose a column of classes"
+        )

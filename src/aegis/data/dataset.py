@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from aegis.data.sampling import sampled
+from aegis.data.dialect import sampled
 from aegis.data.schema import Roles, Schema
 
 if TYPE_CHECKING:

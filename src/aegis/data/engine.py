@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import ibis
 
-from aegis.data import delimited, frames, spark, spark_files
+from aegis.data import delimited, frames, spark
 from aegis.data.dataset import Dataset
 from aegis.data.interruption import is_interruption
 from aegis.data.parquet_blocks import blocks_of
@@ -109,7 +109,7 @@ def _inside(name: str, engine: str, table: str | None, reading: dict[str, Any]) 
     _check_there(engine)
     connection = connect(engine)
     if spark.is_spark(engine):
-        return Path(name).stem, spark_files.open_in_spark(connection, name, **reading)
+        return Path(name).stem, spark.open_in_spark(connection, name, **reading)
     try:
         tables = set(connection.list_tables())
     except Exception as error:
@@ -267,7 +267,7 @@ def _from_url(url: str, table: str | None, reading: dict[str, Any]) -> tuple[str
     _check_there(address)
     connection = connect(address)
     if spark.is_spark(address) and name:
-        return Path(name).stem, spark_files.open_in_spark(connection, name, **reading)
+        return Path(name).stem, spark.open_in_spark(connection, name, **reading)
     try:
         return name or "table", _database_table(connection, name, "the database")
     except AegisError:

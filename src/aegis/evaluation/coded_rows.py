@@ -1,4 +1,4 @@
-"""The rows of a table as codes of its domains: what the exhaustive way masks and trains on.
+"""The rows of a table as codes of its domains, and under masks: what the exhaustive way trains on.
 
 This is the one place beside a release where rows come to the client, because models learn from rows. A column that the
 engine counted in ranges is read in the same ranges, so that both ways see the same table.
@@ -7,8 +7,9 @@ engine counted in ranges is read in the same ranges, so that both ways see the s
 from __future__ import annotations
 
 import hashlib
+import zlib
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -18,7 +19,11 @@ from aegis.counts.answer import ask, to_numpy
 from aegis.counts.joint import Counted
 from aegis.data.dataset import Dataset
 from aegis.data.domain import Domain
-from aegis.errors import DataError, RoleError
+from aegis.errors import ConfigurationError, DataError, RoleError
+from aegis.learners.draws import drawn
+from aegis.masking.mask import Mask
+from aegis.masking.partition import Partition
+from aegis.masking.transition import Transition, transition
 
 Codes = NDArray[np.int64]
 
@@ -120,3 +125,39 @@ def _codes(column: object, domain: Domain) -> Codes:
     else:
         codes[present] = domain.codes(values)
     return codes
+
+
+class RowMasker:
+    """Masks coded rows; what a mask does to a column is worked out once, however many configurations share it."""
+
+    def __init__(self, rows: CodedRows, *, label: str, seed: int = 0) -> None:
+        self._rows, self._label, self._seed = rows, label, seed
+        self._changes: dict[tuple[str, Mask], Transition] = {}
+
+    def masked(self, masks: Mapping[str, Mask], *, configuration: str = "it") -> CodedRows:
+        """The rows as they would be released under these masks; random ones draw by seed and column."""
+        if self._label in masks:
+            raise ConfigurationError(
+                f"configuration {configuration!r} masks the label: accuracies on different labels cannot be "
+                "compared, evaluate it without that mask"
+            )
+        domains, codes = dict(self._rows.domains), dict(self._rows.codes)
+        for column, mask in masks.items():
+            if column not in domains:
+                continue  # identifying columns and those with too many texts are no attributes
+            change = self._change(column, mask)
+            domains[column] = change.target
+            codes[column] = self._moved(change, codes[column], column)
+        return replace(self._rows, domains=domains, codes=codes)
+
+    def _change(self, column: str, mask: Mask) -> Transition:
+        if (column, mask) not in self._changes:
+            counts = self._rows.counts(column)
+            self._changes[column, mask] = transition(mask, self._rows.domains[column], counts)
+        return self._changes[column, mask]
+
+    def _moved(self, change: Transition, codes: Codes, column: str) -> Codes:
+        if isinstance(change, Partition):
+            return change.codes[codes]
+        rng = np.random.default_rng([self._seed, zlib.crc32(column.encode())])
+        return drawn(change.matrix, codes, rng)

@@ -13,9 +13,8 @@ from dataclasses import asdict, dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from aegis.evaluation.coded_rows import CodedRows
+from aegis.evaluation.coded_rows import CodedRows, RowMasker
 from aegis.evaluation.features import ENCODING, Encoding, feature_matrix
-from aegis.evaluation.masked_rows import RowMasker
 from aegis.evaluation.models import GOLD_MODELS, Quality, check_models, try_model
 from aegis.evaluation.parallel import in_parallel
 from aegis.evaluation.result_cache import ResultCache

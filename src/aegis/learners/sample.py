@@ -18,9 +18,9 @@ from numpy.typing import NDArray
 from aegis.counts.answer import ask, codes_in, count_rows, encode, to_numpy
 from aegis.counts.joint import Counted, Histogram
 from aegis.data.dataset import Dataset
+from aegis.data.dialect import sampled
 from aegis.data.domain import Domain
 from aegis.data.kind import Kind
-from aegis.data.sampling import sampled
 from aegis.data.schema import Role
 from aegis.errors import DataError, InputError, LabelError
 from aegis.learners.goal import GOALS

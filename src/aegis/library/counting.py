@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from aegis.counts.collect import Limits, count_joints
-from aegis.counts.joint import Counted
+from aegis.counts.joint import Counted, check_classes, check_filled
 from aegis.counts.summary import Summary, masked_counts
-from aegis.counts.usable_columns import check_classes, check_filled
 from aegis.data.dataset import Dataset
 from aegis.errors import LabelError
 from aegis.masking.configuration import Configuration

@@ -34,9 +34,8 @@ from aegis.masking.masks.suppress import Suppress
 from aegis.privacy.judgement import Judgement, judge_all
 from aegis.privacy.narrowed import narrowed, without
 from aegis.privacy.policy import Policy, Suppressed
-from aegis.releases.apply import ValueMapping
+from aegis.releases.apply import ValueMapping, with_suppression
 from aegis.releases.certificate import FORMAT_VERSION, Certificate, certificate_paths
-from aegis.releases.suppression import with_suppression
 from aegis.releases.table_hash import sha256_of_table
 from aegis.releases.table_output import TableAddress, draft_table, is_url
 from aegis.releases.write import blank_is_missing, check_format, is_csv, sha256_of, write_table

@@ -14,7 +14,7 @@ from aegis.candidates.search.result import Candidate, SearchResult
 from aegis.candidates.search.search import automatic_hierarchies
 from aegis.candidates.search.search import search as search_classes
 from aegis.counts.class_table import ClassTable
-from aegis.counts.usable_columns import check_classes, check_filled
+from aegis.counts.joint import check_classes, check_filled
 from aegis.data.dataset import Dataset
 from aegis.data.engine import open_dataset
 from aegis.data.hierarchy import Hierarchy, write_hierarchies

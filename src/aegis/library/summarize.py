@@ -10,8 +10,7 @@ from typing import Any
 from aegis.commands.summarize import Summarize
 from aegis.counts.folder import write_summary
 from aegis.counts.joint import Counted
-from aegis.counts.noise import add_noise
-from aegis.counts.protect import merge_small
+from aegis.counts.protect import add_noise, merge_small
 from aegis.counts.protection import Protection
 from aegis.counts.summary import Level, Summary, reduced
 from aegis.data.dataset import Dataset

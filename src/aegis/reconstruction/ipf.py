@@ -10,17 +10,16 @@ constraints together leave no room in are set to zero, and Newton steps on the d
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
+from scipy.sparse.linalg import LinearOperator, cg
 
 from aegis.errors import NotConvergedError, SummaryError
-from aegis.reconstruction.atoms import atoms
 from aegis.reconstruction.constraint import Constraint, check_consistent, shape_of
 from aegis.reconstruction.fit import Diagnosis, Fit
-from aegis.reconstruction.newton import newton_step
 from aegis.reconstruction.support import equations, possible_cells
 
 Real = NDArray[np.float64]
@@ -154,3 +153,79 @@ def _sweep(counts: Real, constraints: Sequence[Constraint], members: Sequence[cs
 def _residual(counts: Real, constraints: Sequence[Constraint]) -> tuple[float, str]:
     worst = [(float(np.abs(constraint.difference(counts)).max()), constraint.name) for constraint in constraints]
     return max(worst)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Atoms:
+    """Constraints on atoms instead of values, and the way back."""
+
+    constraints: tuple[Constraint, ...]
+    sizes: Real
+    codes: NDArray[np.int64]
+    weights: Real
+
+    def spread(self, counts: Real) -> Real:
+        """Counts of atoms given to their values."""
+        return self.weights[:, None] * counts[self.codes]
+
+
+def atoms(constraints: Sequence[Constraint]) -> Atoms:
+    """Merge the values that all constraints but the histogram put together."""
+    values = len(constraints[0].codes)
+    histograms = [c for c in constraints if not c.by_label and np.array_equal(c.codes, np.arange(values))]
+    others = [c for c in constraints if not any(c is histogram for histogram in histograms)]
+    if not others:
+        codes = np.zeros(values, dtype=np.int64)
+    else:
+        _, codes = np.unique(np.stack([c.codes for c in others]), axis=1, return_inverse=True)
+        codes = codes.reshape(-1)
+    count = int(codes.max()) + 1
+    first = np.zeros(count, dtype=np.int64)
+    first[codes] = np.arange(values)
+    merged = [replace(c, codes=c.codes[first]) for c in others]
+    sizes = np.bincount(codes).astype(np.float64)
+    within: Real = np.ones(values)
+    for histogram in histograms:
+        within = histogram.targets
+        totals = np.bincount(codes, weights=within).astype(np.float64)
+        merged.insert(0, replace(histogram, codes=np.arange(count), targets=totals))
+    per_atom = np.bincount(codes, weights=within)[codes]
+    # An atom without records has none to share; equal shares of nothing keep the shape.
+    weights = np.where(per_atom > 0, within / np.where(per_atom > 0, per_atom, 1.0), 1.0 / sizes[codes])
+    return Atoms(constraints=tuple(merged), sizes=sizes, codes=codes, weights=weights)
+
+
+def newton_step(cells: Real, A: csr_array, b: Real) -> Real:
+    """One damped step from ``cells`` (all positive) towards ``A @ cells == b``.
+
+    >>> A = csr_array(np.array([[1.0, 1.0, 0.0], [0.0, 1.0, 1.0]]))
+    >>> cells = np.ones(3)
+    >>> for _ in range(6):
+    ...     cells = newton_step(cells, A, np.array([3.0, 5.0]))
+    >>> (A @ cells).round(9).tolist()
+    [3.0, 5.0]
+    """
+    gap = b - A @ cells
+    multipliers = _solve(A, cells, gap)
+    direction = A.T @ multipliers
+    fall = float(gap @ multipliers)  # minus the slope of the dual objective along the direction
+    gain = float(b @ multipliers)
+    before = float(cells.sum())
+    length = min(1.0, 5.0 / max(float(np.abs(direction).max()), 1e-300))  # no cell moves by more than e⁵ at once
+    for _ in range(30):
+        moved: Real = cells * np.exp(length * direction)
+        if float(moved.sum()) - length * gain <= before - 1e-4 * length * fall + 1e-12 * before:
+            return moved
+        length /= 2.0
+    return cells
+
+
+def _solve(A: csr_array, cells: Real, gap: Real) -> Real:
+    """Conjugate gradients on the normal equations, which are singular (targets repeat each other) but consistent."""
+    size = A.shape[0]
+    diagonal = A @ cells
+    safe = np.where(diagonal > 0, diagonal, 1.0)
+    normal = LinearOperator((size, size), matvec=lambda v: A @ (cells * (A.T @ v)), dtype=np.float64)
+    scaled = LinearOperator((size, size), matvec=lambda v: v / safe, dtype=np.float64)
+    solution, _ = cg(normal, gap, rtol=1e-8, atol=1e-14 * float(cells.sum()), maxiter=500, M=scaled)
+    return np.asarray(solution)

@@ -1,4 +1,4 @@
-"""Masks on rows: one table expression that the engine runs.
+"""Masks on rows, and stars where a class is suppressed: one table expression that the engine runs.
 
 No row comes to the client. Masks that an engine can compute become column expressions; those it cannot (pseudonyms,
 tokens, hierarchies) are computed on the distinct values and joined as a small mapping table; a shuffle joins the
@@ -17,9 +17,11 @@ import ibis.expr.types as ir
 import numpy as np
 import pyarrow as pa
 
+from aegis.counts.class_table import ClassTable
+from aegis.counts.grouping import Codes, group_rows
+from aegis.data.dialect import lookup_table
 from aegis.data.domain import Domain, show
 from aegis.data.kind import Kind, Values
-from aegis.data.lookup_table import lookup_table
 from aegis.data.schema import Schema
 from aegis.errors import HierarchyError, MaskError
 from aegis.masking.mask import ExpressionMask, MappedMask, Mask, PermutingMask, RandomMask, ValueMask, as_objects
@@ -246,3 +248,37 @@ def _shuffled(table: ir.Table, column: str, number: int) -> ir.Table:
     dealt = cards.select(**{moved: cards[moved], f"{place}_right": ibis.row_number().over(order_by=cards[draw])})
     joined = rows.inner_join(dealt, rows[place] == dealt[f"{place}_right"])
     return joined.mutate(**{column: joined[moved]}).drop(place, f"{place}_right", moved)
+
+
+def suppressed_classes(before: ClassTable, after: ClassTable) -> Codes:
+    """The codes of the classes of ``before`` that ``after`` no longer publishes as they were."""
+    kept = after.codes[: after.classes - after.star]
+    sizes = [domain.size for domain in before.domains]
+    _, group = group_rows(np.concatenate([kept, before.codes]), sizes)
+    published = np.zeros(int(group.max(initial=-1)) + 1, dtype=bool)
+    published[group[: len(kept)]] = True
+    return np.asarray(before.codes[~published[group[len(kept) :]]])
+
+
+def with_suppression(table: ir.Table, before: ClassTable, after: ClassTable, *, drop: bool) -> ir.Table:
+    """``table`` with the records of suppressed classes starred in every quasi-identifier, or dropped.
+
+    A star is a text, so the quasi-identifiers become texts as soon as one record is starred.
+    """
+    codes = suppressed_classes(before, after)
+    if not len(codes):
+        return table
+    columns = {}
+    for position, domain in enumerate(before.domains):
+        values = [*domain.values.tolist(), None]
+        kind = table.schema()[before.columns[position]].to_pyarrow()
+        columns[f"_aegis_q{position}"] = pa.array([values[code] for code in codes[:, position].tolist()], kind)
+    columns["_aegis_starred"] = pa.array([True] * len(codes))
+    failing = lookup_table(table.get_backend(), pa.table(columns))
+    matches = [table[name].identical_to(failing[f"_aegis_q{position}"]) for position, name in enumerate(before.columns)]
+    joined = table.left_join(failing, matches)
+    starred = joined["_aegis_starred"].notnull()
+    if drop:
+        return joined.filter(~starred).select(*table.columns)
+    masked = {name: starred.ifelse(STAR, joined[name].cast("string")) for name in before.columns}
+    return joined.mutate(**masked).select(*table.columns)

@@ -14,8 +14,14 @@ from aegis.report.charts.interval_plot import IntervalRow, interval_plot
 from aegis.report.charts.scatter import Point, scatter
 from aegis.report.figures import MORE_THAN_ALL, amount, count, difference, figure, kept, measured_in, percent
 from aegis.report.page import picture, render_page
-from aegis.report.ranking_units import attribute_measure, attribute_unit, is_of_whole_configurations
-from aegis.report.ranking_words import headline, ledger, why
+from aegis.report.ranking_words import (
+    attribute_measure,
+    attribute_unit,
+    headline,
+    is_of_whole_configurations,
+    ledger,
+    why,
+)
 
 if TYPE_CHECKING:
     from aegis.counts.summary import Summary

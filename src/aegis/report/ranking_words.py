@@ -7,10 +7,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from aegis.learners.goal import goal_called
+from aegis.measures.measure import MEASURES
+from aegis.ranking.rank import BY_ATTRIBUTE
 from aegis.ranking.ranking import kept_words
 from aegis.report.disclosure import FEWEST
 from aegis.report.figures import amount, count, kept, listed, measured_in, percent, seconds
-from aegis.report.ranking_units import is_of_whole_configurations
 
 if TYPE_CHECKING:
     from aegis.counts.summary import Summary
@@ -211,3 +212,20 @@ def ledger(ranking: Ranking, summary: Summary, *, version: str) -> list[Entry]:
         entries.append(Entry(term="time", lines=(", ".join(spent),)))
     entries.append(Entry(term="software", lines=(f"Aegis {version}",)))
     return entries
+
+
+def is_of_whole_configurations(ranking: Ranking) -> bool:
+    """Whether configurations were scored as a whole, and their attributes by another measure."""
+    return ranking.race is not None or MEASURES[ranking.measure].of_whole_configurations
+
+
+def attribute_unit(ranking: Ranking) -> str:
+    """What the numbers of single attributes count."""
+    return MEASURES[BY_ATTRIBUTE].unit if is_of_whole_configurations(ranking) else ranking.unit
+
+
+def attribute_measure(ranking: Ranking) -> str:
+    """The measure of single attributes with its unit, where it is not that of the ranking; else the unit alone."""
+    if not is_of_whole_configurations(ranking):
+        return ranking.unit
+    return f"{BY_ATTRIBUTE.replace('-information', ' information')}, {attribute_unit(ranking)}"

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import copy
+import json
 import random
 import warnings
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -17,6 +19,9 @@ with warnings.catch_warnings():
     warnings.simplefilter("ignore")
     import schemathesis
     from schemathesis.checks import CHECKS, load_all_checks
+    from schemathesis.generation.feedback import FeedbackSources
+    from schemathesis.pytest._test_builder import build_operation_test
+    from schemathesis.python._constants.orchestrator import make_constants_value_source
 
     load_all_checks()
     schemathesis.serializer.alias(
@@ -41,7 +46,8 @@ def _open_description() -> dict[str, Any]:
 
 # What does not fit the schema is refused by any 4xx: too much at once is 413, before anything is looked at.
 CONFIG = schemathesis.Config.from_dict({"checks": {"negative_data_rejection": {"expected-statuses": ["4xx"]}}})
-SCHEMA = schemathesis.openapi.from_dict(_open_description(), config=CONFIG)
+DOCUMENTED = json.loads((Path(__file__).parents[3] / "docs/reference/api/openapi.json").read_text(encoding="utf-8"))
+OPERATIONS = [f"{method.upper()} {path}" for path, methods in DOCUMENTED["paths"].items() for method in methods]
 # A schema cannot say that a column must be one of the product's, or that a token makes no tokens: what fits the schema
 # may still be refused, with a 4xx of the one shape. Every other check applies.
 LEFT_OUT = ["positive_data_acceptance"]
@@ -72,19 +78,48 @@ def session() -> Any:
         yield opened
 
 
-@SCHEMA.parametrize()
-@settings(max_examples=8, deadline=None, suppress_health_check=list(HealthCheck))
+@pytest.fixture(scope="module")
+def operations() -> dict[str, Any]:
+    """The operations of the description by their labels."""
+    schema = schemathesis.openapi.from_dict(_open_description(), config=CONFIG)
+    readable: list[Any] = list(schema.get_all_operations())
+    return {operation.label: operation for operation in (result.ok() for result in readable)}
+
+
+def test_every_operation_is_tried(operations: dict[str, Any]) -> None:
+    assert set(operations) == set(OPERATIONS)
+
+
+# Not `schema.parametrize`: that makes the cases of all operations while collecting, a third of the whole suite's time
+# for it, in every worker.
+@pytest.mark.parametrize("label", OPERATIONS)
 def test_schemathesis_finds_nothing(
-    case: Any, stage: Stage, known: dict[str, list[str]], session: requests.Session
+    label: str, operations: dict[str, Any], stage: Stage, known: dict[str, list[str]], session: requests.Session
 ) -> None:
-    if case.meta.generation.mode.is_positive:
-        rng = random.Random(repr(sorted(case.path_parameters.items())))
-        for name, listed in known.items():
-            if name in case.path_parameters and rng.random() < 0.7:
-                case.path_parameters[name] = rng.choice(listed)
-    case.call_and_validate(
-        base_url=stage.url,
-        headers=stage.people["admin"].headers,
-        session=session,
-        excluded_checks=EXCLUDED,
+    calls: list[Any] = []
+
+    def call(case: Any) -> None:
+        calls.append(case)
+        if case.meta.generation.mode.is_positive:
+            rng = random.Random(repr(sorted(case.path_parameters.items())))
+            for name, listed in known.items():
+                if name in case.path_parameters and rng.random() < 0.7:
+                    case.path_parameters[name] = rng.choice(listed)
+        case.call_and_validate(
+            base_url=stage.url,
+            headers=stage.people["admin"].headers,
+            session=session,
+            excluded_checks=EXCLUDED,
+        )
+
+    operation = operations[label]
+    test = build_operation_test(
+        config=operation.schema.config,
+        operation=operation,
+        test_func=call,
+        given_kwargs={},
+        feedback=FeedbackSources(constants_value_source=make_constants_value_source(operation.schema)),
+        explicit_settings=settings(max_examples=8, deadline=None, suppress_health_check=list(HealthCheck)),
     )
+    test()
+    assert calls

@@ -12,8 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from aegis.counts.consistency import check_margins
-from aegis.counts.contradiction import Told, check_told
+from aegis.counts.consistency import Told, check_margins, check_told
 from aegis.counts.folder import read_summary, write_summary
 from aegis.counts.joint import Histogram, Joint
 from aegis.counts.known_keys import KNOWN

@@ -15,8 +15,7 @@ from aegis.counts.consistency import check_margins
 from aegis.counts.exposure import exposure
 from aegis.counts.folder import read_summary, write_summary
 from aegis.counts.joint import Counted, Histogram, Joint
-from aegis.counts.noise import add_noise, nearest_counts
-from aegis.counts.protect import grouped, merge_small
+from aegis.counts.protect import add_noise, grouped, merge_small, nearest_counts
 from aegis.counts.protection import Protection
 from aegis.counts.summary import ConfigurationScores, Level, Summary, masked_counts, reduced
 from aegis.data.domain import Domain

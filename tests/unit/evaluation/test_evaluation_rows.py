@@ -17,9 +17,8 @@ from aegis.data.domain import Domain
 from aegis.data.engine import open_dataset
 from aegis.data.kind import Kind
 from aegis.errors import ConfigurationError, DataError, MeasureError
-from aegis.evaluation.coded_rows import CodedRows, read_rows
+from aegis.evaluation.coded_rows import CodedRows, RowMasker, read_rows
 from aegis.evaluation.features import Encoding, feature_matrix
-from aegis.evaluation.masked_rows import RowMasker
 from aegis.evaluation.splits import SplitPlan
 from aegis.learners.draws import drawn
 from aegis.learners.numbers import as_numbers

@@ -10,15 +10,13 @@ from numpy.typing import NDArray
 
 from aegis.data.domain import Domain
 from aegis.data.kind import Kind
-from aegis.errors import NotConvergedError, SummaryError
-from aegis.masking.partition import Channel, Partition
+from aegis.errors import SummaryError
+from aegis.masking.partition import Partition
 from aegis.measures.measure import AttributeMeasure, find_attribute_measure, measures_of
 from aegis.reconstruction.constraint import Constraint
-from aegis.reconstruction.exact import exact
 from aegis.reconstruction.per_configuration import Start, closed_form, per_configuration
 from aegis.reconstruction.pooled import pooled
 from aegis.reconstruction.sampling import sample
-from aegis.reconstruction.unmixing import unmix
 
 Ints = NDArray[np.int64]
 laws = settings(max_examples=50, deadline=None)
@@ -121,12 +119,6 @@ def test_pooling_uses_what_else_is_known_and_names_what_contradicts() -> None:
     np.testing.assert_allclose(same.counts, closed_form(halves, halves.push(counts)).counts)
 
 
-def test_exact_is_the_joint_itself() -> None:
-    counts = np.array([[1, 2], [3, 4]])
-    assert exact(counts).counts.tolist() == counts.tolist()
-    assert exact(counts).diagnosis.converged
-
-
 def test_a_histogram_that_contradicts_its_mask_is_refused_by_the_closed_form_too() -> None:
     halves = partition(np.array([0, 0, 1]))
     with pytest.raises(SummaryError, match="histogram and mask contradict each other by 2 records"):
@@ -161,37 +153,3 @@ def test_samples_have_the_right_mean() -> None:
     np.testing.assert_array_equal(mask.push(literal[0]).sum(axis=1), mask.push(counts).sum(axis=1))
     with pytest.raises(SummaryError, match="whole counts"):
         sample(mask, mask.push(counts) + 0.5, rng=rng)
-
-
-def response(keep: float, values: int) -> Channel:
-    matrix = np.full((values, values), (1 - keep) / (values - 1))
-    np.fill_diagonal(matrix, keep)
-    return Channel(matrix=matrix, target=Domain.of(Kind.INTEGER, np.arange(values)))
-
-
-def test_expected_counts_of_a_channel_are_unmixed() -> None:
-    counts = np.array([[50, 2], [10, 30], [5, 40]])
-    channel = response(0.7, 3)
-    found = unmix(channel, channel.push(counts))
-    np.testing.assert_allclose(found.counts, counts, atol=0.1)
-    assert found.diagnosis.residual_records < 0.01
-
-
-def test_drawn_counts_give_a_joint_without_negative_counts() -> None:
-    rng = np.random.default_rng(3)
-    channel = response(0.4, 3)
-    drawn = np.stack([rng.multinomial(40, [0.34, 0.33, 0.33]) for _ in range(2)], axis=1)
-    drawn[0, 0], drawn[1, 0] = 0, drawn[0, 0] + drawn[1, 0]  # no record of a value that the channel should show
-    assert (np.linalg.solve(channel.matrix.T, drawn) < 0).any()
-    found = unmix(channel, drawn)
-    assert (found.counts >= 0).all()
-    np.testing.assert_allclose(found.counts.sum(axis=0), drawn.sum(axis=0))
-    assert found.diagnosis.residual_records > 1  # sampling noise is said, not hidden
-    with pytest.raises(NotConvergedError, match="after 3 rounds"):
-        unmix(channel, drawn, max_iterations=3)
-
-
-def test_counts_that_a_channel_cannot_make_are_refused() -> None:
-    channel = Channel(matrix=np.array([[1.0, 0.0], [1.0, 0.0]]), target=Domain.of(Kind.INTEGER, [0, 1]))
-    with pytest.raises(SummaryError, match="cannot produce"):
-        unmix(channel, np.array([[3, 3], [1, 0]]))

@@ -13,8 +13,7 @@ from hypothesis import strategies as st
 from aegis.counts.summary import Level, Summary, reduced
 from aegis.data.kind import Kind
 from aegis.report.disclosure import FEWEST, MOST_BARS, Distribution, value_counts
-from aegis.report.distribution import distribution
-from aegis.report.ordered_values import pooled
+from aegis.report.distribution import distribution, pooled
 
 Bench = Any  # the class of that name in conftest.py, which cannot be imported
 
