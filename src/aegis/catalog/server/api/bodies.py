@@ -19,8 +19,12 @@ from pydantic import (
 )
 
 from aegis.catalog.records import Scope, UserRole
+from aegis.commands.advise import Advise
+from aegis.commands.configurations import Generate
 from aegis.data.kind import Kind
 from aegis.data.schema import Role as ColumnRole
+from aegis.operation import Field as OptionField
+from aegis.operation import fields_of
 
 # Control characters have no business in names, and a zero byte cannot be stored at all.
 _LINE = r"^[^\x00-\x1f\x7f]*$"
@@ -96,6 +100,29 @@ Reason = Annotated[str, StringConstraints(min_length=1, max_length=5_000, patter
 ShortName = Annotated[Name, Field(max_length=120)]
 
 
+def declared(options: type, name: str, *, most: int = 2**31 - 1) -> Any:
+    """An option of an operation as the field of a body: what it means, its choices and its limits, as declared there.
+
+    ``most`` is the largest number that a client may send.
+    """
+    option = _option(options, name).option
+    limits: dict[str, Any] = {}
+    if _option(options, name).kind is int:
+        limits = {"ge": int(option.minimum or 0), "le": most}
+    if option.choices:
+        limits = {"pattern": f"^({'|'.join(map(re.escape, option.choices))})$"}
+    return Field(description=option.help, **limits)
+
+
+def default_of(options: type, name: str) -> Any:
+    """What an option of an operation is where nobody says."""
+    return _option(options, name).default
+
+
+def _option(options: type, name: str) -> OptionField:
+    return next(field for field in fields_of(options) if field.name == name)
+
+
 class Body(BaseModel):
     """The body of a request: unknown fields are refused, for they are usually typing errors."""
 
@@ -149,9 +176,9 @@ class Proposal(Body):
 class Generation(Body):
     """Configurations to make from the published domains of the current summary."""
 
-    count: Annotated[int, Field(ge=1, le=200)] = 20
-    strength: Annotated[str, Field(pattern="^(light|medium|heavy|mixed|any)$")] = "mixed"
-    seed: Annotated[int, Field(ge=0, le=2**31 - 1)] = 0
+    count: Annotated[int, declared(Generate, "count", most=200)] = 20
+    strength: Annotated[str, declared(Generate, "strength")] = default_of(Generate, "strength")
+    seed: Annotated[int, declared(Generate, "seed")] = default_of(Generate, "seed")
 
 
 class PreviewRequest(Body):
@@ -201,7 +228,7 @@ class Withdrawal(Body):
 class AdviceRequest(Body):
     """What the ranking is for."""
 
-    measure: Line | None = None
+    measure: Annotated[Line | None, declared(Advise, "measure")] = default_of(Advise, "measure")
     request_id: Id | None = None
 
 
