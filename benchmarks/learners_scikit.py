@@ -59,9 +59,7 @@ def theirs(*, numbers: bool) -> Models:
     assert isinstance(line, Line)
     assert isinstance(forest, Forest)
     assert isinstance(boosting, Boosting)
-    # It counts a row once however often it was drawn, we count draws: of ten draws about six are different rows.
-    least = round(forest.least_rows * (1 - np.exp(-1)))
-    grown = {"n_estimators": forest.trees, "min_samples_leaf": least, "random_state": 0}
+    grown = {"n_estimators": forest.trees, "min_samples_leaf": forest.least_rows, "random_state": 0}
     boosted = {
         "max_iter": boosting.trees,
         "learning_rate": boosting.rate,

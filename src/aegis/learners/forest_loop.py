@@ -38,12 +38,13 @@ def grow_forest(
     trees: int,
     columns_tried: int,
     least: int,
+    drawn: int,
     seed: int,
 ) -> NDArray[np.float64]:
     """What the forest expects of each test row: the chances of the classes, or a number where ``classes`` is 0.
 
-    ``bins`` and ``tests`` hold a column of the table in each line. A column is cut after a bin; where it is not
-    ``ordered`` a bin may also be parted from all others.
+    Each tree grows on so many ``drawn`` rows. ``bins`` and ``tests`` hold a column of the table in each line. A column
+    is cut after a bin; where it is not ``ordered`` a bin may also be parted from all others.
     """
     columns, rows = bins.shape
     asked = tests.shape[1]
@@ -76,14 +77,19 @@ def grow_forest(
     for tree in range(trees):
         state = mixed(np.uint64(seed) * np.uint64(1_000_003) + np.uint64(tree))
         for i in range(rows):
+            order[i] = i
+        for i in range(drawn):
             state = mixed(state)
-            order[i] = below(state, rows)
+            swap = i + below(state, rows - i)
+            row = order[swap]
+            order[swap] = order[i]
+            order[i] = row
         for i in range(asked):
             asked_order[i] = i
         depth = 1
-        begins[0], ends[0], asked_begins[0], asked_ends[0], states[0] = 0, rows, 0, asked, mixed(state)
+        begins[0], ends[0], asked_begins[0], asked_ends[0], states[0] = 0, drawn, 0, asked, mixed(state)
         totals[0] = 0.0
-        for i in range(rows):
+        for i in range(drawn):
             if classes:
                 totals[0, labels[order[i]]] += 1.0
             else:

@@ -68,6 +68,16 @@ class _Measured:
         values = self.values[name]
         return math.sqrt(self.widening * float(values.var()) / max(len(values), 1))
 
+    def reliability(self, names: list[str]) -> float:
+        """Which share of what differs between the candidates would be found again on other rows."""
+        means = np.array([self.mean(name) for name in names])
+        together = [self.values[name] for name in names if self.paired[name]]
+        if len(together) < 2 or np.ptp(means) <= 0:
+            return 1.0
+        common = np.mean(together, axis=0)
+        noise = float(np.mean([(values - common).var() for values in together])) / len(common)
+        return max(0.0, 1.0 - noise / float(means.var(ddof=1)))
+
     def difference_error(self, first: str, second: str) -> float:
         """The standard error of the difference of two means, row by row where both were tested on the same rows."""
         if self.paired[first] and self.paired[second]:
@@ -140,20 +150,28 @@ class _Heat:
         running = candidates
         plan, width, table_rows = self.schedule, self.width, len(self.target)
         rows: int | None = plan.first(len(candidates), width, table_rows)
-        spent = 0.0
+        left = plan.allowance(len(candidates), width, table_rows)
         while rows is not None:
             try:
-                folds, repeats = plan.folds(len(running), width, rows, table_rows, spent=spent)
+                folds, repeats = plan.folds(len(running), width, rows, table_rows, left=left)
                 stage, interrupted = self._stage(len(measured) + 1, running, rows, folds=folds, repeats=repeats)
             except KeyboardInterrupt:
                 if not measured:
                     raise
                 return measured, True
-            group = self.group(stage, [candidate.name for candidate in running], early=True)
-            out = tuple(candidate.name for candidate in running if candidate.name not in group)
-            spent += len(running) * rows * (folds - 1) * repeats * width
+            names = [candidate.name for candidate in running]
+            left -= len(running) * rows * (folds - 1) * repeats * width
+            following = None
+            if not measured:
+                # An order that is mostly noise is worth another look at all, before anybody is out.
+                following = plan.second(
+                    len(running), width, table_rows, before=rows, left=left, reliability=stage.reliability(names)
+                )
+            group = set(names) if following is not None else self.group(stage, names, early=True)
+            out = tuple(name for name in names if name not in group)
             running = [candidate for candidate in running if candidate.name in group]
-            following = plan.later(len(running), width, table_rows, before=rows, spent=spent)
+            if following is None:
+                following = plan.later(len(running), width, table_rows, before=rows, left=left)
             last = interrupted or following is None
             measured.append(replace(stage, stage=replace(stage.stage, out=() if last else out)))
             if interrupted:

@@ -16,8 +16,9 @@ class Schedule:
 
     The first stage gives all candidates as many rows as ``first_cells`` allow, but at least ``least_rows``. A later
     stage shares half of what is left of ``cells`` among those that are left, and has at least ``growth`` times the rows
-    of the one before. A table of at most ``small_rows`` rows is split into more parts and more than once when all its
-    rows are in: that is all there is to learn from.
+    of the one before. Where less than ``reliable`` of what the first stage saw would be seen again, all candidates get
+    more rows once, for at most ``cells`` more. A table of at most ``small_rows`` rows is split into more parts and more
+    than once when all its rows are in: that is all there is to learn from.
     """
 
     first_cells: int = 2_500_000
@@ -26,29 +27,42 @@ class Schedule:
     growth: float = 1.5
     small_rows: int = 6_000
     most_repeats: int = 4
+    reliable: float = 0.95
 
     def first(self, candidates: int, width: float, rows: int) -> int:
         """The rows of the first stage; ``width`` is what one row of one candidate costs."""
         return min(max(self.least_rows, int(self.first_cells / (candidates * width))), rows)
 
-    def later(self, candidates: int, width: float, rows: int, *, before: int, spent: float) -> int | None:
+    def later(self, candidates: int, width: float, rows: int, *, before: int, left: float) -> int | None:
         """The rows of the next stage; None where there are no more rows or nothing is left to spend."""
-        left = self.left(spent) / (candidates * width)
-        for affordable in (left / 2, left):  # half of what is left, all of it if that is too little to go on with
+        each = left / (candidates * width)
+        for affordable in (each / 2, each):  # half of what is left, all of it if that is too little to go on with
             wanted = rows if affordable >= 0.8 * rows else int(affordable)
             if wanted >= min(self.growth * before, rows) and wanted > before:
                 return wanted
         return None
 
-    def left(self, spent: float) -> float:
-        """What later stages may cost: where the first was dear, because candidates are many, half as much again."""
-        return max(self.cells, 1.5 * max(spent, self.first_cells)) - spent if spent else self.cells
+    def second(
+        self, candidates: int, width: float, rows: int, *, before: int, left: float, reliability: float
+    ) -> int | None:
+        """The rows on which all are looked at again, where the order of the first stage is mostly noise; else None."""
+        if reliability >= self.reliable:
+            return None
+        odds = self.reliable / (1.0 - self.reliable)
+        needed = before * odds * (1.0 - reliability) / max(reliability, 0.01)
+        affordable = (left + self.cells) / (candidates * width)
+        wanted = int(min(needed, affordable, rows))
+        return wanted if wanted >= self.growth * before else None
 
-    def folds(self, candidates: int, width: float, rows: int, table_rows: int, *, spent: float) -> tuple[int, int]:
+    def allowance(self, candidates: int, width: float, rows: int) -> float:
+        """What all stages may cost: where candidates are so many that the first is dear, half as much again as that."""
+        return max(self.cells, 1.5 * candidates * width * self.first(candidates, width, rows))
+
+    def folds(self, candidates: int, width: float, rows: int, table_rows: int, *, left: float) -> tuple[int, int]:
         """How many parts the rows are cut into, and how often: a small table can be tested over and over."""
         if rows < table_rows or rows > self.small_rows:
             return 2, 1
-        times = int(self.left(spent) / (candidates * width * rows))
+        times = int(left / (candidates * width * rows))
         if times < 3:
             return 2, 1
         return 4, min(times // 3, self.most_repeats)

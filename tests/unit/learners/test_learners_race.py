@@ -225,6 +225,32 @@ def test_the_group_holds_the_best_as_often_as_it_says_and_is_small() -> None:
     assert np.mean(sizes) < 5
 
 
+def test_an_order_that_is_mostly_noise_gets_more_rows_before_anybody_is_out() -> None:
+    tables = tables_of("outcome")
+    target = tables.sample.target()
+    alike: list[Candidate] = [Flipped(f"c{i}", target, 0.3 + 0.001 * i, i) for i in range(8)]
+    apart: list[Candidate] = [Flipped(f"c{i}", target, 0.1 + 0.05 * i, i) for i in range(8)]
+    again, at_once = (race(each, tables, schedule=QUICK, learners=["line"]) for each in (alike, apart))
+    assert again.stages[0].out == ()
+    assert again.stages[1].candidates == 8
+    assert len(at_once.stages[0].out) >= 4
+
+
+def test_a_schedule_gives_few_candidates_many_rows_and_stays_within_its_cells() -> None:
+    plan = Schedule()
+    assert plan.first(40, 14, 20_000) == plan.first_cells // (40 * 14)
+    assert plan.first(1_000, 14, 20_000) == plan.least_rows
+    assert plan.first(3, 14, 20_000) == 20_000
+    left = plan.allowance(40, 14, 20_000) - 40 * 14 * plan.first(40, 14, 20_000)
+    rows = plan.later(5, 14, 20_000, before=4_464, left=left)
+    assert rows is not None
+    assert 5 * 14 * rows <= left
+    assert plan.later(5, 14, 20_000, before=20_000, left=left) is None
+    assert plan.later(40, 14, 20_000, before=19_000, left=1_000) is None
+    assert plan.folds(40, 14, 5_000, 20_000, left=left) == (2, 1)
+    assert plan.folds(10, 10, 1_000, 1_000, left=plan.cells) == (4, 4)
+
+
 def test_suppressed_rows_show_a_star_or_are_not_learnt_from() -> None:
     tables = tables_of("outcome")
     configuration = Configuration.of("fine", MASKS["fine"])
