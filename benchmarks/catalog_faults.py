@@ -142,7 +142,7 @@ def prepare(catalog: Catalog, folder: Path, *, rows: int) -> tuple[dict[str, str
     files = []
     for number in range(4):  # rows are shuffled, so each file has other bytes
         out = folder / f"clinic-{number}.csv"
-        release(table, configuration=chosen, policy=policy, out=out)
+        release(table, config=chosen, policy=policy, out=out)
         files.append(out)
     folders = []
     for number, count in enumerate((3, 5)):

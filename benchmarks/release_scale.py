@@ -75,8 +75,8 @@ masks = {
     "weight": {"bucketize": {"width": 40}},
     "zip": {"star_trailing": {"characters": 3}},
 }
-done = aegis.release(sys.argv[1], configuration=masks, policy=policy, out=sys.argv[2])
-print(done.judgement.classes)
+done = aegis.release(sys.argv[1], config=masks, policy=policy, out=sys.argv[2])
+print(done.classes)
 """
 
 

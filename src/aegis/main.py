@@ -12,13 +12,8 @@ from typer.core import TyperGroup
 from aegis._version import __version__
 from aegis.catalog.commands import audit, backup, demo_catalog, provide, pull, push, serve, worker
 from aegis.commands import (
-    apply,
-    check,
     interruption,
-    release,
-    search,
     start,
-    verify,
 )
 from aegis.commands.command import COMMANDS, GROUP_HELP, GROUPS, as_function
 from aegis.errors import AegisError
@@ -61,11 +56,6 @@ def _root(
 
 
 app.command("start")(start.start)
-app.command("search")(search.search)
-app.command("check")(check.check)
-app.command("release")(release.release)
-app.command("verify")(verify.verify)
-app.command("apply")(apply.apply)
 app.command("serve")(serve.serve)
 app.command("demo-catalog")(demo_catalog.demo_catalog)
 app.add_typer(push.app, name="push", no_args_is_help=True)

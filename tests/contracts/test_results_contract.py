@@ -12,6 +12,8 @@ import pytest
 import aegis
 from aegis.errors import InputError
 from aegis.library import clinic
+from aegis.library.release import Released
+from aegis.library.verify import Verification
 from aegis.result import Result
 
 
@@ -32,11 +34,41 @@ def _configuration(home: Path) -> Path:
 
 CLUSTERED: dict[str, Any] = {"quasi": ["age", "gender"], "sensitive": ["diagnosis"]}
 
+
+def _released(home: Path, work: Path) -> Released:
+    return aegis.release(
+        home / "clinic.csv",
+        config=_configuration(home),
+        policy=home / "policy.yaml",
+        out=work / "released.csv",
+        overwrite=True,
+    )
+
+
+def _verified(home: Path, work: Path, *, changed: bool) -> Verification:
+    released = _released(home, work)
+    if changed:
+        with Path(released.out).open("a", encoding="utf-8") as file:
+            file.write("\n")
+    return aegis.verify(released.out, released.certificate_path)
+
+
 RESULTS: dict[str, Callable[[Path, Path], Result]] = {
     "inspect": lambda home, _: aegis.inspect(home / "clinic.csv"),
     "exposure": lambda home, _: aegis.exposure(home / "summary", k=30),
     "generate": lambda home, work: aegis.generate(home / "clinic.csv", count=3, out=work / "made.yaml"),
     "diff": lambda home, _: aegis.diff(_configuration(home), home / "configurations" / "strict.yaml"),
+    "check": lambda home, _: aegis.check(home / "clinic.csv", policy=home / "policy.yaml", config=_configuration(home)),
+    "check that fails": lambda home, _: aegis.check(home / "clinic.csv", policy=home / "policy.yaml"),
+    "release": lambda home, work: _released(home, work),
+    "verify": lambda home, work: _verified(home, work, changed=False),
+    "verify that fails": lambda home, work: _verified(home, work, changed=True),
+    "apply": lambda home, work: aegis.apply(
+        home / "clinic.csv", config=home / "configurations" / "generations.yaml", out=work / "masked.csv"
+    ),
+    "search": lambda home, _: aegis.search(
+        home / "clinic.csv", policy=home / "policy.yaml", space="levels", seconds=5, train=1
+    ),
     "masks": lambda *_: aegis.list_masks(),
     "masks with schema": lambda *_: aegis.list_masks(schema=True),
     "measures": lambda *_: aegis.list_measures(),
@@ -85,6 +117,7 @@ def test_a_result_is_written_and_read_as_json_and_shows_itself(name: str, home: 
     written = json.loads(json.dumps(result.to_json(), allow_nan=False))
     again = type(result).from_json(written)
     assert again.to_json() == result.to_json()
+    assert again.exit_status == result.exit_status == (1 if name.endswith("that fails") else 0)
     assert json.loads(json.dumps(again.to_json())) == written
 
     assert len(result.headline) > 5

@@ -42,10 +42,8 @@ def test_summarize_check_and_release_receive_counts_only(
     summary = aegis.summarize(table, engine=engine, label="y", generate=5, seed=1)
     assert summary.rows == ROWS
     assert summary.scores["pair-prediction"].sample_rows == pytest.approx(40_000, rel=0.02)
-    assert aegis.check(table, engine=engine, configuration=MASKS, policy=POLICY).satisfied
-    done = aegis.release(
-        table, engine=engine, configuration=MASKS, policy=POLICY, out=f"{engine}#released", overwrite=True
-    )
+    assert aegis.check(table, engine=engine, config=MASKS, policy=POLICY).satisfied
+    done = aegis.release(table, engine=engine, config=MASKS, policy=POLICY, out=f"{engine}#released", overwrite=True)
     assert done.rows == ROWS
     assert aegis.verify(f"{engine}#released", done.certificate_path).verified
     assert aegis.verify("released", done.certificate_path, engine=engine).verified

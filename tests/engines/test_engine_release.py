@@ -38,11 +38,11 @@ def _table() -> pa.Table:
 @pytest.mark.parametrize("suffix", ["csv", "parquet"])
 def test_a_file_from_every_engine(engine: Callable[[pa.Table], Dataset], tmp_path: Path, suffix: str) -> None:
     out = tmp_path / f"r.{suffix}"
-    done = aegis.release(engine(_table()), configuration=MASKS, policy=POLICY, out=out)
+    done = aegis.release(engine(_table()), config=MASKS, policy=POLICY, out=out)
     assert done.suppressed > 0
-    assert done.judgement.smallest_class >= 4
+    assert done.smallest_class >= 4
     assert aegis.verify(out, done.certificate_path).verified
-    same = aegis.release(_table(), configuration=MASKS, policy=POLICY, out=tmp_path / "other.parquet")
+    same = aegis.release(_table(), config=MASKS, policy=POLICY, out=tmp_path / "other.parquet")
     assert same.certificate.content["classes"] == done.certificate.content["classes"]
     assert same.suppressed == done.suppressed
 
@@ -55,16 +55,16 @@ def test_a_table_of_a_database(postgres_url: str, tmp_path: Path, monkeypatch: p
     connection.create_table("people", ibis.memtable(_table()), overwrite=True)
     url = f"{postgres_url}#released"
     for source in (_table(), f"{postgres_url}#people"):
-        done = aegis.release(source, configuration=MASKS, policy=POLICY, out=url, overwrite=True)
+        done = aegis.release(source, config=MASKS, policy=POLICY, out=url, overwrite=True)
         assert aegis.verify(url, done.certificate_path).verified
         rows = connection.table("released").to_pyarrow().to_pylist()
         assert min(Counter((row["age"], row["zip"]) for row in rows).values()) >= 4
         assert not [name for name in connection.list_tables() if name.startswith("aegis_draft")]
     with pytest.raises(OutputError, match="already"):
-        aegis.release(_table(), configuration=MASKS, policy=POLICY, out=f"{postgres_url}#people")
+        aegis.release(_table(), config=MASKS, policy=POLICY, out=f"{postgres_url}#people")
     before = sorted(connection.list_tables())
     with pytest.raises(PolicyNotSatisfiedError):
-        aegis.release(_table(), configuration={"name": "suppress"}, policy=POLICY, out=f"{postgres_url}#second")
+        aegis.release(_table(), config={"name": "suppress"}, policy=POLICY, out=f"{postgres_url}#second")
     assert sorted(connection.list_tables()) == before
     connection.raw_sql("UPDATE released SET y = 7 WHERE age <> '*'")
     assert not aegis.verify(url, done.certificate_path).verified

@@ -25,7 +25,7 @@ import json, sys, aegis
 data, policy, config, out, engine = sys.argv[1:]
 summary = aegis.summarize(data, engine=engine, label="ill", configs=config, race=False)
 check = aegis.check(data, policy=policy, engine=engine)
-done = aegis.release(data, configuration=config, policy=policy, out=out, label="ill", engine=engine)
+done = aegis.release(data, config=config, policy=policy, out=out, label="ill", engine=engine)
 from pyspark.sql import SparkSession
 context = SparkSession.getActiveSession().sparkContext
 executors = context._jsc.sc().getExecutorMemoryStatus().size() - 1  # the driver is one of those

@@ -50,12 +50,12 @@ def test_cuts_keep_at_least_what_levels_keep_and_both_the_better(aegis: Aegis, c
     assert kept["both"] >= kept["levels"] - 1e-12
 
 
-def test_a_shortlist_can_be_verified_by_a_model(aegis: Aegis, clinic: Path, policy: Path) -> None:
+def test_a_model_can_be_trained_on_a_shortlist(aegis: Aegis, clinic: Path, policy: Path) -> None:
     found = aegis(
-        "search", clinic / "clinic.csv", "--policy", policy, "--space", "levels", "--verify", "3", "--json"
+        "search", clinic / "clinic.csv", "--policy", policy, "--space", "levels", "--train", "3", "--json"
     ).json
-    assert len(found["verified"]) == 3
-    best = max(found["verified"], key=lambda one: one["accuracy"])
+    assert len(found["trained"]) == 3
+    best = max(found["trained"], key=lambda trained: trained["accuracy"])
     assert best["utility"] == found["utility"]
     assert best["interval"][0] < best["accuracy"] < best["interval"][1]
 
@@ -89,3 +89,27 @@ def test_a_policy_that_nothing_meets_says_which_model_fails(aegis: Aegis, clinic
     assert answer.status in (1, 2)
     assert "diversity" in answer.err
     assert not (tmp_path / "best.yaml").exists()
+
+
+def test_options_that_nothing_would_use_are_refused(aegis: Aegis, clinic: Path, policy: Path, tmp_path: Path) -> None:
+    ask = ("search", clinic / "clinic.csv", "--policy", policy)
+    for unused in (("--seed", "1"), ("--overwrite",), ("--space", "cuts", "--hierarchies", clinic / "hierarchies")):
+        answer = aegis(*ask, *unused)
+        assert answer.status == 2
+        assert unused[-2 if len(unused) > 1 else -1] in answer.err
+
+
+def test_hierarchies_that_are_there_are_not_replaced_unless_asked(
+    aegis: Aegis, clinic: Path, policy: Path, tmp_path: Path
+) -> None:
+    folder = tmp_path / "levels"
+    folder.mkdir()
+    own = folder / "clinic_hierarchy_gender.csv"
+    own.write_text("mine\n", encoding="utf-8")
+    ask = ("search", clinic / "clinic.csv", "--policy", policy, "--space", "levels", "--save-hierarchies", folder)
+    answer = aegis(*ask)
+    assert answer.status == 2
+    assert "exists" in answer.err
+    assert own.read_text(encoding="utf-8") == "mine\n"
+    assert aegis(*ask, "--overwrite").status == 0
+    assert own.read_text(encoding="utf-8") != "mine\n"

@@ -1,90 +1,96 @@
-"""``aegis release``: mask, write, measure again, certify."""
+"""``aegis release`` and ``aegis apply``: rows masked and written, with a certificate or without a check."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import KW_ONLY, dataclass
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
-import typer
-
-from aegis.commands import options, terminal
-from aegis.commands.check import Policy, show_verdicts, unlisted_columns
+from aegis.commands import terminal
+from aegis.commands.check import show_unlisted, show_verdicts
+from aegis.commands.command import RELEASE, command
+from aegis.commands.fields import (
+    ConfigurationLike,
+    Data,
+    Hierarchies,
+    Label,
+    Option,
+    Overwrite,
+    PathLike,
+    PolicyLike,
+    WithIdentifying,
+)
 from aegis.masking.plural import count
 
-Config = Annotated[Path, typer.Option("--config", help="The configuration to mask by (YAML or JSON).")]
-Fitted = Annotated[
-    Path | None, typer.Option("--fitted", help="Write the configuration as fitted to these rows here (YAML).")
-]
-Mapping = Annotated[
-    Path | None,
-    typer.Option("--mapping", help="Write what became of each value here (CSV, readable by you only)."),
-]
+if TYPE_CHECKING:
+    from aegis.library.apply import Applied
+    from aegis.library.release import Released
+
+Fitted = Annotated[PathLike | None, Option("Write the configuration as fitted to these rows here (YAML).")]
+Mapping = Annotated[PathLike | None, Option("Write what became of each value here (CSV, readable by you only).")]
 
 
-def release(
-    data: options.Data,
-    policy: Policy,
-    out: Annotated[str, typer.Option("--out", help="A .csv or .parquet file, or a database URL (…#table).")],
-    config: Annotated[
-        Path | None,
-        typer.Option("--config", help="The configuration to mask by; without one the table is released as it is."),
-    ] = None,
-    label: options.Label = None,
-    columns: Annotated[
-        str | None, typer.Option("--columns", help="Write these columns only, comma separated (default: all).")
-    ] = None,
-    drop_suppressed: Annotated[
-        bool, typer.Option("--drop-suppressed", help="Leave suppressed records out instead of starring them.")
-    ] = False,
-    shuffle: Annotated[bool, typer.Option("--shuffle/--no-shuffle", help="Write the rows in random order.")] = True,
-    fitted: Fitted = None,
-    mapping: Mapping = None,
-    hierarchies: options.Hierarchies = None,
-    overwrite: options.Overwrite = False,
-    json: options.Json = False,
-    delimiter: options.Delimiter = None,
-    encoding: options.Encoding = "utf-8",
-    missing: options.Missing = None,
-    table: options.Table = None,
-    engine: options.Engine = None,
-) -> None:
+@dataclass(frozen=True)
+class Release(WithIdentifying):
     """Write a masked table with its certificate, if what is written satisfies the policy; otherwise nothing."""
-    from aegis.library.release import release as write
-    from aegis.library.unlisted import warning
 
-    done = write(
-        data,
-        configuration=config,
-        policy=policy,
-        out=out,
-        label=label,
-        columns=None if columns is None else options.names(columns),
-        shuffle=shuffle,
-        drop_suppressed=drop_suppressed,
-        fitted=fitted,
-        mapping=mapping,
-        overwrite=overwrite,
-        hierarchies=hierarchies,
-        **options.reading(delimiter=delimiter, encoding=encoding, missing=missing, table=table, engine=engine),
-    )
-    if json:
-        terminal.print_json(done.to_json())
-        return
-    content = done.certificate.content
-    starred = f", {done.suppressed:,} suppressed" if done.suppressed else ""
+    data: Data
+    _: KW_ONLY
+    policy: Annotated[PolicyLike, Option("What must hold (YAML).")]
+    out: Annotated[str | Path, Option("A .csv or .parquet file, or a database URL (…#table).")]
+    config: Annotated[
+        ConfigurationLike | None,
+        Option("The configuration to mask by; without one the table is released as it is."),
+    ] = None
+    label: Label = None
+    columns: Annotated[Sequence[str] | None, Option("Write these columns only, comma separated (default: all).")] = None
+    drop_suppressed: Annotated[bool, Option("Leave suppressed records out instead of starring them.")] = False
+    shuffle: Annotated[bool, Option("Write the rows in random order.")] = True
+    fitted: Fitted = None
+    mapping: Mapping = None
+    hierarchies: Hierarchies = None
+    overwrite: Overwrite = False
+
+
+@command("release", Release, run="aegis.library.release:release", group=RELEASE)
+def show_released(released: Released, options: Release) -> None:
+    """The verdicts on what was written, what it keeps, and how to check it."""
+    starred = f", {released.suppressed:,} suppressed" if released.suppressed else ""
     show_verdicts(
-        content["verdicts"],
-        title=f"{out} · {count(done.rows, 'row')} in {count(content['classes'], 'class', 'classes')}, "
-        f"the smallest of {content['smallest_class']:,}{starred}",
+        released.verdicts,
+        title=f"{released.out} · {count(released.rows, 'row')} in {count(released.classes, 'class', 'classes')}, "
+        f"the smallest of {released.smallest_class:,}{starred}",
     )
-    utility = content["utility"]
-    if utility is not None and utility["kept_share"] is not None:
-        share = utility["kept_share"]
-        kept = "all" if share > 1.0005 else f"{100 * share:.1f} %"  # what exceeds the whole was gained, not kept
-        terminal.aside(f"keeps {kept} of what the quasi-identifiers say about {utility['label']}")
-    unlisted_columns(content["roles"]["unlisted_are_insensitive"])
-    suspicious = tuple(content["roles"]["unlisted_that_look_identifying"])
-    if suspicious:
-        terminal.warn(warning(suspicious))
-    terminal.aside(f"certificate: {done.certificate_path} and .html")
-    terminal.next_step(f"aegis verify {out} {done.certificate_path}")
+    if released.kept_share is not None:
+        share = released.kept_share  # what exceeds the whole was gained, not kept
+        kept = "all" if share > 1.0005 else f"{100 * share:.1f} %"
+        terminal.aside(f"keeps {kept} of what the quasi-identifiers say about {released.label}")
+    show_unlisted(released.unlisted_are_insensitive)
+    terminal.aside(f"certificate: {released.certificate_path} and .html")
+    terminal.next_step(f"aegis verify {terminal.word(released.out)} {terminal.word(released.certificate_path)}")
+
+
+@dataclass(frozen=True)
+class Apply(WithIdentifying):
+    """Mask rows without checking a policy; values never seen go to open buckets or become * (see the how-to)."""
+
+    data: Data
+    _: KW_ONLY
+    config: Annotated[ConfigurationLike, Option("The configuration to mask by (YAML or JSON).")]
+    out: Annotated[PathLike, Option("A .csv or .parquet file.")]
+    shuffle: Annotated[bool, Option("Write the rows in random order.")] = False
+    fitted: Fitted = None
+    mapping: Mapping = None
+    hierarchies: Hierarchies = None
+    overwrite: Overwrite = False
+
+
+@command("apply", Apply, run="aegis.library.apply:apply", group=RELEASE)
+def show_applied(applied: Applied, options: Apply) -> None:
+    """What was masked, and that nothing was checked."""
+    terminal.talk().print(f"{applied.out}: {count(len(applied.masked), 'column')} masked")
+    if applied.fitted_here:
+        terminal.aside(f"fitted on these rows: {', '.join(applied.fitted_here)}; --fitted keeps that for the next ones")
+    terminal.aside("no policy was checked")
+    terminal.next_step(f"aegis check {terminal.word(applied.out)} --policy POLICY.yaml")

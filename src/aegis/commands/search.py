@@ -2,105 +2,89 @@
 
 from __future__ import annotations
 
-from pathlib import Path
+from dataclasses import KW_ONLY, dataclass
 from typing import TYPE_CHECKING, Annotated
 
-import typer
-
-from aegis.commands import interruption, options, terminal
+from aegis.commands import terminal
+from aegis.commands.command import CHOOSE, command
+from aegis.commands.fields import (
+    Data,
+    Hierarchies,
+    Label,
+    Option,
+    Overwrite,
+    PathLike,
+    PolicyLike,
+    WithIdentifying,
+    Working,
+)
 from aegis.masking.plural import count
 
 if TYPE_CHECKING:
-    from aegis.candidates.search.board import Progress
     from aegis.library.search import Found
 
+SPACES = ("levels", "cuts", "both")
 
-def search(
-    data: options.Data,
-    policy: Annotated[Path, typer.Option("--policy", help="What the release must satisfy (YAML).")],
-    label: options.Label = None,
-    hierarchies: options.Hierarchies = None,
-    space: Annotated[str, typer.Option("--space", help="levels, cuts or both.")] = "both",
-    measure: Annotated[
-        str | None, typer.Option("--measure", help="Utility of the released tuple; see aegis measures.")
-    ] = None,
-    verify: Annotated[int, typer.Option("--verify", min=0, help="Train a cheap model on this many of the best.")] = 0,
-    seconds: Annotated[float, typer.Option("--seconds", help="The most it may take.")] = 60.0,
-    seed: options.Seed = 0,
-    out: Annotated[Path | None, typer.Option("--out", help="Write the best configuration here (YAML or JSON).")] = None,
-    save_hierarchies: Annotated[
-        Path | None, typer.Option("--save-hierarchies", help="Write the hierarchies used, for editing, to this folder.")
-    ] = None,
-    overwrite: options.Overwrite = False,
-    json: options.Json = False,
-    delimiter: options.Delimiter = None,
-    encoding: options.Encoding = "utf-8",
-    missing: options.Missing = None,
-    table: options.Table = None,
-    engine: options.Engine = None,
-) -> None:
+
+@dataclass(frozen=True)
+class Search(WithIdentifying, Working):
     """Find the configuration that keeps most of the label among those that satisfy the policy."""
-    from aegis.library.search import search as find
 
-    with interruption.waiting() as check, terminal.progress("searching") as bar:
+    data: Data
+    _: KW_ONLY
+    policy: Annotated[PolicyLike, Option("What the release must satisfy (YAML).")]
+    label: Label = None
+    hierarchies: Hierarchies = None
+    space: Annotated[str, Option("What is searched: levels of hierarchies, free cuts.", choices=SPACES)] = "both"
+    measure: Annotated[str | None, Option("Utility of the released tuple; see aegis measures.")] = None
+    train: Annotated[
+        int, Option("Train a cheap model on so many of the best, and take the most accurate.", minimum=0)
+    ] = 0
+    seconds: Annotated[float | None, Option("The most it may take.", above=0)] = 60.0
+    seed: Annotated[int, Option("Equal seeds give equal results.", only_with="train")] = 0
+    out: Annotated[
+        PathLike | None, Option("Write the best configuration here (YAML or JSON).", writes="configuration")
+    ] = None
+    save_hierarchies: Annotated[
+        PathLike | None,
+        Option("Write the hierarchies used, for editing, to this folder.", writes="hierarchies"),
+    ] = None
+    overwrite: Overwrite = False
 
-        def show(now: Progress) -> None:
-            check()
-            best = "none yet" if now.best is None else f"{now.best:.5f}"
-            bar(now.nodes, None, f"configurations, best {best}, bound {now.bound:.5f}")
-
-        found = find(
-            data,
-            policy=policy,
-            label=label,
-            hierarchies=hierarchies,
-            space=space,
-            measure=measure,
-            verify=verify,
-            seconds=seconds,
-            seed=seed,
-            out=out,
-            save_hierarchies=save_hierarchies,
-            overwrite=overwrite,
-            progress=show,
-            **options.reading(delimiter=delimiter, encoding=encoding, missing=missing, table=table, engine=engine),
-        )
-    if json:
-        terminal.print_json(found.to_json())
-    else:
-        _show(found)
-    if found.search.interrupted:
-        terminal.talk().print("interrupted: this is the best so far, and it satisfies the policy")
-        raise typer.Exit(130)
-    if json:
-        return
-    if out is not None:
-        terminal.talk().print(f"configuration: {out}", soft_wrap=True)
-    config = out or "BEST.yaml"
-    if out is None:
-        terminal.aside("add --out BEST.yaml to keep it")
-    again = terminal.data_words(data, table=table, engine=engine)
-    terminal.next_step(f"aegis release {again} --config {config} --policy {policy} --out released.parquet")
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.out is None and self.save_hierarchies is None:
+            self.refuse("overwrite", because="without --out and --save-hierarchies nothing is written")
 
 
-def _show(found: Found) -> None:
-    result, chosen = found.search, found.chosen
+@command("search", Search, run="aegis.library.search:search", group=CHOOSE, working="searching", anytime=True)
+def show(found: Found, options: Search) -> None:
+    """The masks, how good they are, what is known about better ones, and the next step."""
     rows = [[column, mask.describe()] for column, mask in found.configuration.masks.items()]
     title = (
-        f"{result.measure} of the released tuple: {chosen.utility:.5f} {result.unit} · "
-        f"{count(chosen.classes, 'class', 'classes')}, "
-        f"smallest {chosen.smallest_class:,}, {chosen.suppressed:,} of {count(result.records, 'record')} suppressed"
+        f"{found.measure} of the released tuple: {found.utility:.5f} {found.unit} · "
+        f"{count(found.classes, 'class', 'classes')}, "
+        f"smallest {found.smallest_class:,}, {found.suppressed:,} of {count(found.records, 'record')} suppressed"
     )
     console = terminal.out()
     console.print(terminal.table(title, ["column", "mask"], rows))
-    if result.proved:
-        console.print(
-            f"Proved: no configuration of its space is better ({count(result.nodes, 'configuration')} weighed)."
-        )
+    weighed = f"{count(found.nodes, 'configuration')} weighed"
+    if found.proved:
+        console.print(f"Proved: no configuration of its space is better ({weighed}).")
+    elif found.bound is not None:
+        console.print(f"{weighed}; none of the space searched can exceed {found.bound:.5f} {found.unit}.")
     else:
-        limit = f"{result.bound:.5f} {result.unit}"
-        console.print(f"{count(result.nodes, 'configuration')} weighed; none of the space searched can exceed {limit}.")
-    for number, one in enumerate(found.verified, start=1):
-        low, high = one.accuracy.interval
-        mark = " ← taken" if one.candidate is chosen else ""
-        console.print(f"verified {number}: accuracy {one.accuracy.accuracy:.4f} ({low:.4f} to {high:.4f}){mark}")
+        console.print(f"{weighed}; nothing is known about better ones.")
+    taken = found.words
+    for number, trained in enumerate(found.trained, start=1):
+        low, high = trained.interval
+        mark = " ← taken" if trained.configuration == taken else ""
+        console.print(f"trained {number}: accuracy {trained.accuracy:.4f} ({low:.4f} to {high:.4f}){mark}")
+    if found.interrupted:
+        return
+    if options.out is None:
+        terminal.aside("add --out BEST.yaml to keep it")
+    config = terminal.word(options.out or "BEST.yaml")
+    again = terminal.data_words(options.data, table=options.table, engine=options.engine)
+    policy = terminal.word(options.policy)
+    terminal.next_step(f"aegis release {again} --config {config} --policy {policy} --out released.parquet")

@@ -2,39 +2,46 @@
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY, dataclass
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
-import typer
 from rich.text import Text
 
-from aegis.commands import options, terminal
+from aegis.commands import terminal
+from aegis.commands.command import RELEASE, command
+from aegis.commands.fields import Argument, Engine, HierarchiesLike, Option, Options, PathLike
+
+if TYPE_CHECKING:
+    from aegis.library.verify import Verification
 
 
-def verify(
-    release: Annotated[str, typer.Argument(help="The released file, or the URL of the released table (…#table).")],
-    certificate: Annotated[Path, typer.Argument(help="Its .certificate.json.")],
-    hierarchies: options.Hierarchies = None,
-    json: options.Json = False,
-    engine: options.Engine = None,
-) -> int:
+@dataclass(frozen=True)
+class Verify(Options):
     """Check the certificate's hash, the release's hash, and every model on its rows.
 
     Exit status 1 if something does not hold, 2 if a file is missing or is no certificate.
     """
-    from aegis.library.verify import verify as examine
 
-    found = examine(release, certificate, hierarchies=hierarchies, engine=engine)
-    if json:
-        terminal.print_json(found.to_json())
-        return 0 if found.verified else 1
+    release: Annotated[str | Path, Argument("The released file, or the URL of the released table (…#table).")]
+    certificate: Annotated[PathLike, Argument("Its .certificate.json.")]
+    _: KW_ONLY
+    hierarchies: Annotated[
+        HierarchiesLike | None,
+        Option("Folder of the hierarchies that distances are measured by (default: hierarchies beside the release)."),
+    ] = None
+    engine: Engine = None
+
+
+@command("verify", Verify, run="aegis.library.verify:verify", group=RELEASE)
+def show(verification: Verification, options: Verify) -> None:
+    """What was checked, one line each."""
     rows: list[list[str | Text]] = [
-        [step.name, Text("yes", style="green") if step.passed else Text("NO", style="bold red"), step.said]
-        for step in found.steps
+        [check.name, Text("yes", style="green") if check.passed else Text("NO", style="bold red"), check.said]
+        for check in verification.checks
     ]
     terminal.out().print(terminal.table("", ["what", "holds", "found"], rows))
-    if found.reason is not None:
-        terminal.out().print(Text.assemble(("not verified: ", "bold red"), found.reason), soft_wrap=True)
-        return 1
+    if verification.reason is not None:
+        terminal.out().print(Text.assemble(("not verified: ", "bold red"), verification.reason), soft_wrap=True)
+        return
     terminal.out().print(Text("verified", style="bold green"))
-    return 0

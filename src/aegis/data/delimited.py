@@ -10,12 +10,13 @@ from __future__ import annotations
 import codecs
 import csv
 import gzip
+import io
 import itertools
 import re
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING, Any
 
 from aegis.data.interruption import is_interruption
 from aegis.data.sql_text import quoted_name, quoted_text
@@ -61,12 +62,16 @@ def read(
     encoding: str,
     missing: Sequence[str] = (),
     as_text: bool = False,
+    header: str | None = None,
 ) -> ir.Table:
-    """Load a delimited file into a temporary table of an embedded DuckDB; ``as_text`` leaves values as written."""
+    """Load a delimited file into a temporary table of an embedded DuckDB; ``as_text`` leaves values as written.
+
+    ``header`` is its first line, where somebody has looked into the file before: it is not opened for that once more.
+    """
     encoding = checked_encoding(encoding)
     if delimiter is not None and (len(delimiter) != 1 or delimiter in '"\r\n'):
         raise DataError("the delimiter must be one character, such as a comma, a semicolon, a tab or a bar")
-    header = _header_line(path, encoding)
+    header = _header_line(path, encoding) if header is None else header
     delimiter = delimiter or delimiter_of(header)
     names = names_of(header, delimiter, path)
     database = connection.con
@@ -203,16 +208,25 @@ def checked_encoding(name: str) -> str:
 
 
 def _header_line(path: Path, encoding: str) -> str:
-    opener = gzip.open if path.suffix.lower() == ".gz" else open
+    opener: Any = gzip.open if path.suffix.lower() == ".gz" else open
     try:
-        with opener(path, "rt", encoding="utf-8-sig" if encoding == "utf-8" else encoding, newline="") as lines:
-            header = lines.readline(1_000_000)
-    except UnicodeError:
-        raise DataError(f"{path.name} is not text in {encoding}; give its encoding, for example latin-1") from None
+        with opener(path, "rb") as file:
+            return header_in(file, named=path.name, encoding=encoding)
     except OSError as error:
         raise DataError(f"{path.name} cannot be read: {error.strerror}") from None
+
+
+def header_in(file: IO[bytes], *, named: str, encoding: str = "utf-8") -> str:
+    """The first line of an open file, which is read from its beginning."""
+    lines = io.TextIOWrapper(file, encoding="utf-8-sig" if encoding == "utf-8" else encoding, newline="")
+    try:
+        header = lines.readline(1_000_000)
+    except UnicodeError:
+        raise DataError(f"{named} is not text in {encoding}; give its encoding, for example latin-1") from None
+    finally:
+        lines.detach()  # whoever opened it closes it
     if not header.strip():
-        raise DataError(f"{path.name} is empty; it needs a header line and rows")
+        raise DataError(f"{named} is empty; it needs a header line and rows")
     return header.rstrip("\r\n")
 
 

@@ -9,6 +9,7 @@ import os
 import re
 import tempfile
 from collections.abc import Sequence
+from dataclasses import replace
 from importlib.metadata import entry_points
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -61,13 +62,22 @@ def open_dataset(
     name, opened = _open(
         source, engine=engine, table=table, delimiter=delimiter, encoding=encoding, missing=missing, as_text=as_text
     )
-    if not opened.columns:
-        raise DataError(f"{name} has no columns; give a table with a header")
-    tidy = tidied(opened, missing)
-    schema = Schema(columns=tuple(Column(name=c, kind=kind_of(t)) for c, t in tidy.schema().items()))
     merged = beside.roles.overridden_by(roles) if roles is not None else beside.roles
-    blocks = blocks_of(tidy, opened, Path(source), missing=missing) if engine is None and _is_parquet(source) else None
-    return Dataset(name=name, table=tidy, schema=schema, roles=merged.checked_against(schema), blocks=blocks)
+    dataset = as_dataset(opened, name=name, roles=merged, missing=missing)
+    if engine is None and _is_parquet(source):
+        return replace(dataset, blocks=blocks_of(dataset.table, opened, Path(source), missing=missing))
+    return dataset
+
+
+def as_dataset(
+    table: ir.Table, *, name: str = "table", roles: Roles | None = None, missing: Sequence[str] = ()
+) -> Dataset:
+    """A table of an engine as a dataset; nothing is opened or read for it."""
+    if not table.columns:
+        raise DataError(f"{name} has no columns; give a table with a header")
+    tidy = tidied(table, missing)
+    schema = Schema(columns=tuple(Column(name=c, kind=kind_of(t)) for c, t in tidy.schema().items()))
+    return Dataset(name=name, table=tidy, schema=schema, roles=(roles or Roles()).checked_against(schema))
 
 
 def _is_parquet(source: Any) -> bool:

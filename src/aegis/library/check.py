@@ -4,81 +4,92 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
-from aegis.data.dataset import Dataset
-from aegis.data.engine import open_dataset
-from aegis.data.hierarchy import Hierarchy
+from aegis.commands.check import Check
 from aegis.data.schema import Roles, Schema
 from aegis.library.judging import classes_of, read_policy, why_not
-from aegis.library.keywords import check_keywords
-from aegis.library.masked_data import GivenConfiguration, masked_data, roles_with
+from aegis.library.masked_data import masked_data, roles_with
+from aegis.library.opening import open_table
 from aegis.library.proposals import find_hierarchies, one_configuration
-from aegis.privacy.judgement import Judgement, judge_all
-from aegis.privacy.policy import Policy
-
-_EVERYBODY = "_aegis_everybody"
+from aegis.operation import operation
+from aegis.privacy.judgement import FailingClasses, judge_all
+from aegis.privacy.verdict import StatedVerdict
+from aegis.result import Result, plain
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Check:
-    """A judgement with the roles it was made under.
+class Checked(Result):
+    """What a policy says of a table, and the roles it was judged under.
 
-    ``unlisted`` are the columns without a role: they count as insensitive, and nobody decided that. ``reason`` says in
-    a sentence why the policy is not satisfied.
+    ``reason`` says in a sentence why the policy is not satisfied. ``records_to_suppress`` is how many records it asks
+    to suppress, ``records_suppressible`` how many it allows; ``worst_classes`` are the smallest failing ones of the
+    table as it came. ``unlisted_are_insensitive`` are the columns without a role: nobody decided that they are.
     """
 
-    judgement: Judgement
-    roles: Roles
-    unlisted: tuple[str, ...]
+    satisfied: bool
+    models: tuple[StatedVerdict, ...]
+    classes: int
+    records: int
+    suppressed: int
+    smallest_class: int
+    records_to_suppress: int
+    records_suppressible: int
     reason: str | None
+    policy: Mapping[str, Any]
+    worst_classes: tuple[FailingClasses, ...]
+    roles: Roles
+    unlisted_are_insensitive: tuple[str, ...]
 
     @property
-    def satisfied(self) -> bool:
-        return self.judgement.satisfied
+    def exit_status(self) -> int:
+        return 0 if self.satisfied else 1
+
+    @property
+    def headline(self) -> str:
+        return "satisfied" if self.satisfied else f"not satisfied: {self.reason}"
+
+    def table_rows(self) -> list[dict[str, Any]]:
+        return [verdict.as_row() for verdict in self.models]
 
     def to_json(self) -> dict[str, Any]:
         """The object that ``aegis check --json`` prints."""
-        return {
-            **self.judgement.as_certificate(),
-            "reason": self.reason,
-            "worst_classes": [
-                {"size": w.size, "classes": w.classes, "records": w.records, "models": list(w.models)}
-                for w in self.judgement.worst
-            ],
-            "roles": self.roles.to_mapping(),
-            "unlisted_are_insensitive": list(self.unlisted),
-        }
+        return {**plain(self), "roles": self.roles.to_mapping()}
 
 
-def check(
-    data: Any,
-    *,
-    policy: Policy | str | Path,
-    configuration: GivenConfiguration | None = None,
-    suppress: bool = True,
-    label: str | None = None,
-    hierarchies: str | Path | Mapping[str, Hierarchy] | None = None,
-    **options: Any,
-) -> Check:
-    """Judge ``data`` by ``policy``, after masking it by ``configuration`` if one is given.
+@operation(Check)
+def check(options: Check) -> Checked:
+    """Judge the table by the policy, after masking it by the configuration if one is given.
 
-    Failing records are suppressed up to the policy's limit unless ``suppress`` is off. Further ``options`` are those of
-    `open_dataset`.
+    Failing records are suppressed up to the policy's limit unless ``suppress`` is off.
     """
-    check_keywords(check, options)
-    rules = read_policy(policy)
-    known = find_hierarchies(hierarchies, data)
-    chosen = None if configuration is None else one_configuration(configuration, hierarchies=known, data=data)
-    dataset = data if isinstance(data, Dataset) else open_dataset(data, **options)
-    roles = rules.roles_in(dataset.schema, roles_with(dataset, chosen, label=label))
-    schema = dataset.schema
-    if chosen is not None:
-        dataset = masked_data(dataset, chosen.masks).dataset
-    table = classes_of(dataset, rules, roles, hierarchies=known)
-    judgement = judge_all(table, rules, suppress=suppress)
-    return Check(judgement=judgement, roles=roles, unlisted=unlisted(schema, roles), reason=why_not(judgement, table))
+    policy = read_policy(options.policy)
+    if options.config is None and not policy.hierarchical:
+        options.refuse("hierarchies", because="without a configuration and a policy that use them they change nothing")
+    hierarchies = find_hierarchies(options.hierarchies, options.data)
+    configuration = None
+    if options.config is not None:
+        configuration = one_configuration(options.config, hierarchies=hierarchies, data=options.data)
+    dataset = open_table(options.data, options)
+    roles = policy.roles_in(dataset.schema, roles_with(dataset, configuration, label=options.label))
+    published = dataset if configuration is None else masked_data(dataset, configuration.masks).dataset
+    classes = classes_of(published, policy, roles, hierarchies=hierarchies)
+    judgement = judge_all(classes, policy, suppress=options.suppress)
+    return Checked(
+        satisfied=judgement.satisfied,
+        models=tuple(verdict.stated() for verdict in judgement.verdicts),
+        classes=judgement.classes,
+        records=judgement.records,
+        suppressed=judgement.suppressed,
+        smallest_class=judgement.smallest_class,
+        records_to_suppress=judgement.records_to_suppress,
+        records_suppressible=judgement.records_suppressible,
+        reason=why_not(judgement, classes),
+        policy={"id": policy.id, **policy.to_mapping()},
+        worst_classes=judgement.worst,
+        roles=roles,
+        unlisted_are_insensitive=unlisted(dataset.schema, roles),
+    )
 
 
 def unlisted(schema: Schema, roles: Roles) -> tuple[str, ...]:

@@ -21,7 +21,7 @@ from aegis.masking.plural import count
 from aegis.privacy.judgement import judge_all
 from aegis.privacy.policy import Policy
 from aegis.ranking.verdicts import CandidateVerdict
-from aegis.releases.write import sha256_of
+from aegis.releases.write import look_into
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -81,7 +81,7 @@ def _judged(
         said += f"; {count(classes.classes, 'class', 'classes')}"
     return JudgedTable(
         name=path.stem,
-        id=sha256_of(path)[:12],
+        id=look_into(path, named=path).sha256[:12],
         candidate=FinishedTable(path.stem, own, sample),
         verdict=None if classes is None else _verdict(classes, policy),
         reason=said,

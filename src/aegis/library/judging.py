@@ -13,7 +13,7 @@ from aegis.counts.class_table import ClassTable
 from aegis.counts.collect_classes import count_classes
 from aegis.data.dataset import Dataset
 from aegis.data.domain import Domain
-from aegis.data.engine import open_dataset
+from aegis.data.engine import as_dataset
 from aegis.data.hierarchy import Hierarchy
 from aegis.data.kind import Kind
 from aegis.data.schema import Roles
@@ -72,7 +72,7 @@ def classes_of(
     wanted = tuple(dict.fromkeys((*policy.attributes, *contents)))
     quasi = roles.quasi_identifying
     if not quasi:  # every quasi-identifier is left out: nothing tells the records apart
-        dataset, quasi = open_dataset(dataset.table.mutate(**{_EVERYBODY: ibis.literal("everybody")})), (_EVERYBODY,)
+        dataset, quasi = as_dataset(dataset.table.mutate(**{_EVERYBODY: ibis.literal("everybody")})), (_EVERYBODY,)
     table = count_classes(dataset, quasi, contents=wanted, released=released)
     levels = {}
     for column in policy.hierarchical:

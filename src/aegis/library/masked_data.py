@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import csv
+import io
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
-from typing import Any
 
 from aegis.counts.collect import Limits, count_histograms
 from aegis.counts.joint import Histogram
 from aegis.data.dataset import Dataset
-from aegis.data.engine import open_dataset
+from aegis.data.engine import as_dataset
 from aegis.data.kind import Kind
 from aegis.data.schema import Roles
 from aegis.errors import ConfigurationError
@@ -21,7 +21,6 @@ from aegis.masking.masks.suppress import Suppress
 from aegis.releases.apply import ValueMapping, can_be_joined, masked_table
 from aegis.releases.fit import fitted, is_fitted, is_joined, links_of
 
-GivenConfiguration = Configuration | str | Path | Mapping[str, Any]
 _EVERY_VALUE = Limits(numbers=10**9, texts=10**9)
 
 
@@ -78,9 +77,8 @@ def masked_data(
     table = masked.table
     if any(not isinstance(link, ExpressionMask) for mask in ready.values() for link in links_of(mask)):
         table = table.cache()
-    opened = open_dataset(table)
     return MaskedData(
-        dataset=replace(opened, name=dataset.name, roles=dataset.roles),
+        dataset=replace(as_dataset(table), name=dataset.name, roles=dataset.roles),
         masks=ready,
         fitted_here=open_ones,
         mappings=masked.mappings if mappings else (),
@@ -108,3 +106,13 @@ def _counted(
         **count_histograms(dataset, whole, limits=_EVERY_VALUE),
         **count_histograms(dataset, rest),
     }
+
+
+def mapping_text(mappings: Sequence[ValueMapping]) -> str:
+    """What each value of each column became, as CSV."""
+    text = io.StringIO(newline="")
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(["column", "value", "masked"])
+    for mapping in mappings:
+        writer.writerows(mapping.lines())
+    return text.getvalue()

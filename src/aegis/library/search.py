@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -9,132 +10,239 @@ from typing import Any
 
 import numpy as np
 
-from aegis.candidates.search.board import Progress
-from aegis.candidates.search.result import Candidate, SearchResult
+from aegis.candidates.search.board import Progress as Standing
+from aegis.candidates.search.result import Candidate
 from aegis.candidates.search.search import automatic_hierarchies
 from aegis.candidates.search.search import search as search_classes
+from aegis.commands.search import Search
 from aegis.counts.class_table import ClassTable
 from aegis.counts.joint import check_classes, check_filled
-from aegis.data.dataset import Dataset
-from aegis.data.engine import open_dataset
-from aegis.data.hierarchy import Hierarchy, write_hierarchies
+from aegis.data.hierarchy import file_name, write_hierarchies
 from aegis.data.output import check_apart, check_free, write_text
 from aegis.data.schema import Roles
 from aegis.errors import LabelError
 from aegis.evaluation.tuple_accuracy import TupleAccuracy, tuple_accuracy
 from aegis.library.judging import classes_of, read_policy
-from aegis.library.keywords import check_keywords
+from aegis.library.opening import open_table
 from aegis.library.proposals import find_hierarchies
 from aegis.masking.configuration import Configuration
-from aegis.masking.configuration_file import as_text, check_ending
+from aegis.masking.configuration_file import as_text, check_ending, configurations_from_mapping, to_mapping
+from aegis.masking.mask import Mask
 from aegis.masking.partition import Partition
 from aegis.masking.transition import transition
+from aegis.operation import operation
 from aegis.privacy.judgement import judge_all
 from aegis.privacy.policy import Policy
+from aegis.progress import Progress
+from aegis.result import Result, plain
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Verified:
-    """A configuration of the shortlist with the accuracy a model reached on it."""
+class FoundCandidate:
+    """A configuration that satisfies the policy, its masks in words.
 
-    candidate: Candidate
-    accuracy: TupleAccuracy
+    ``levels`` are their numbers in the hierarchies, empty where the columns were cut freely. ``risk`` is the highest
+    chance of re-identification of a record that keeps its values.
+    """
+
+    utility: float
+    risk: float
+    suppressed: int
+    classes: int
+    smallest_class: int
+    levels: Mapping[str, int]
+    masks: Mapping[str, str]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Found:
-    """The chosen configuration and the search that led to it."""
+class TrainedCandidate:
+    """A configuration of the shortlist, in words, with the accuracy a model reached on it and its 95 % interval."""
+
+    configuration: Mapping[str, str]
+    utility: float
+    accuracy: float
+    interval: tuple[float, float]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Found(Result):
+    """The best configuration and what is known about better ones.
+
+    No configuration of the space searched has a utility beyond ``bound``, where one is known; with ``proved`` there is
+    none beyond ``utility``. ``nodes`` is how many configurations were weighed, ``lattice_nodes`` how many the levels
+    make. ``front`` lists configurations of which none beats another in both utility and risk, least risk first: all of
+    them if ``front_complete``. ``shortlist`` begins with the best by utility; ``trained`` are those that models were
+    trained on, of which the most accurate was taken.
+    """
 
     configuration: Configuration
-    chosen: Candidate
-    search: SearchResult
-    verified: tuple[Verified, ...]
+    space: str
+    measure: str
+    unit: str
+    levels: Mapping[str, int]
+    utility: float
+    bound: float | None
+    proved: bool
+    interrupted: bool
+    nodes: int
+    lattice_nodes: int | None
+    records: int
+    suppressed: int
+    classes: int
+    smallest_class: int
+    front: tuple[FoundCandidate, ...]
+    front_complete: bool
+    shortlist: tuple[FoundCandidate, ...]
+    trained: tuple[TrainedCandidate, ...] = ()
+
+    @property
+    def words(self) -> dict[str, str]:
+        """The masks in words."""
+        return _in_words(self.configuration.masks)
+
+    @property
+    def exit_status(self) -> int:
+        return 130 if self.interrupted else 0
+
+    @property
+    def headline(self) -> str:
+        return (
+            f"{self.measure} of {self.utility:.5f} {self.unit} in {self.classes:,} classes, "
+            f"{self.suppressed:,} of {self.records:,} records suppressed"
+        )
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """That somebody stopped the search."""
+        return ("interrupted: this is the best so far, and it satisfies the policy",) if self.interrupted else ()
+
+    def table_rows(self) -> list[dict[str, Any]]:
+        return [{"column": column, "mask": mask} for column, mask in self.words.items()]
 
     def to_json(self) -> dict[str, Any]:
-        """The object that ``aegis search --json`` prints."""
+        """The object that ``aegis search --json`` prints; ``definition`` is the configuration as a file holds it."""
+        figures = {name: plain(getattr(self, name)) for name in self.__dataclass_fields__ if name != "configuration"}
         return {
-            "configuration": {column: mask.describe() for column, mask in self.configuration.masks.items()},
+            "configuration": self.words,
             "id": self.configuration.id,
-            **self.search.describe(),
-            "levels": dict(self.chosen.levels),
-            "utility": self.chosen.utility,
-            "suppressed": self.chosen.suppressed,
-            "classes": self.chosen.classes,
-            "smallest_class": self.chosen.smallest_class,
-            "verified": [
-                {
-                    "configuration": {c: m.describe() for c, m in one.candidate.masks.items()},
-                    "utility": one.candidate.utility,
-                    "accuracy": one.accuracy.accuracy,
-                    "interval": list(one.accuracy.interval),
-                }
-                for one in self.verified
-            ],
+            **figures,
+            "definition": to_mapping(self.configuration),
         }
 
+    @classmethod
+    def fields_in(cls, content: Mapping[str, Any]) -> Mapping[str, Any]:
+        (configuration,) = configurations_from_mapping(content["definition"], name="best")
+        return {**content, "configuration": configuration}
 
-def search(
-    data: Any,
-    *,
-    policy: Policy | str | Path,
-    label: str | None = None,
-    hierarchies: str | Path | Mapping[str, Hierarchy] | None = None,
-    space: str = "both",
-    measure: str | None = None,
-    verify: int = 0,
-    seconds: float | None = 60.0,
-    seed: int = 0,
-    out: str | Path | None = None,
-    save_hierarchies: str | Path | None = None,
-    overwrite: bool = False,
-    progress: Callable[[Progress], None] | None = None,
-    **options: Any,
-) -> Found:
-    """Find the best configuration of the quasi-identifiers of ``data`` that satisfies ``policy``.
 
-    The rows are counted once; the search works on the distinct tuples. ``verify`` trains a cheap model on that many
-    of the best candidates and takes the most accurate. ``out`` receives the configuration, with label and roles.
+@operation(Search)
+def search(options: Search) -> Found:
+    """Find the best configuration of the quasi-identifiers that satisfies the policy.
+
+    The rows are counted once; the search works on the distinct tuples. ``out`` receives the configuration, with label
+    and roles. Without ``seconds`` it goes on until there is a proof.
     """
-    check_keywords(search, options)
-    if out is not None:
-        check_free(Path(out), overwrite=overwrite)
-        check_apart([out], [data, policy])
-        check_ending(Path(out))
-    rules = read_policy(policy)
-    dataset = data if isinstance(data, Dataset) else open_dataset(data, **options)
-    own = dataset.roles if label is None else dataset.roles.overridden_by(Roles(label=label))
-    roles = rules.roles_in(dataset.schema, own)
-    if roles.label is None:
+    if options.out is not None:
+        check_free(Path(options.out), overwrite=options.overwrite)
+        check_apart([options.out], [options.data, options.policy])
+        check_ending(Path(options.out))
+    policy = read_policy(options.policy)
+    if options.space == "cuts" and not policy.hierarchical and options.save_hierarchies is None:
+        options.refuse("hierarchies", because="free cuts go by no hierarchy")
+    dataset = open_table(options.data, options)
+    own = dataset.roles if options.label is None else dataset.roles.overridden_by(Roles(label=options.label))
+    roles = policy.roles_in(dataset.schema, own)
+    label = roles.label
+    if label is None:
         raise LabelError("no label is given; name the column to be predicted with --label or in the roles file")
-    if roles.label not in dataset.schema:
-        raise LabelError(f"there is no column {roles.label!r}; the columns are {', '.join(dataset.schema.names)}")
-    known = find_hierarchies(hierarchies, data)
-    table = classes_of(dataset, rules, roles, contents=(roles.label,), hierarchies=known)
-    check_classes(roles.label, table.contents[roles.label].totals)
+    if label not in dataset.schema:
+        raise LabelError(f"there is no column {label!r}; the columns are {', '.join(dataset.schema.names)}")
+    hierarchies = find_hierarchies(options.hierarchies, options.data)
+    table = classes_of(dataset, policy, roles, contents=(label,), hierarchies=hierarchies)
+    check_classes(label, table.contents[label].totals)
     empty = "drop it, or take it out of the quasi-identifiers"
     check_filled(dict(zip(table.columns, table.domains, strict=True)), what_to_do=empty)
+    if options.save_hierarchies is not None:
+        for column in {*table.columns, *hierarchies}:
+            check_free(Path(options.save_hierarchies) / file_name(dataset.name, column), overwrite=options.overwrite)
     result = search_classes(
         table,
-        label=roles.label,
-        policy=rules,
-        hierarchies=known,
-        space=space,
-        shortlist=max(10, verify),
-        seconds=seconds,
-        progress=progress,
-        **({} if measure is None else {"measure": measure}),
+        label=label,
+        policy=policy,
+        hierarchies=hierarchies,
+        space=options.space,
+        shortlist=max(10, options.train),
+        seconds=options.seconds,
+        progress=None if options.progress is None else _reporting(options.progress),
+        **({} if options.measure is None else {"measure": options.measure}),
     )
-    verified = tuple(
-        Verified(candidate=one, accuracy=_accuracy(one, table, rules, roles.label, seed))
-        for one in result.shortlist[:verify]
+    accuracies = [
+        (candidate, _accuracy(candidate, table, policy, label, options.seed))
+        for candidate in result.shortlist[: options.train]
+    ]
+    best = max(accuracies, key=lambda trained: trained[1].accuracy)[0] if accuracies else result.best
+    configuration = Configuration(name="best", masks=best.masks, label=label, roles=roles)
+    if options.save_hierarchies is not None:
+        used = {**automatic_hierarchies(table), **hierarchies}
+        write_hierarchies(used, options.save_hierarchies, dataset=dataset.name)
+    if options.out is not None:
+        text = as_text([configuration], path=Path(options.out))
+        write_text(Path(options.out), text, overwrite=options.overwrite)
+    return Found(
+        configuration=configuration,
+        space=result.space,
+        measure=result.measure,
+        unit=result.unit,
+        levels=dict(best.levels),
+        utility=best.utility,
+        bound=result.bound if math.isfinite(result.bound) else None,
+        proved=result.proved,
+        interrupted=result.interrupted,
+        nodes=result.nodes,
+        lattice_nodes=result.lattice_nodes,
+        records=result.records,
+        suppressed=best.suppressed,
+        classes=best.classes,
+        smallest_class=best.smallest_class,
+        front=tuple(_described(candidate) for candidate in result.front),
+        front_complete=result.front_complete,
+        shortlist=tuple(_described(candidate) for candidate in result.shortlist),
+        trained=tuple(
+            TrainedCandidate(
+                configuration=_in_words(candidate.masks),
+                utility=candidate.utility,
+                accuracy=accuracy.accuracy,
+                interval=accuracy.interval,
+            )
+            for candidate, accuracy in accuracies
+        ),
     )
-    best = max(verified, key=lambda one: one.accuracy.accuracy).candidate if verified else result.best
-    configuration = Configuration(name="best", masks=best.masks, label=roles.label, roles=roles)
-    if save_hierarchies is not None:
-        write_hierarchies({**automatic_hierarchies(table), **known}, save_hierarchies, dataset=dataset.name)
-    if out is not None:
-        write_text(Path(out), as_text([configuration], path=Path(out)), overwrite=overwrite)
-    return Found(configuration=configuration, chosen=best, search=result, verified=verified)
+
+
+def _in_words(masks: Mapping[str, Mask]) -> dict[str, str]:
+    return {column: mask.describe() for column, mask in masks.items()}
+
+
+def _described(candidate: Candidate) -> FoundCandidate:
+    return FoundCandidate(
+        utility=candidate.utility,
+        risk=candidate.risk,
+        suppressed=candidate.suppressed,
+        classes=candidate.classes,
+        smallest_class=candidate.smallest_class,
+        levels=dict(candidate.levels),
+        masks=_in_words(candidate.masks),
+    )
+
+
+def _reporting(progress: Progress) -> Callable[[Standing], None]:
+    """Where the search stands, as progress; nobody knows how many configurations are still to come."""
+
+    def report(standing: Standing) -> None:
+        best = "none yet" if standing.best is None else f"{standing.best:.5f}"
+        progress(standing.nodes, None, f"configurations, best {best}, bound {standing.bound:.5f}")
+
+    return report
 
 
 def _accuracy(candidate: Candidate, table: ClassTable, policy: Policy, label: str, seed: int) -> TupleAccuracy:

@@ -14,8 +14,13 @@ _NEARLY_ALL = 0.98
 _FEW = 20
 
 
-def looks_identifying(dataset: Dataset, roles: Roles, *, masked: Collection[str] = ()) -> tuple[str, ...]:
-    """Columns without role and mask that have a value of their own in nearly every row."""
+def looks_identifying(
+    dataset: Dataset, roles: Roles, *, masked: Collection[str] = (), rows: int | None = None
+) -> tuple[str, ...]:
+    """Columns without role and mask that have a value of their own in nearly every row.
+
+    ``rows`` is how many there are, where they were counted before.
+    """
     names = [
         column.name
         for column in dataset.schema
@@ -23,7 +28,7 @@ def looks_identifying(dataset: Dataset, roles: Roles, *, masked: Collection[str]
     ]
     if not names:
         return ()
-    rows = min(count_rows(dataset.table), _LOOKED_AT)
+    rows = min(count_rows(dataset.table) if rows is None else rows, _LOOKED_AT)
     if rows <= _FEW:
         return ()
     distinct = distinct_in_first(dataset.table, names, rows=_LOOKED_AT)

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from aegis.commands.verify import Verify
+from aegis.data.dataset import Dataset
 from aegis.data.engine import open_dataset
 from aegis.data.hierarchy import Hierarchy
 from aegis.data.kind import Kind
@@ -14,13 +16,16 @@ from aegis.data.schema import Role, Roles, Schema
 from aegis.errors import AegisError, DataError, VerificationError
 from aegis.library.proposals import find_hierarchies
 from aegis.library.written import measure_written, open_written
+from aegis.operation import operation
 from aegis.privacy.judgement import Judgement
 from aegis.privacy.narrowed import narrowed
 from aegis.privacy.policy import Policy
+from aegis.privacy.verdict import StatedVerdict
 from aegis.releases.certificate import Certificate, read_certificate
 from aegis.releases.table_hash import sha256_of_table
 from aegis.releases.table_output import is_url
-from aegis.releases.write import check_format, sha256_of
+from aegis.releases.write import check_format, look_into
+from aegis.result import Result, plain
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -33,94 +38,113 @@ class VerifiedStep:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Verification:
-    """What was checked, in order; the first failure ends it, for what comes later would mean nothing."""
+class Verification(Result):
+    """What was checked, in order; the first failure ends it, for what comes later would mean nothing.
 
-    steps: tuple[VerifiedStep, ...]
-    certificate: Certificate | None
-    judgement: Judgement | None
+    ``models`` is what every model found on the rows, where it came to that.
+    """
+
+    checks: tuple[VerifiedStep, ...]
+    models: tuple[StatedVerdict, ...] = ()
 
     @property
     def verified(self) -> bool:
-        return all(step.passed for step in self.steps)
+        return all(check.passed for check in self.checks)
 
     @property
     def reason(self) -> str | None:
         """Why the release is not verified."""
-        return next((step.said for step in self.steps if not step.passed), None)
+        return next((check.said for check in self.checks if not check.passed), None)
+
+    @property
+    def exit_status(self) -> int:
+        return 0 if self.verified else 1
+
+    @property
+    def headline(self) -> str:
+        return "verified" if self.verified else f"not verified: {self.reason}"
+
+    def table_rows(self) -> list[dict[str, Any]]:
+        return [dict(plain(check)) for check in self.checks]
 
     def to_json(self) -> dict[str, Any]:
         """The object that ``aegis verify --json`` prints."""
-        return {
-            "verified": self.verified,
-            "reason": self.reason,
-            "checks": [{"name": s.name, "passed": s.passed, "said": s.said} for s in self.steps],
-            "models": [] if self.judgement is None else self.judgement.as_certificate()["models"],
-        }
+        return {"verified": self.verified, "reason": self.reason, **plain(self)}
 
 
-def verify(
-    release: str | Path,
-    certificate: str | Path,
-    *,
-    engine: str | None = None,
-    hierarchies: str | Path | Mapping[str, Hierarchy] | None = None,
-) -> Verification:
+@operation(Verify)
+def verify(options: Verify) -> Verification:
     """Check the certificate's own hash, the hash of the released file or table, and every model on its rows.
 
-    With an ``engine``, the URL of one, ``release`` is the name of a table inside it.
+    With an ``engine``, the URL of one, ``release`` is the name of a table inside it. A file is read twice: once to
+    hash it, once to count its rows.
     """
-    in_database = engine is not None or is_url(release)
-    if not in_database:
-        check_format(Path(release))
-        if not Path(release).is_file():
-            raise DataError(f"there is no file {release}; check the path")
+    if options.engine is None and not is_url(options.release):
+        check_format(Path(options.release))
+        if not Path(options.release).is_file():
+            raise DataError(f"there is no file {options.release}; check the path")
     steps: list[VerifiedStep] = []
     try:
-        known = read_certificate(Path(certificate))
+        certificate = read_certificate(Path(options.certificate))
     except VerificationError as error:
         return _failed(steps, "certificate", str(error))
     steps.append(VerifiedStep(name="certificate", passed=True, said="its own hash matches"))
-    content = known.content
-    table = open_dataset(str(release), engine=engine) if in_database else None
-    if (sha256_of(Path(release)) if table is None else sha256_of_table(table.table)) != known.file_sha256:
-        what = "file" if table is None else "table"
-        return _failed(steps, "release", f"the {what} is not the one that was certified: its hash differs", known)
+    hashed = _hashed(options)
+    if hashed.sha256 != certificate.file_sha256:
+        return _failed(steps, "release", f"the {hashed.what} is not the one that was certified: its hash differs")
     steps.append(VerifiedStep(name="release", passed=True, said="its hash is the one in the certificate"))
+    content = certificate.content
     try:
-        written = open_written(Path(release), named=Path(release)) if table is None else table
+        table = hashed.open()
         whole = Policy.from_mapping(content["policy"], where="the certificate's policy")
-        left = narrowed(whole, _roles(content), left_out=_left_out(content, written.schema))
-        policy = left.policy
-        judged = measure_written(
-            written,
-            policy,
+        left = narrowed(whole, _roles(content), left_out=_left_out(content, table.schema))
+        judgement = measure_written(
+            table,
+            left.policy,
             left.roles,
             kinds={name: Kind(kind) for name, kind in content["kinds"].items()},
-            hierarchies=_hierarchies(content, find_hierarchies(hierarchies, release)),
+            hierarchies=_hierarchies(content, find_hierarchies(options.hierarchies, options.release)),
         )
     except (AegisError, ValueError, TypeError, KeyError) as error:
         said = str(error) if isinstance(error, AegisError) else "the certificate contradicts itself"
-        return _failed(steps, "models", said, known)
-    return _compared(steps, known, policy, judged)
+        return _failed(steps, "models", said)
+    return _compared(steps, certificate, left.policy, judgement)
 
 
-def _compared(steps: list[VerifiedStep], known: Certificate, policy: Policy, judged: Judgement) -> Verification:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Hashed:
+    """A file or table whose hash is known, and how to count its rows."""
+
+    what: str
+    sha256: str
+    open: Callable[[], Dataset]
+
+
+def _hashed(options: Verify) -> _Hashed:
+    if options.engine is not None or is_url(options.release):
+        table = open_dataset(str(options.release), engine=options.engine)
+        return _Hashed(what="table", sha256=sha256_of_table(table.table), open=lambda: table)
+    path = Path(options.release)
+    file = look_into(path, named=path)
+    return _Hashed(what="file", sha256=file.sha256, open=lambda: open_written(path, named=path, header=file.header))
+
+
+def _compared(steps: list[VerifiedStep], certificate: Certificate, policy: Policy, judged: Judgement) -> Verification:
     """What was measured now beside what the certificate says."""
-    content = known.content
+    content = certificate.content
     if not judged.satisfied:
         reasons = [v.sentence() for v in judged.verdicts if not v.satisfied] or [judged.reason or "not satisfied"]
-        return _failed(steps, "policy", f"the release does not satisfy its policy: {'; '.join(reasons)}", known, judged)
+        return _failed(steps, "policy", f"the release does not satisfy its policy: {'; '.join(reasons)}", judged)
     suppressed, rows = content["suppressed"]["records"], content["source"]["rows"]
     if suppressed > policy.max_suppression * rows + 1e-9:
         said = f"{suppressed} of {rows} records were suppressed, more than the policy allows"
-        return _failed(steps, "suppression", said, known, judged)
+        return _failed(steps, "suppression", said, judged)
     for verdict, stated in zip(judged.verdicts, content["verdicts"], strict=False):
         now = verdict.as_certificate()
         if any(now[key] != stated.get(key) for key in ("name", "attribute", "threshold", "satisfied")) or not _close(
             now["value"], stated.get("value")
         ):
-            return _failed(steps, verdict.title, "the certificate states another value than is found", known, judged)
+            return _failed(steps, verdict.title, "the certificate states another value than is found", judged)
         steps.append(VerifiedStep(name=verdict.title, passed=True, said=verdict.sentence()))
     counted = (judged.records, judged.classes, judged.smallest_class, len(judged.verdicts))
     stated_counts = (
@@ -130,25 +154,25 @@ def _compared(steps: list[VerifiedStep], known: Certificate, policy: Policy, jud
         len(content["verdicts"]),
     )
     if counted != stated_counts:
-        return _failed(steps, "counts", "rows, classes or models differ from the certificate", known, judged)
-    return Verification(steps=tuple(steps), certificate=known, judgement=judged)
+        return _failed(steps, "counts", "rows, classes or models differ from the certificate", judged)
+    return Verification(checks=tuple(steps), models=tuple(verdict.stated() for verdict in judged.verdicts))
 
 
-def _close(one: Any, other: Any) -> bool:
-    if isinstance(one, float | int) and isinstance(other, float | int):
-        return abs(one - other) <= 1e-9 * max(1.0, abs(one))
-    return bool(one == other)
+def _close(measured: Any, stated: Any) -> bool:
+    if isinstance(measured, float | int) and isinstance(stated, float | int):
+        return abs(measured - stated) <= 1e-9 * max(1.0, abs(measured))
+    return bool(measured == stated)
 
 
 def _failed(
     steps: list[VerifiedStep],
     name: str,
     said: str,
-    certificate: Certificate | None = None,
     judgement: Judgement | None = None,
 ) -> Verification:
     failure = VerifiedStep(name=name, passed=False, said=said)
-    return Verification(steps=(*steps, failure), certificate=certificate, judgement=judgement)
+    models = () if judgement is None else tuple(verdict.stated() for verdict in judgement.verdicts)
+    return Verification(checks=(*steps, failure), models=models)
 
 
 def _left_out(content: Mapping[str, Any], schema: Schema) -> tuple[str, ...]:
@@ -167,11 +191,11 @@ def _roles(content: Mapping[str, Any]) -> Roles:
 
 def _hierarchies(content: Mapping[str, Any], given: Mapping[str, Hierarchy]) -> dict[str, Hierarchy]:
     """The hierarchies that distances were measured by, checked to be the same ones."""
-    found = {}
+    same = {}
     for column, stated in content["hierarchies"].items():
         if column not in given:
             raise DataError(f"the policy measures {column!r} by a hierarchy; give its folder with --hierarchies")
         if given[column].digest != stated:
             raise VerificationError(f"the hierarchy of {column!r} is not the one that was used; give the original")
-        found[column] = given[column]
-    return found
+        same[column] = given[column]
+    return same

@@ -9,7 +9,7 @@ import ibis.expr.types as ir
 
 from aegis.data import delimited
 from aegis.data.dataset import Dataset
-from aegis.data.engine import connect, open_dataset
+from aegis.data.engine import as_dataset, connect
 from aegis.data.hierarchy import Hierarchy
 from aegis.data.kind import Kind
 from aegis.data.schema import Roles
@@ -28,16 +28,18 @@ _TYPES = {
 }
 
 
-def open_written(file: Path, *, named: Path) -> Dataset:
+def open_written(file: Path, *, named: Path, header: str | None = None) -> Dataset:
     """Open a released file by the format of its name, with nothing read into its values.
 
-    The values of a CSV file stay texts: 1 and 1.0 are two values to whoever tells people apart by them.
+    The values of a CSV file stay texts: 1 and 1.0 are two values to whoever tells people apart by them. Its ``header``
+    is given where the file was looked into before.
     """
     connection = connect(None)
     if is_csv(named):
-        return open_dataset(delimited.read(connection, file, delimiter=",", encoding="utf-8", as_text=True))
+        read = delimited.read(connection, file, delimiter=",", encoding="utf-8", as_text=True, header=header)
+        return as_dataset(read)
     try:
-        return open_dataset(connection.read_parquet(str(file)))
+        return as_dataset(connection.read_parquet(str(file)))
     except Exception as error:
         raise DataError(f"{named.name} cannot be read as parquet ({type(error).__name__})") from None
 
@@ -61,7 +63,7 @@ def measure_written(
     contents = () if label is None else (label,)
     table = _typed(written.table, {name: kinds[name] for name in (*policy.attributes, *contents) if name in kinds})
     return judge_all(
-        classes_of(open_dataset(table), policy, roles, contents=contents, released=True, hierarchies=hierarchies),
+        classes_of(as_dataset(table), policy, roles, contents=contents, released=True, hierarchies=hierarchies),
         policy,
         suppress=False,
     )

@@ -11,6 +11,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from aegis.result import plain
+
 
 class Bound(StrEnum):
     """How a value must stand to its threshold."""
@@ -55,19 +57,54 @@ class Verdict:
         end = "satisfied" if self.satisfied else "NOT satisfied"
         return f"{self.title}{f' ({more})' if more else ''}: {asked}, {found}: {end}"
 
+    def stated(self) -> StatedVerdict:
+        """The verdict as certificates and results state it, without saying which classes fail."""
+        return StatedVerdict(
+            name=self.name,
+            attribute=self.attribute,
+            parameters=dict(self.parameters),
+            bound=self.bound,
+            threshold=self.threshold,
+            value=self.value if self.value is None or math.isfinite(self.value) else "infinite",
+            satisfied=self.satisfied,
+            classes_failing=int(self.failing.sum()),
+            records_failing=self.records_failing,
+        )
+
     def as_certificate(self) -> dict[str, Any]:
-        """The verdict for a JSON document: an infinite value is written as a word, for JSON has no number for it."""
-        value = self.value if self.value is None or math.isfinite(self.value) else "infinite"
+        """The verdict for a JSON document."""
+        return dict(plain(self.stated()))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StatedVerdict:
+    """A verdict in figures. An infinite value is the word "infinite", for JSON has no number for it."""
+
+    name: str
+    attribute: str | None
+    parameters: Mapping[str, Any]
+    bound: Bound
+    threshold: float
+    value: str | float | None
+    satisfied: bool
+    classes_failing: int
+    records_failing: int
+
+    @property
+    def found(self) -> str:
+        """The value as people read it."""
+        if self.value is None:
+            return "nothing to judge"
+        return self.value if isinstance(self.value, str) else shown(self.value)
+
+    def as_row(self) -> dict[str, Any]:
+        """The verdict as a row of a table."""
         return {
-            "name": self.name,
+            "model": self.name,
             "attribute": self.attribute,
-            "parameters": dict(self.parameters),
-            "bound": self.bound.value,
-            "threshold": self.threshold,
-            "value": value,
+            "asked": f"{self.bound.value} {shown(self.threshold)}",
+            "found": self.found,
             "satisfied": self.satisfied,
-            "classes_failing": int(self.failing.sum()),
-            "records_failing": self.records_failing,
         }
 
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import hashlib
+from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -10,7 +12,8 @@ import ibis
 import ibis.expr.types as ir
 
 from aegis.data import spark
-from aegis.errors import EngineError, OutputError
+from aegis.data.delimited import header_in
+from aegis.errors import DataError, EngineError, OutputError
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -68,7 +71,25 @@ def blank_is_missing(table: ir.Table) -> ir.Table:
     return table.mutate(**texts) if texts else table
 
 
-def sha256_of(path: Path) -> str:
-    """The hash of a file's bytes."""
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WrittenFile:
+    """What one look into a written file tells: the hash and number of its bytes, and the header of a CSV file."""
+
+    sha256: str
+    bytes: int
+    header: str | None
+
+
+def look_into(file: Path, *, named: Path) -> WrittenFile:
+    """Open a file of the format of its name once, to hash its bytes and to read its header.
+
+    A header that cannot be read is left to whoever reads the rows: a file with another hash need not be readable.
+    """
+    with file.open("rb") as opened:
+        sha256 = hashlib.file_digest(opened, "sha256").hexdigest()
+        size = opened.tell()
+        opened.seek(0)
+        header = None
+        with suppress(DataError):
+            header = header_in(opened, named=named.name) if is_csv(named) else None
+    return WrittenFile(sha256=sha256, bytes=size, header=header)

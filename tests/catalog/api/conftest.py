@@ -246,7 +246,7 @@ def clinic_files(tmp_path_factory: pytest.TempPathFactory) -> Clinic:
     released = folder / "released.csv"
     release(
         table,
-        configuration=folder / "configurations" / "strict.yaml",
+        config=folder / "configurations" / "strict.yaml",
         policy=folder / "policy.yaml",
         out=released,
     )

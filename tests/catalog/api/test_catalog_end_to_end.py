@@ -162,7 +162,7 @@ def test_from_the_first_link_to_a_verified_download(
             # The provider releases at home and pushes; the catalog measures again; the consumer pulls and verifies.
             configuration = home / "configurations" / "strict.yaml"
             out = home / "released.csv"
-            release(table, configuration=configuration, policy=home / "policy.yaml", out=out)
+            release(table, config=configuration, policy=home / "policy.yaml", out=out)
             sent = as_(
                 "provider", "push", "release", out, "--product", "clinic", "--request", asked.id, "--json"
             ).json  # fmt: skip

@@ -256,7 +256,7 @@ def _fulfil(provider: Any, table: Path, tmp_path: Path) -> None:
     columns = told[1].split(",")
     assert "ward" not in columns
     policy = tmp_path / "policy.yaml"
-    release(table, configuration=tmp_path / "decades.yaml", policy=policy, out=str(made), columns=columns)
+    release(table, config=tmp_path / "decades.yaml", policy=policy, out=str(made), columns=columns)
     page.get_by_text("Or upload the file here").click()
     page.get_by_label("The released table").set_input_files(made)
     page.get_by_label("The certificate").set_input_files(tmp_path / "visits.csv.certificate.json")

@@ -31,9 +31,7 @@ def test_a_request_for_some_columns_says_how_to_release_them(battered_site: Any,
         requests.decide(work, request_id=asked.id, approve=True, configuration_id=strict.id)
     table = clinic.write_clinic(tmp_path / "home", rows=600)
     whole = tmp_path / "whole.csv"
-    release(
-        table, configuration=configurations.masks_of(strict.content), policy=table.parent / "policy.yaml", out=whole
-    )
+    release(table, config=configurations.masks_of(strict.content), policy=table.parent / "policy.yaml", out=whole)
     with _browser(site, "provider") as browser:
         page = browser.get(f"/requests/{asked.id}").text
         assert "--columns age,gender,health \\" in page

@@ -91,7 +91,7 @@ def parts(tmp_path_factory: pytest.TempPathFactory) -> Parts:
         if configuration.name == "young-or-old":
             continue
         out = folder / f"{configuration.name}.csv"
-        release(table, configuration=configuration, policy=folder / "policy.yaml", out=out)
+        release(table, config=configuration, policy=folder / "policy.yaml", out=out)
         released[configuration.name] = out.read_bytes(), certificate_paths(out)[0].read_bytes()
     return Parts(
         columns=columns,

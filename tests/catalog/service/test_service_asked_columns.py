@@ -33,7 +33,7 @@ def _released(stage: Stage, columns: tuple[str, ...] | None, folder: Path) -> di
     """What the provider's machine makes of the clinic with these columns."""
     source, out = stage.parts.folder, folder / "some.csv"
     masks = masks_of(stage.made["strict"].content)
-    release(source / "clinic.csv", configuration=masks, policy=source / "policy.yaml", out=out, columns=columns)
+    release(source / "clinic.csv", config=masks, policy=source / "policy.yaml", out=out, columns=columns)
     return {"file": out.read_bytes(), "certificate": certificate_paths(out)[0].read_bytes()}
 
 

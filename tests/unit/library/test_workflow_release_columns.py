@@ -50,9 +50,7 @@ TABLE = _table()
 
 
 def _release(out: Path, columns: Any, **more: Any) -> Any:
-    return aegis.release(
-        TABLE, configuration=MASKS, policy=Policy.from_mapping(POLICY), out=out, columns=columns, **more
-    )
+    return aegis.release(TABLE, config=MASKS, policy=Policy.from_mapping(POLICY), out=out, columns=columns, **more)
 
 
 def _rows(path: Path) -> list[dict[str, Any]]:
@@ -88,9 +86,9 @@ def test_without_a_choice_everything_is_written(tmp_path: Path) -> None:
 def test_leaving_a_quasi_identifier_out_can_satisfy_what_all_of_them_do_not(tmp_path: Path) -> None:
     strict = Policy.from_mapping({**POLICY, "k": 10, "max_suppression": 0})
     with pytest.raises(PolicyNotSatisfiedError):
-        aegis.release(TABLE, configuration=MASKS, policy=strict, out=tmp_path / "all.csv")
+        aegis.release(TABLE, config=MASKS, policy=strict, out=tmp_path / "all.csv")
     wanted = ["age", "disease", "y"]
-    done = aegis.release(TABLE, configuration=MASKS, policy=strict, out=tmp_path / "some.csv", columns=wanted)
+    done = aegis.release(TABLE, config=MASKS, policy=strict, out=tmp_path / "some.csv", columns=wanted)
     assert done.certificate.content["policy_id"] == strict.id
     assert aegis.verify(tmp_path / "some.csv", done.certificate_path).verified
 
@@ -144,12 +142,12 @@ def test_attributes_that_are_protected_together_leave_together(tmp_path: Path) -
     )
     for wanted in itertools.combinations(("disease", "zip"), 1):
         with pytest.raises(PolicyError, match="together"):
-            aegis.release(TABLE, configuration=MASKS, policy=policy, out=tmp_path / "r.csv", columns=["age", *wanted])
+            aegis.release(TABLE, config=MASKS, policy=policy, out=tmp_path / "r.csv", columns=["age", *wanted])
 
 
 def test_new_rows_do_not_bring_back_what_was_left_out(tmp_path: Path) -> None:
     fitted = tmp_path / "fitted.yaml"
     _release(tmp_path / "r.csv", ["age", "y"], fitted=fitted)
-    aegis.apply(TABLE, configuration=fitted, out=tmp_path / "new.csv")
+    aegis.apply(TABLE, config=fitted, out=tmp_path / "new.csv")
     for row in _rows(tmp_path / "new.csv"):
         assert {row[name] for name in ("name", "zip", "disease")} == {"*"}

@@ -66,7 +66,7 @@ def pull(
             }
         )
         return 0
-    rows: list[list[str | Text]] = [[step.name, Text("yes", style="green"), step.said] for step in examined.steps]
+    rows: list[list[str | Text]] = [[step.name, Text("yes", style="green"), step.said] for step in examined.checks]
     terminal.out().print(terminal.table("", ["what", "holds", "found"], rows))
     terminal.out().print(Text.assemble(("verified: ", "bold green"), str(target)), soft_wrap=True)
     if found.present_policy.standing is not Standing.SATISFIED:

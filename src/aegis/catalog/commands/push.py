@@ -11,7 +11,6 @@ from rich.text import Text
 
 from aegis.catalog.commands import catalog_options
 from aegis.commands import options, terminal
-from aegis.commands.check import Policy
 from aegis.errors import GuaranteeError, RoleError
 from aegis.masking.plural import count
 
@@ -28,7 +27,7 @@ Wait = Annotated[bool, typer.Option("--wait/--no-wait", help="Wait until the cat
 @app.command("product")
 def product(
     data: options.Data,
-    policy: Policy,
+    policy: Annotated[Path, typer.Option("--policy", help="The policy file (YAML).")],
     name: Annotated[str | None, typer.Option("--name", help="Its name (default: the data's).")] = None,
     title: Annotated[str | None, typer.Option("--title", help="Its title (default: the name).")] = None,
     description: Annotated[str, typer.Option("--description", help="What it is, for people.")] = "",

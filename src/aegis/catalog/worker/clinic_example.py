@@ -164,7 +164,7 @@ def _advised(catalog: Catalog, expert: Actor, request_id: str) -> Any:
 def _release(catalog: Catalog, provider: Actor, table: Path, chosen: Any, request_id: str) -> str:
     out = table.parent / "clinic-masked.csv"
     masks = configurations.masks_of(chosen.content)
-    write_release(table, configuration=masks, policy=table.parent / "policy.yaml", out=out)
+    write_release(table, config=masks, policy=table.parent / "policy.yaml", out=out)
     with (
         out.open("rb") as file,
         certificate_paths(out)[0].open("rb") as certificate,

@@ -164,7 +164,7 @@ class Provider:
         out = place / f"{task.product.name}{task.table.suffix.lower()}"
         write_release(
             self._opened(task),
-            configuration=configurations.masks_of(chosen.content),
+            config=configurations.masks_of(chosen.content),
             policy=self._policy(task),
             out=out,
             label=task.product.label,
