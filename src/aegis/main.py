@@ -1,4 +1,4 @@
-"""The command line: one command per workflow, thin enough that nothing is decided here."""
+"""The command line: every declared command under its heading, and how each way of ending is answered."""
 
 from __future__ import annotations
 
@@ -11,10 +11,7 @@ from typer.core import TyperGroup
 
 from aegis._version import __version__
 from aegis.catalog.commands import audit, backup, demo_catalog, provide, pull, push, serve, worker
-from aegis.commands import (
-    interruption,
-    start,
-)
+from aegis.commands import interruption
 from aegis.commands.command import COMMANDS, GROUP_HELP, GROUPS, as_function
 from aegis.errors import AegisError
 
@@ -55,7 +52,6 @@ def _root(
     pass
 
 
-app.command("start")(start.start)
 app.command("serve")(serve.serve)
 app.command("demo-catalog")(demo_catalog.demo_catalog)
 app.add_typer(push.app, name="push", no_args_is_help=True)

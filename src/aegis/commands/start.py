@@ -2,118 +2,57 @@
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from aegis.commands import options, terminal
+from aegis.commands import terminal
 from aegis.commands.advise import show_ranking
+from aegis.commands.command import START, command
+from aegis.commands.fields import Argument, Option, Overwrite, Reading, Report, Seed
 from aegis.masking.plural import count
+from aegis.operation import listed, names
 
 if TYPE_CHECKING:
     from aegis.counts.profile import Profile
     from aegis.data.schema import Roles
-    from aegis.ranking.ranking import Ranking
-
-_ROLE_WORDS = (
-    "[bold]identifying[/bold] names a person · [bold]quasi_identifying[/bold] could single one out "
-    "together with others · [bold]sensitive[/bold] must not be learned about a person · "
-    "[bold]insensitive[/bold] is neither"
-)
+    from aegis.library.start import Started
 
 
-def start(
-    data: options.Data,
-    yes: Annotated[bool, typer.Option("--yes", "-y", help="Accept every suggestion without asking.")] = False,
-    report: options.Report = None,
-    seed: options.Seed = 0,
-    overwrite: options.Overwrite = False,
-    delimiter: options.Delimiter = None,
-    encoding: options.Encoding = "utf-8",
-    missing: options.Missing = None,
-    table: options.Table = None,
-    engine: options.Engine = None,
-) -> None:
+@dataclass(frozen=True)
+class Start(Reading):
     """Walk through inspect → roles → policy → candidates → ranking, with the questions it needs."""
-    from aegis.counts.profile import profile
-    from aegis.data.engine import open_dataset
-    from aegis.data.yaml_text import dump
-    from aegis.errors import PolicyNotSatisfiedError
-    from aegis.library.advise import advise
-    from aegis.privacy.policy import Policy
 
-    ask = _Asking(yes)
-    reading = options.reading(delimiter=delimiter, encoding=encoding, missing=missing, table=table, engine=engine)
-    talk = terminal.talk()
-
-    talk.print("1 · What is in the table", style="bold")
-    dataset = open_dataset(data, **reading)
-    seen = profile(dataset)
-    _show_columns(seen)
-
-    talk.print("\n2 · Which part each column plays", style="bold")
-    talk.print(_ROLE_WORDS, markup=True)
-    roles = _ask_roles(seen, ask)
-    dataset = dataset.with_roles(roles)
-
-    assert roles.label is not None
-    label_bins = _ask_label_bins(seen, roles.label, ask)
-
-    talk.print("\n3 · What a release must satisfy", style="bold")
-    policy = _ask_policy(roles, ask)
-    folder = Path(data).parent if "://" not in data else Path()
-    roles_file, policy_file = (folder / f"{dataset.name}.{what}.yaml" for what in ("roles", "policy"))
-    wanted = {path: _may_save(path, ask, overwrite) for path in (roles_file, policy_file)}
-
-    talk.print("\n4 · Candidates", style="bold")
-    count = ask.number("How many maskings shall be tried?", 40, least=1)
-    strength = ask.choice("How strong?", ["light", "medium", "heavy", "mixed", "any"], "mixed")
-
-    talk.print("\n5 · Ranking", style="bold")
-    rules = Policy.from_mapping(policy) if roles.quasi_identifying else None
-
-    def ranked(rules: Policy | None) -> Ranking:
-        with terminal.progress("counting") as progress:
-            return advise(
-                dataset,
-                generate=count,
-                strength=strength,
-                label_bins=label_bins,
-                policy=rules,
-                seed=seed,
-                progress=progress,
-                report=report,
-                overwrite=overwrite,
-            )
-
-    passing = rules is not None
-    try:
-        advice = ranked(rules)
-    except PolicyNotSatisfiedError:
-        passing = False
-        talk.print(f"None of the {count} satisfies the policy; this is their ranking without it.")
-        advice = ranked(None)
-    show_ranking(advice, top=10)
-    if report is not None:
-        talk.print(f"report: {report}")
-    # Answers that led to no ranking are not worth keeping: a label that is none would fail again.
-    for path, content in ((roles_file, roles.to_mapping()), (policy_file, policy)):
-        if wanted[path]:
-            path.write_text(dump(content), encoding="utf-8")
-            talk.print(f"saved {path}", soft_wrap=True)
-    here = terminal.data_words(data, table=table, engine=engine)
-    again = f"{here}{terminal.label_words(roles.label, label_bins)}"
-    if not wanted[roles_file] and roles.identifying:
-        again += f" --identifying {terminal.word(options.listed(roles.identifying))}"
-    if passing or rules is None or label_bins or not policy_file.exists():
-        terminal.next_step(f"aegis advise {again} --generate {count} --strength {strength} --report ranking.html")
-    else:
-        again = f"{here}{terminal.label_words(roles.label, None)}"
-        terminal.next_step(f"aegis search {again} --policy {terminal.word(policy_file)} --out best.yaml")
+    data: Annotated[str, Argument("A CSV, Parquet, Arrow or DuckDB file, or a database URL (…#table).")]
+    _: KW_ONLY
+    yes: Annotated[bool, Option("Accept every suggestion without asking.", short="-y")] = False
+    report: Report = None
+    seed: Seed = 0
+    overwrite: Overwrite = False
 
 
-class _Asking:
+@command("start", Start, run="aegis.library.start:start", group=START, json=None)
+def show(started: Started, options: Start) -> None:
+    """The ranking, what was saved, and the command that goes on from here."""
+    show_ranking(started.ranking, top=10)
+    for path in started.saved:
+        terminal.talk().print(f"saved {path}", soft_wrap=True)
+    here = terminal.data_words(options.data, table=options.table, engine=options.engine)
+    if started.none_passed and not started.label_bins and started.policy_file.exists():
+        again = f"{here}{terminal.label_words(started.roles.label, None)}"
+        terminal.next_step(f"aegis search {again} --policy {terminal.word(started.policy_file)} --out best.yaml")
+        return
+    again = f"{here}{terminal.label_words(started.roles.label, started.label_bins)}"
+    if started.roles_file not in started.saved and started.roles.identifying:
+        again += f" --identifying {terminal.word(listed(started.roles.identifying))}"
+    terminal.next_step(
+        f"aegis advise {again} --generate {started.candidates} --strength {started.strength} --report ranking.html"
+    )
+
+
+class Questions:
     """Questions with a suggested answer; with --yes the suggestion is taken."""
 
     def __init__(self, yes: bool) -> None:
@@ -142,21 +81,21 @@ class _Asking:
 
     def columns(self, question: str, suggestion: list[str], known: set[str]) -> tuple[str, ...]:
         while True:
-            usual = options.listed(suggestion)
+            usual = listed(suggestion)
             answer = self.text(question, usual or "none")
             if answer == usual:
                 return tuple(suggestion)
-            given = () if answer in ("", "none", "-") else options.names(answer)
-            unknown = [name for name in given if name not in known]
+            columns = () if answer in ("", "none", "-") else names(answer)
+            unknown = [name for name in columns if name not in known]
             if not unknown:
-                return given
+                return columns
             terminal.talk().print(f"there is no column {', '.join(unknown)}")
 
     def agree(self, question: str) -> bool:
         return self._yes or typer.confirm(question, default=True, err=True)
 
 
-def _show_columns(seen: Profile) -> None:
+def show_columns(seen: Profile) -> None:
     rows = [
         [
             c.name,
@@ -172,7 +111,7 @@ def _show_columns(seen: Profile) -> None:
     terminal.talk().print(terminal.table(f"{seen.name}: {count(seen.rows, 'row')}", columns, rows))
 
 
-def _ask_roles(seen: Profile, ask: _Asking) -> Roles:
+def ask_roles(seen: Profile, ask: Questions) -> Roles:
     from aegis.data.schema import Role, Roles
 
     known = {column.name for column in seen.columns}
@@ -214,7 +153,7 @@ def _likely_label(seen: Profile) -> str:
     return seen.columns[-1].name
 
 
-def _ask_label_bins(seen: Profile, label: str, ask: _Asking) -> int | None:
+def ask_label_bins(seen: Profile, label: str, ask: Questions) -> int | None:
     from aegis.counts.collect import Limits
 
     column = next(column for column in seen.columns if column.name == label)
@@ -225,7 +164,7 @@ def _ask_label_bins(seen: Profile, label: str, ask: _Asking) -> int | None:
     )
 
 
-def _ask_policy(roles: Roles, ask: _Asking) -> dict[str, Any]:
+def ask_policy(roles: Roles, ask: Questions) -> dict[str, Any]:
     k = ask.number("At least how many people must share each combination of quasi-identifiers (k)?", 5, least=1)
     policy: dict[str, Any] = {
         "quasi_identifying": list(roles.quasi_identifying),
@@ -239,7 +178,7 @@ def _ask_policy(roles: Roles, ask: _Asking) -> dict[str, Any]:
     return policy
 
 
-def _may_save(path: Path, ask: _Asking, overwrite: bool) -> bool:
+def may_save(path: Path, ask: Questions, overwrite: bool) -> bool:
     if path.exists() and not overwrite:
         terminal.talk().print(f"{path.name} exists and is kept as it is")
         return False
