@@ -23,7 +23,6 @@ from aegis.data.domain import Domain
 from aegis.data.hierarchy import Hierarchy
 from aegis.data.kind import Kind
 from aegis.errors import MaskError
-from aegis.masking.chain import Chain
 from aegis.masking.mask import MASKS, Mask, ValueMask
 from aegis.masking.masks.bucketize import Bucketize
 from aegis.masking.masks.date_truncate import DateTruncate
@@ -32,15 +31,14 @@ from aegis.masking.masks.generalize import Generalize
 from aegis.masking.masks.identity import Identity
 from aegis.masking.masks.limits import BottomCode, TopCode
 from aegis.masking.masks.noise import AddGaussianNoise, AddLaplaceNoise
-from aegis.masking.masks.randomize import Randomize
+from aegis.masking.masks.randomize import Randomize, Shuffle
 from aegis.masking.masks.ranges import Ranges
 from aegis.masking.masks.regroup import Regroup
 from aegis.masking.masks.round import Round
-from aegis.masking.masks.shuffle import Shuffle
 from aegis.masking.masks.stars import EmailMask, LastFour, StarTrailing
 from aegis.masking.masks.suppress import Nullify, Suppress
 from aegis.masking.masks.tokens import Pseudonym, Token
-from aegis.masking.transition import transition
+from aegis.masking.transition import Chain, transition
 from aegis.releases.apply import masked_table
 
 ARROW = {

@@ -17,11 +17,9 @@ from typing import TYPE_CHECKING, Any
 import ibis
 
 from aegis.data import delimited, frames, spark
-from aegis.data.dataset import Dataset
+from aegis.data.dataset import Dataset, blocks_of
 from aegis.data.interruption import is_interruption
-from aegis.data.parquet_blocks import blocks_of
-from aegis.data.roles_file import roles_beside
-from aegis.data.schema import Column, Roles, Schema
+from aegis.data.schema import Column, Roles, Schema, roles_beside
 from aegis.data.tidy import kind_of, tidied
 from aegis.errors import AegisError, DataError, EngineError, MissingExtraError
 

@@ -17,7 +17,7 @@ from aegis.counts.summary import Summary, masked_counts
 from aegis.evaluation.coded_rows import CodedRows
 from aegis.masking.configuration import Configuration
 from aegis.measures.measure import AttributeMeasure, PairMeasure, measures_of
-from aegis.measures.pair_scores import score_configurations
+from aegis.measures.pair_ground import score_configurations
 from aegis.ranking.reference import Reference
 
 

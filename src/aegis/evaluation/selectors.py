@@ -18,7 +18,7 @@ from aegis.counts.summary import AttributeSummary, Level, MaskedJoint, Summary, 
 from aegis.errors import MeasureError
 from aegis.masking.partition import Partition
 from aegis.measures.measure import AttributeMeasure, PairMeasure, measures_of
-from aegis.measures.pair_scores import score_configurations
+from aegis.measures.pair_ground import score_configurations
 from aegis.ranking.rank import rank
 from aegis.ranking.reference import Reference, Rounding
 

@@ -9,9 +9,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from aegis.errors import MeasureError
-from aegis.evaluation.candidate import Candidate, gold_of
 from aegis.evaluation.coded_rows import CodedRows
-from aegis.evaluation.gold import GoldScore
+from aegis.evaluation.gold import Candidate, GoldScore, gold_of
 from aegis.evaluation.result_cache import ResultCache
 from aegis.evaluation.splits import SplitPlan
 from aegis.masking.configuration import Configuration

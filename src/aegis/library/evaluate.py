@@ -18,9 +18,9 @@ from aegis.counts.summary import masked_counts
 from aegis.data.output import check_apart, check_free
 from aegis.errors import ConfigurationError
 from aegis.evaluation.agreement import agreement, random_choice
-from aegis.evaluation.candidate import Candidate, gold_of
 from aegis.evaluation.coded_rows import CodedRows, read_rows
 from aegis.evaluation.evaluated import EvaluatedDraw, EvaluatedFamily, Evaluation
+from aegis.evaluation.gold import Candidate, gold_of
 from aegis.evaluation.models import GOLD_MODELS, check_models
 from aegis.evaluation.published_table import table_scores
 from aegis.evaluation.result_cache import ResultCache

@@ -9,8 +9,7 @@ from typing import Any
 from aegis.commands.fields import READING, Reading, TableLike, WithIdentifying, WithRoles
 from aegis.data.dataset import Dataset
 from aegis.data.engine import open_dataset
-from aegis.data.roles_file import read_roles
-from aegis.data.schema import Roles
+from aegis.data.schema import Roles, read_roles
 
 _DELIMITERS = {"tab": "\t", "\\t": "\t"}
 

@@ -40,14 +40,21 @@ from aegis.masking.configuration_file import to_mapping
 from aegis.masking.masks.suppress import Suppress
 from aegis.operation import operation
 from aegis.privacy.judgement import Judgement, judge_all
-from aegis.privacy.narrowed import narrowed, without
-from aegis.privacy.policy import Policy, Suppressed
+from aegis.privacy.policy import Policy, Suppressed, narrowed, without
 from aegis.privacy.verdict import StatedVerdict
 from aegis.releases.apply import with_suppression
 from aegis.releases.certificate import FORMAT_VERSION, Certificate, certificate_paths, read_certificate
 from aegis.releases.table_hash import sha256_of_table
-from aegis.releases.table_output import TableAddress, draft_table, is_url
-from aegis.releases.write import blank_is_missing, check_format, is_csv, look_into, write_table
+from aegis.releases.write import (
+    TableAddress,
+    blank_is_missing,
+    check_format,
+    draft_table,
+    is_csv,
+    is_url,
+    look_into,
+    write_table,
+)
 from aegis.result import Result, plain
 
 

@@ -11,7 +11,7 @@ from aegis.counts.summary import ConfigurationScores, ConfigurationSummary, Mask
 from aegis.data.dataset import Dataset
 from aegis.masking.masks.identity import Identity
 from aegis.masking.partition import Partition
-from aegis.measures.pair_scores import score_configurations
+from aegis.measures.pair_ground import score_configurations
 from aegis.progress import Progress
 
 

@@ -18,13 +18,11 @@ from aegis.library.proposals import find_hierarchies
 from aegis.library.written import measure_written, open_written
 from aegis.operation import operation
 from aegis.privacy.judgement import Judgement
-from aegis.privacy.narrowed import narrowed
-from aegis.privacy.policy import Policy
+from aegis.privacy.policy import Policy, narrowed
 from aegis.privacy.verdict import StatedVerdict
 from aegis.releases.certificate import Certificate, read_certificate
 from aegis.releases.table_hash import sha256_of_table
-from aegis.releases.table_output import is_url
-from aegis.releases.write import check_format, look_into
+from aegis.releases.write import check_format, is_url, look_into
 from aegis.result import Result, plain
 
 

@@ -24,12 +24,12 @@ from aegis.data.hierarchy import Hierarchy, read_hierarchies
 from aegis.data.output import write_text
 from aegis.data.schema import Roles
 from aegis.errors import ConfigurationError, HierarchyError, InputError, OutputError
-from aegis.masking.chain import Chain
 from aegis.masking.configuration import Configuration
 from aegis.masking.mask import Mask
 from aegis.masking.masks.generalize import Generalize
 from aegis.masking.published_format import is_published, masks_of_published
 from aegis.masking.specification import build_mask
+from aegis.masking.transition import Chain
 
 VERSION = 1
 _SUFFIXES = (".yaml", ".yml", ".json")

@@ -27,11 +27,10 @@ from aegis.masking.masks.digits import MOST_DIGITS, EraseDigits, StarDigits
 from aegis.masking.masks.generalize import Generalize
 from aegis.masking.masks.limits import BottomCode, TopCode
 from aegis.masking.masks.noise import AddGaussianNoise, AddLaplaceNoise
-from aegis.masking.masks.randomize import Randomize
+from aegis.masking.masks.randomize import Randomize, Shuffle
 from aegis.masking.masks.ranges import Ranges
 from aegis.masking.masks.regroup import Regroup
 from aegis.masking.masks.round import Round
-from aegis.masking.masks.shuffle import Shuffle
 from aegis.masking.masks.stars import StarTrailing
 from aegis.masking.masks.suppress import Nullify, Suppress
 from aegis.masking.partition import Partition

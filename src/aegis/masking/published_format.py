@@ -9,11 +9,11 @@ from collections.abc import Mapping
 from typing import Any
 
 from aegis.errors import ConfigurationError
-from aegis.masking.chain import Chain
 from aegis.masking.mask import Mask
 from aegis.masking.masks.digits import EraseDigits
 from aegis.masking.masks.ranges import Ranges
 from aegis.masking.masks.suppress import Suppress
+from aegis.masking.transition import Chain
 
 FUNCTIONS: dict[str, tuple[type[Mask], dict[str, str]]] = {
     "erase_digits": (EraseDigits, {"num_digits": "digits"}),

@@ -11,8 +11,8 @@ from typing import Any, cast
 
 from aegis.data.hierarchy import Hierarchy
 from aegis.errors import MaskError
-from aegis.masking.chain import Chain
 from aegis.masking.mask import MASKS, Mask
+from aegis.masking.transition import Chain
 
 FindHierarchy = Callable[[str | None], Hierarchy | None]
 """Gives the hierarchy of a name, or of the column itself for None; None where there is none."""

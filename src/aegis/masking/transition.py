@@ -1,18 +1,69 @@
-"""From a mask and a domain to what happens to counts: a Partition if it is deterministic, a Channel if it draws."""
+"""From a mask, or several in order, and a domain to what happens to counts.
+
+That is a Partition where the mask is deterministic, a Channel where it draws.
+"""
 
 from __future__ import annotations
 
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from aegis.data.domain import Domain
 from aegis.data.kind import Kind, Values
-from aegis.masking.chain import Chain
+from aegis.errors import MaskError
 from aegis.masking.mask import Mask, PermutingMask, RandomMask, ValueMask, as_objects
 from aegis.masking.masks.identity import Identity
 from aegis.masking.partition import Channel, Partition
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Chain(Mask):
+    """Masks applied one after the other; written as a list in configurations."""
+
+    name: ClassVar[str] = "chain"
+    links: tuple[Mask, ...]
+
+    def __post_init__(self) -> None:
+        if len(self.links) < 2 or any(isinstance(link, Chain) for link in self.links):
+            raise MaskError("a chain of masks is a flat list of two or more")
+        if any(link.injective for link in self.links[:-1]):
+            raise MaskError("tokens and pseudonyms come last in a chain; nothing can be made of them")
+
+    def describe(self) -> str:
+        return ", then ".join(link.describe() for link in self.links)
+
+    def kind_after(self, kind: Kind) -> Kind:
+        for link in self.links:
+            kind = link.kind_after(kind)
+        return kind
+
+    def check(self, kind: Kind, *, column: str) -> None:
+        for link in self.links:
+            link.check(kind, column=column)
+            kind = link.kind_after(kind)
+
+    def check_domain(self, domain: Domain, *, column: str) -> None:
+        self.check(domain.kind, column=column)
+        self.links[0].check_domain(domain, column=column)
+
+    def resolve(self, domain: Domain, counts: NDArray[Any]) -> Chain:
+        resolved: list[Mask] = []
+        for link in self.links:
+            fixed = link.resolve(domain, counts)
+            resolved.append(fixed)
+            step = transition(fixed, domain, counts)
+            domain, counts = step.target, step.push(counts)
+        return Chain(links=tuple(resolved))
+
+    def spec(self) -> Any:
+        return [link.spec() for link in self.links]
+
+    def fingerprint(self) -> Any:
+        return [link.fingerprint() for link in self.links]
+
 
 Transition = Partition | Channel
 

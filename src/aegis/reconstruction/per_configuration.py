@@ -16,8 +16,7 @@ from aegis.counts.joint import Counts
 from aegis.errors import SummaryError
 from aegis.masking.partition import Partition
 from aegis.reconstruction.constraint import Constraint
-from aegis.reconstruction.fit import SOLVED_DIRECTLY, Fit
-from aegis.reconstruction.ipf import STOPPING, Stopping, fit
+from aegis.reconstruction.ipf import SOLVED_DIRECTLY, STOPPING, Fit, Stopping, fit
 
 Real = NDArray[np.float64]
 

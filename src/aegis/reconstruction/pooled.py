@@ -11,8 +11,7 @@ from collections.abc import Mapping, Sequence
 from aegis.counts.joint import Counts
 from aegis.masking.partition import Partition
 from aegis.reconstruction.constraint import Constraint
-from aegis.reconstruction.fit import Fit
-from aegis.reconstruction.ipf import STOPPING, Stopping, fit
+from aegis.reconstruction.ipf import STOPPING, Fit, Stopping, fit
 
 
 def pooled(

@@ -9,7 +9,7 @@ from aegis.counts.joint import Counts
 from aegis.errors import SummaryError
 from aegis.masking.partition import Partition
 from aegis.reconstruction.constraint import Constraint, check_consistent
-from aegis.reconstruction.fit import SOLVED_DIRECTLY, Fit
+from aegis.reconstruction.ipf import SOLVED_DIRECTLY, Fit
 
 
 def sample(

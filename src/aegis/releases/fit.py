@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 from aegis.data.domain import Domain
 from aegis.data.kind import Kind
 from aegis.data.schema import Schema
-from aegis.masking.chain import Chain
 from aegis.masking.mask import MappedMask, Mask
+from aegis.masking.transition import Chain
 
 
 class Counted(Protocol):

@@ -17,8 +17,7 @@ import pytest
 from aegis.data import engine
 from aegis.data.engine import open_dataset
 from aegis.data.kind import Kind
-from aegis.data.roles_file import roles_path
-from aegis.data.schema import Roles
+from aegis.data.schema import Roles, roles_path
 from aegis.errors import DataError, EngineError, MissingExtraError
 
 

@@ -15,9 +15,8 @@ from aegis.counts.collect_pairs import count_pairs
 from aegis.counts.joint import Counted
 from aegis.counts.summary import masked_counts
 from aegis.data.engine import open_dataset
-from aegis.evaluation.candidate import Candidate, gold_of
 from aegis.evaluation.coded_rows import CodedRows, read_rows
-from aegis.evaluation.gold import gold_standard, reliability, split_half
+from aegis.evaluation.gold import Candidate, gold_of, gold_standard, reliability, split_half
 from aegis.evaluation.published_table import PublishedTable, table_scores
 from aegis.evaluation.selectors import select
 from aegis.evaluation.splits import SplitPlan

@@ -14,20 +14,18 @@ from aegis.data.domain import Domain
 from aegis.data.hierarchy import Hierarchy
 from aegis.data.kind import Kind
 from aegis.errors import HierarchyError
-from aegis.masking.chain import Chain
 from aegis.masking.mask import Mask
 from aegis.masking.masks.bucketize import Bucketize
 from aegis.masking.masks.digits import EraseDigits
 from aegis.masking.masks.generalize import Generalize
 from aegis.masking.masks.identity import Identity
 from aegis.masking.masks.noise import AddLaplaceNoise
-from aegis.masking.masks.randomize import Randomize
+from aegis.masking.masks.randomize import Randomize, Shuffle
 from aegis.masking.masks.round import Round
-from aegis.masking.masks.shuffle import Shuffle
 from aegis.masking.masks.suppress import Suppress
 from aegis.masking.masks.tokens import Token
 from aegis.masking.partition import Channel, Partition
-from aegis.masking.transition import compose, transition
+from aegis.masking.transition import Chain, compose, transition
 
 DOMAINS = st.builds(
     lambda values, missing: Domain.of(Kind.INTEGER, values, missing=missing),

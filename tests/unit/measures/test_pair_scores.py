@@ -22,8 +22,7 @@ from aegis.measures.dependency_tree import tree_accuracies
 from aegis.measures.label_probe import RIDGE
 from aegis.measures.leave_one_out import PRIOR_RECORDS, leave_one_out_accuracy, leave_one_out_information
 from aegis.measures.measure import PairMeasure, measures_of
-from aegis.measures.pair_ground import PairGround, put_together
-from aegis.measures.pair_scores import score_configurations
+from aegis.measures.pair_ground import PairGround, put_together, score_configurations
 
 Ints = NDArray[np.int64]
 PARTS = 8

@@ -15,10 +15,9 @@ from aegis.data.domain import Domain
 from aegis.data.kind import Kind
 from aegis.errors import MeasureError
 from aegis.masking.partition import Partition
-from aegis.privacy.models.beta_likeness import BasicBetaLikeness, EnhancedBetaLikeness
-from aegis.privacy.models.delta_disclosure import DeltaDisclosure
 from aegis.privacy.models.k_anonymity import AlphaKAnonymity
 from aegis.privacy.models.l_diversity import EntropyLDiversity, RecursiveLDiversity
+from aegis.privacy.models.likeness import BasicBetaLikeness, DeltaDisclosure, EnhancedBetaLikeness
 from aegis.privacy.models.risks import HomogeneityRisk, JournalistRisk, LinkageRisk, MarketerRisk
 from aegis.privacy.models.t_closeness import TCloseness, equal_distance, hierarchical_distance, ordered_distance
 

@@ -12,10 +12,9 @@ from aegis.data.kind import Kind
 from aegis.data.schema import Column, Roles, Schema
 from aegis.errors import PolicyError
 from aegis.privacy.model import MODELS
-from aegis.privacy.models.beta_likeness import BasicBetaLikeness, EnhancedBetaLikeness
-from aegis.privacy.models.delta_disclosure import DeltaDisclosure
 from aegis.privacy.models.k_anonymity import AlphaKAnonymity, KAnonymity
 from aegis.privacy.models.l_diversity import DistinctLDiversity, EntropyLDiversity, RecursiveLDiversity
+from aegis.privacy.models.likeness import BasicBetaLikeness, DeltaDisclosure, EnhancedBetaLikeness
 from aegis.privacy.models.risks import HomogeneityRisk, JournalistRisk, LinkageRisk, MarketerRisk, ProsecutorRisk
 from aegis.privacy.models.t_closeness import TCloseness
 from aegis.privacy.policy import Policy, Suppressed

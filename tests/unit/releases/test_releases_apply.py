@@ -14,15 +14,14 @@ from aegis.data.domain import Domain
 from aegis.data.hierarchy import Hierarchy
 from aegis.data.kind import Kind
 from aegis.errors import MaskError
-from aegis.masking.chain import Chain
 from aegis.masking.masks.bucketize import Bucketize
 from aegis.masking.masks.generalize import Generalize
 from aegis.masking.masks.identity import Identity
-from aegis.masking.masks.randomize import Randomize
+from aegis.masking.masks.randomize import Randomize, Shuffle
 from aegis.masking.masks.round import Round
-from aegis.masking.masks.shuffle import Shuffle
 from aegis.masking.masks.suppress import Suppress
 from aegis.masking.masks.tokens import Token
+from aegis.masking.transition import Chain
 from aegis.releases.apply import can_be_joined, masked_table
 
 

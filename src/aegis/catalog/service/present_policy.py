@@ -17,8 +17,7 @@ from aegis.catalog.service.schema import policy_of, roles_of, schema_of
 from aegis.data.schema import Role
 from aegis.errors import AegisError
 from aegis.privacy.model import ROUNDING, Model
-from aegis.privacy.narrowed import narrowed
-from aegis.privacy.policy import Policy
+from aegis.privacy.policy import Policy, narrowed
 from aegis.privacy.verdict import Bound, shown
 
 _K = "k-anonymity"

@@ -1,4 +1,4 @@
-"""Randomised response: publish the value or, with some probability, any value of the domain."""
+"""Masks that draw another value: randomised response, and handing the column's values to other rows."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from aegis.data.domain import Domain
 from aegis.data.kind import Kind
 from aegis.errors import MaskError
-from aegis.masking.mask import MASKS, Draw, RandomMask, by_threshold
+from aegis.masking.mask import MASKS, Draw, PermutingMask, RandomMask, by_threshold
 from aegis.masking.parameter import SCALARS, Number, Rule, check_parameters, is_list
 from aegis.masking.partition import Channel
 
@@ -134,3 +134,30 @@ class Randomize(RandomMask):
             return np.array(list(values), dtype=kind.dtype)
         except (TypeError, ValueError):
             raise MaskError(f"mask {self.name!r}: values must be of the column's kind, {kind}") from None
+
+
+@MASKS.register("shuffle")
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Shuffle(PermutingMask):
+    """Hand the values of the column, missing ones included, to the rows in random order.
+
+    The histogram stays as it is. Its expectation is scored: every row may get every value, in proportion to how often
+    it occurs, so nothing is left of the relation with the label.
+
+    >>> Shuffle().describe()
+    'shuffled'
+    """
+
+    name: ClassVar[str] = "shuffle"
+    aliases: ClassVar[Mapping[str, Mapping[str, Any]]] = {"permute": {}}
+    covers_missing: ClassVar[bool] = True
+    example: ClassVar[tuple[str, str]] = ("43", "27 (of another row)")
+
+    def channel(self, domain: Domain, counts: NDArray[Any]) -> Channel:
+        weights = np.asarray(counts, dtype=np.float64)
+        total = weights.sum()
+        shares = weights / total if total > 0 else np.full(domain.size, 1 / max(domain.size, 1))
+        return Channel(matrix=np.tile(shares, (domain.size, 1)), target=domain)
+
+    def describe(self) -> str:
+        return "shuffled"

@@ -1,4 +1,4 @@
-"""No sensitive value becomes much more likely by knowing the class; by the enhanced one, frequent values least."""
+"""No sensitive value becomes much more likely by knowing the class: β-likeness; nor much less: δ-disclosure."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import ClassVar
 import numpy as np
 
 from aegis.counts.class_table import ClassTable
-from aegis.privacy.model import MODELS, ROUNDING, ClassModel, Range, Rule, Scores, Written, content_of, shares
+from aegis.privacy.model import MODELS, ROUNDING, ClassModel, OneOf, Range, Rule, Scores, Written, content_of, shares
 from aegis.privacy.verdict import Bound
 
 
@@ -70,3 +70,43 @@ class EnhancedBetaLikeness(ClassModel):
         q, p = shares(content, table.sizes)
         gain = np.maximum(q / p - 1.0, 0.0)
         return content.largest(np.where(gain > ROUNDING - np.log(p), np.inf, gain))
+
+
+@MODELS.register("delta-disclosure")
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DeltaDisclosure(ClassModel):
+    """In every class |ln(q / p)| is below δ for every value, q its share of the class and p its share of the table.
+
+    The definition speaks of every value of the table: one that a class does not hold has q = 0 and an infinite
+    logarithm. With ``absent="ignored"`` only the values that a class holds are looked at, as some tools do; that is
+    weaker, for learning that somebody does not have a value is learning something, and it is not monotone.
+    """
+
+    attribute: str
+    delta: float
+    absent: str = "counted"
+
+    name: ClassVar[str] = "delta-disclosure"
+    bound: ClassVar[Bound] = Bound.BELOW
+    reference: ClassVar[str] = "Brickell and Shmatikov 2008"
+    asked: ClassVar[str] = "delta"
+    rules: ClassVar[Mapping[str, Rule]] = {"delta": Range(above=True), "absent": OneOf(("counted", "ignored"))}
+    written: ClassVar[Written] = Written(word="delta", bare="delta")
+
+    @property
+    def monotone(self) -> bool:
+        return self.absent == "counted"
+
+    def promise(self, *, on: str, of: str) -> str:
+        return (
+            f"No group of alike records makes a value of {of} much likelier or unlikelier than it is: "
+            f"at most {self.delta:g} on the scale of logarithms."
+        )
+
+    def scores(self, table: ClassTable) -> Scores:
+        content = content_of(table, self.attribute, model=self.name)
+        q, p = shares(content, table.sizes)
+        scores = content.largest(np.abs(np.log(q / p)))
+        if self.absent == "counted":
+            scores = np.where(content.distinct < np.count_nonzero(content.totals), np.inf, scores)
+        return scores
