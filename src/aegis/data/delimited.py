@@ -13,6 +13,7 @@ import gzip
 import io
 import itertools
 import re
+import zlib
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
@@ -71,6 +72,7 @@ def read(
     encoding = checked_encoding(encoding)
     if delimiter is not None and (len(delimiter) != 1 or delimiter in '"\r\n'):
         raise DataError("the delimiter must be one character, such as a comma, a semicolon, a tab or a bar")
+    check_whole(path)
     header = _header_line(path, encoding) if header is None else header
     delimiter = delimiter or delimiter_of(header)
     names = names_of(header, delimiter, path)
@@ -100,6 +102,22 @@ def read(
             "dates or other values of the kind that their columns hold; add a header line"
         )
     return connection.table("aegis_text" if as_text else "aegis_data")
+
+
+def check_whole(path: Path) -> None:
+    """Raise if a compressed file is cut or damaged: the engine would read what there is and say nothing."""
+    if path.suffix.lower() != ".gz" or not path.is_file():
+        return
+    try:
+        with gzip.open(path) as stream:
+            while stream.read(1 << 20):
+                pass
+    except gzip.BadGzipFile:
+        raise DataError(
+            f"{path.name} is no gzip file, or is damaged; compress it again, or name it without .gz"
+        ) from None
+    except (EOFError, zlib.error):
+        raise DataError(f"{path.name} is cut short or damaged, so rows would be missing; fetch it again") from None
 
 
 def _record_fields(database: Any, names: list[str]) -> int:

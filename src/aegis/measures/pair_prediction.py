@@ -76,7 +76,7 @@ def _predicted(ground: PairGround, rng: np.random.Generator, *, balanced: bool) 
     known = 1.0 / np.where(entropy > 0, entropy, 1.0)
     line, line_errors = probe_with_errors(ground)
     utilities = decided + known * values.bits.mean(axis=1) + PROBE_WEIGHT * line
-    errors = np.sqrt(best * (1.0 - best) / records) / varies
+    errors = np.sqrt(np.clip(best * (1.0 - best), 0.0, None) / records) / varies  # rounding may pass 1
     errors = errors + known * values.bits_errors.mean(axis=1) + PROBE_WEIGHT * line_errors
     return _resampled(ground, utilities, errors, rng)
 

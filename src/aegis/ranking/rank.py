@@ -31,6 +31,8 @@ BY_ATTRIBUTE = "leave-one-out-information"
 """The measure of single attributes that ranks where pairs were not counted, and explains where they were."""
 
 _SURE = 1.96  # standard errors on each side of a 95 % interval
+_GIVEN_AWAY = 0.98  # of the errors of guessing are avoided by one column alone
+_ROWS_PER_VALUE = 5  # a column of nearly as many values as rows seems to tell anything
 _ONE_LABEL = 0.9  # a share of the commonest label from which models answer nothing else
 
 Floats = NDArray[np.float64]
@@ -122,6 +124,7 @@ def rank(
             *_notes(summary, originals, chosen, together),
             *_note_on_masked_labels(summary),
             *_note_on_a_common_label(summary, name),
+            *_note_on_giveaways(summary),
         ),
     )
 
@@ -292,6 +295,33 @@ def _note_on_masked_labels(summary: Summary) -> tuple[str, ...]:
         f"{len(masking)} of {count(len(summary.configurations), 'configuration')} "
         f"{'masks' if len(masking) == 1 else 'mask'} the label {summary.label!r} itself and "
         f"{'is' if len(masking) == 1 else 'are'} ranked by what is left of it: {named}",
+    )
+
+
+def giveaways(summary: Summary) -> tuple[str, ...]:
+    """The attributes that tell the label by themselves: with few values, and hardly ever wrong.
+
+    Such a column is most often the label under another name, or something that is known only afterwards.
+    """
+    label = np.asarray(summary.label_histogram.counts, dtype=np.float64)
+    rows, guess = float(label.sum()), float(label.max(initial=0.0))
+    if rows <= guess:
+        return ()
+    telling = []
+    for name, attribute in summary.attributes.items():
+        if attribute.joint is None or attribute.joint.attribute.size * _ROWS_PER_VALUE > rows:
+            continue
+        right = float(np.asarray(attribute.joint.counts).max(axis=1).sum())
+        if (right - guess) / (rows - guess) >= _GIVEN_AWAY:
+            telling.append(name)
+    return tuple(telling)
+
+
+def _note_on_giveaways(summary: Summary) -> tuple[str, ...]:
+    return tuple(
+        f"{name} tells {summary.label} by itself: often that is the label under another name, or something known only "
+        f"afterwards; if it is not there when predictions are made, leave it out (--identifying {name})"
+        for name in giveaways(summary)
     )
 
 

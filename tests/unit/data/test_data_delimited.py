@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import threading
 from collections.abc import Callable
 from pathlib import Path
@@ -155,3 +156,21 @@ def test_the_interruption_of_a_real_query_is_recognised() -> None:
     timer.join()
     assert is_interruption(caught.value)
     assert not is_interruption(duckdb.CatalogException("no column interrupted"))
+
+
+@pytest.mark.parametrize(("damage", "said"), [("cut", "cut short"), ("none", "no gzip file"), ("flipped", "damaged")])
+def test_a_damaged_archive_is_no_smaller_table(tmp_path: Path, damage: str, said: str) -> None:
+    text = "a,b\n" + "".join(f"{i},{i * 7919 % 1013}\n" for i in range(50_000))
+    packed = bytearray(gzip.compress(text.encode()))
+    if damage == "cut":
+        packed = packed[: len(packed) // 2]
+    elif damage == "none":
+        packed = bytearray(text.encode())
+    else:
+        packed[-6] ^= 0xFF  # in the checksum
+    file = tmp_path / "table.csv.gz"
+    file.write_bytes(packed)
+    with pytest.raises(DataError, match=said):
+        open_dataset(file)
+    file.write_bytes(gzip.compress(text.encode()))
+    assert open_dataset(file).table.count().execute() == 50_000

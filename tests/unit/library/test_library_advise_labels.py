@@ -85,3 +85,25 @@ def test_a_ranking_is_read_back_from_its_json() -> None:
         assert again.best == ranking.best
         assert len(ranking.to_pandas()) == len(ranking.to_polars()) == 3
         assert ranking.best.configuration in ranking._repr_html_()
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_a_column_that_gives_the_label_away_is_named(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    label = rng.choice(["p", "q"], 500)
+    table = pa.table({"a": rng.integers(0, 50, 500), "copy": label, "y": label, "key": [f"k{i}" for i in range(500)]})
+    for options in ({}, {"fast": True}, {"measure": "balanced-prediction"}):
+        ranking = aegis.advise(table, label="y", generate=6, seed=seed, **options)
+        warned = [note for note in ranking.notes if "tells y by itself" in note]
+        assert len(warned) == 1
+        assert warned[0].startswith("copy ")
+
+
+def test_a_random_label_is_said_to_be_one() -> None:
+    rng = np.random.default_rng(0)
+    table = pa.table(
+        {"a": rng.integers(0, 9, 600), "b": rng.choice(list("uvw"), 600), "y": rng.choice(["p", "q"], 600)}
+    )
+    ranking = aegis.advise(table, label="y", generate=4)
+    assert ranking.race is not None
+    assert any("nothing here tells the label" in note for note in ranking.notes)
