@@ -1,0 +1,149 @@
+"""Every declared command says what its options mean; Python, the terminal and the reference name the same ones."""
+
+from __future__ import annotations
+
+import inspect
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+import typer
+
+import aegis
+from aegis.commands.command import COMMANDS, GROUPS, Command
+from aegis.main import app
+from aegis.operation import Argument, Field, Operation, fields_of
+
+ROOT = Path(__file__).resolve().parents[2]
+REFERENCE = (ROOT / "docs" / "reference" / "commands.md").read_text(encoding="utf-8")
+DECLARED: dict[str, Command] = dict(COMMANDS.items())
+LIBRARY = {name: made for name, made in DECLARED.items() if made.run.startswith("aegis.library.")}
+
+WITHOUT_JSON = {"start": "a conversation: what it answers is read by the person who was asked"}
+WITHOUT_FUNCTION = {"start": "a conversation: Python has its steps as inspect, check and advise"}
+OTHER_NAMES = {"masks": "list_masks", "measures": "list_measures"}  # aegis.measures is a package
+"""Where Python's name is not the command's with underscores, why."""
+
+
+def _typed(name: str) -> Any:
+    """The command as the terminal has it."""
+    command: Any = typer.main.get_command(app)
+    for word in name.split():
+        command = command.commands[word]
+    return command
+
+
+def _public(name: str, made: Command) -> str:
+    return OTHER_NAMES.get(name, name.replace(" ", "_").replace("-", "_"))
+
+
+def _terminal(made: Command) -> list[Field]:
+    return [field for field in fields_of(made.options) if field.option.terminal]
+
+
+@pytest.mark.parametrize("name", DECLARED)
+def test_every_option_says_what_it_means(name: str) -> None:
+    made = DECLARED[name]
+    assert made.group in GROUPS
+    assert re.match(r"[A-Z].*\.", made.help, flags=re.DOTALL), "a command is described in sentences"
+    for field in fields_of(made.options):
+        text = field.option.help
+        assert text[0].isupper() or text.split()[0] in ("ours,", "ours"), f"{field.flag}: {text}"
+        assert text.rstrip("…").endswith((".", ";", ",", "'")) or text.endswith("…"), f"{field.flag}: {text}"
+        if field.option.only_with is not None:
+            assert field.option.only_with in {other.name for other in fields_of(made.options)}
+
+
+@pytest.mark.parametrize("name", DECLARED)
+def test_every_command_prints_json(name: str) -> None:
+    flags = {flag for parameter in _typed(name).params for flag in parameter.opts}
+    assert ("--json" in flags) == (name not in WITHOUT_JSON)
+
+
+@pytest.mark.parametrize("name", DECLARED)
+def test_the_terminal_has_the_declared_names_and_defaults(name: str) -> None:
+    made = DECLARED[name]
+    parameters = {parameter.name: parameter for parameter in _typed(name).params}
+    assert set(parameters) - {"help", "json"} == {field.name for field in _terminal(made)}
+    for field in _terminal(made):
+        parameter = parameters[field.name]
+        assert parameter.required == field.required
+        assert parameter.help, f"{field.flag} says nothing"
+        if not field.many and not field.required:
+            assert parameter.default == field.default
+
+
+@pytest.mark.parametrize("name", LIBRARY)
+def test_python_has_the_same_function_with_the_same_names_and_defaults(name: str) -> None:
+    made = LIBRARY[name]
+    if name in WITHOUT_FUNCTION:
+        assert _public(name, made) not in aegis.__all__
+        return
+    function: Any = getattr(aegis, _public(name, made))
+    assert isinstance(function, Operation)
+    assert function.run is made.operation()
+    assert function.options is made.options
+    signature = inspect.signature(function)
+    assert set(signature.parameters) == {field.name for field in fields_of(made.options)}
+    for field in fields_of(made.options):
+        parameter = signature.parameters[field.name]
+        assert field.required == (parameter.default is parameter.empty)
+        assert field.required or parameter.default == field.default
+        by_position = parameter.kind is not parameter.KEYWORD_ONLY
+        assert by_position == isinstance(field.option, Argument), f"{field.name} by position"
+        assert parameter.kind is not parameter.VAR_KEYWORD
+        assert f"\n    {field.name}: {field.option.help}" in (function.__doc__ or "")
+
+
+@pytest.mark.parametrize("name", DECLARED)
+def test_the_reference_page_names_every_option(name: str) -> None:
+    section = REFERENCE.split(f"\n## aegis {name}\n", 1)[1].split("\n## ", 1)[0]
+    for field in _terminal(DECLARED[name]):
+        shown = field.name.upper() if isinstance(field.option, Argument) else field.flag
+        assert f"`{shown}`" in section, f"{shown} is not in the reference of {name}"
+
+
+# What an operation does not use cannot be given
+
+
+Aegis = Callable[..., Any]
+
+
+def test_a_measure_beside_tables_is_refused_and_nothing_is_written(aegis: Aegis, tmp_path: Path) -> None:
+    table = tmp_path / "x.csv"
+    table.write_text("age,ill\n1,0\n2,1\n", encoding="utf-8")
+    report, best = tmp_path / "r.html", tmp_path / "s.yaml"
+    asked = ("--tables", table, "--measure", "nonsense", "--report", report, "--save", best)
+    answer = aegis("advise", table, "--label", "ill", *asked)
+    assert answer.status == 2
+    assert answer.err.startswith("error: ")
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["x.csv"]
+
+
+def test_a_reference_without_a_measure_is_refused(aegis: Aegis, clinic: Path) -> None:
+    answer = aegis("advise", clinic / "clinic.csv", "--generate", "3", "--reference", "per-configuration")
+    assert answer.status == 2
+    assert "--reference" in answer.err
+    assert "--measure" in answer.err
+
+
+@pytest.mark.parametrize("command", ["check", "release"])
+def test_hierarchies_that_nothing_uses_are_refused(aegis: Aegis, clinic: Path, tmp_path: Path, command: str) -> None:
+    table, policy = tmp_path / "x.csv", tmp_path / "policy.yaml"
+    table.write_text("gender,ill\n" + "f,0\nm,1\n" * 5, encoding="utf-8")
+    policy.write_text("quasi_identifying: [gender]\nk: 2\n", encoding="utf-8")
+    out = ("--out", tmp_path / "out.csv") if command == "release" else ()
+    asked = (command, table, "--policy", policy, *out)
+    answer = aegis(*asked, "--hierarchies", clinic / "hierarchies")
+    assert answer.status == 2
+    assert "--hierarchies" in answer.err
+    assert aegis(*asked).status == 0
+
+
+def test_overwriting_nothing_is_refused(clinic: Path) -> None:
+    from aegis.errors import OptionError
+
+    with pytest.raises(OptionError, match="--overwrite"):
+        aegis.generate(clinic / "clinic.csv", count=2, overwrite=True)

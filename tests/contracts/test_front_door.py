@@ -1,0 +1,126 @@
+"""The front door as a type checker sees it: right calls pass ``mypy --strict``, and wrong ones do not.
+
+One run of mypy checks all lines below. It takes the project's own settings and its cache, so it is quick after `mypy`.
+"""
+
+from __future__ import annotations
+
+import inspect
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import aegis
+
+ROOT = Path(__file__).resolve().parents[2]
+
+RIGHT = """
+aegis.advise("x.csv", label="y", generate=5, policy={"k": 5, "quasi_identifying": ["age"]})
+advised: Ranking = aegis.advise(Path("x.csv"), configs=[{"age": "suppress"}], tables=["a.csv"], seed=3)
+advised_best: str = advised.best.configuration
+aegis.anonymize("x.csv", k=5, quasi=["age"], out="out.csv")
+aegis.apply("x.csv", config={"age": "suppress"}, out=Path("out.csv"))
+aegis.check("x.csv", policy="policy.yaml", config="best.yaml")
+checked: bool = aegis.check("x.csv", policy=Path("policy.yaml")).satisfied
+aegis.compare("x.csv", k=5, quasi=["age"], label="y", methods=["mdav"])
+aegis.curve_binary(preset="paper", points=3, trials=0)
+aegis.curve_gaussian(preset="paper", points=3, trials=0)
+aegis.demo(out="demo", seed=1)
+aegis.diff("a.yaml", {"age": "suppress"})
+aegis.evaluate("x.csv", label="y", generate=5)
+aegis.exposure("summary", k=7)
+exposed: int | None = aegis.exposure("summary").smallest_cell
+aegis.generate("x.csv", label="y", count=10, strength="light")
+aegis.advise("x.csv", label="y", configs=aegis.generate("x.csv", label="y"))
+aegis.inspect("x.csv", missing=["?"])
+aegis.list_masks(schema=True)
+aegis.list_measures()
+aegis.load_configurations("configurations")
+aegis.merge(["a", "b"], out="c")
+aegis.open_dataset("x.csv", delimiter=";")
+aegis.read_summary(Path("summary"))
+aegis.release("x.csv", policy="policy.yaml", out="out.csv", config="best.yaml", columns=["age"])
+rows: int = aegis.release("x.csv", policy="policy.yaml", out="out.csv").rows
+aegis.sanitize("x.csv", private=["age"], authorized=["zip"], adversary=[["sex"]], distortion=0.2, out="out.csv")
+aegis.search("x.csv", policy="policy.yaml", label="y", train=2, seconds=None)
+aegis.summarize("x.csv", label="y", generate=3, out="summary")
+aegis.tune("x.csv", quasi=["age"], k_values=[5, 10])
+aegis.verify("out.csv", "out.csv.certificate.json")
+"""
+
+WRONG = """
+aegis.advise("x.csv", lable="y", nonsense=3)
+ranked: int = aegis.advise("x.csv", label="y")
+aegis.advise(label="y")
+aegis.advise("x.csv", generate="many")
+aegis.advise("x.csv", label="y").nothing
+aegis.anonymize("x.csv", quasi=["age"])
+aegis.apply("x.csv", configuration={"age": "suppress"}, out="out.csv")
+aegis.check("x.csv")
+aegis.check("x.csv", policy=5)
+aegis.compare("x.csv", k="five")
+aegis.curve_binary("paper")
+aegis.curve_gaussian(points="three")
+aegis.demo("demo")
+aegis.diff("a.yaml")
+aegis.evaluate("x.csv", generate=5, tabels=["a.csv"])
+aegis.exposure("summary", 7)
+aegis.generate("x.csv", configurations=10)
+aegis.inspect("x.csv", missing=3)
+aegis.list_masks(True)
+aegis.list_measures(schema=True)
+aegis.load_configurations(3)
+aegis.merge("a", "b")
+aegis.open_dataset("x.csv", delimeter=";")
+aegis.read_summary(3)
+aegis.release("x.csv", policy="policy.yaml")
+certificate: str = aegis.release("x.csv", policy="policy.yaml", out="out.csv").certificate
+aegis.sanitize("x.csv", private=["age"], adversaries=[["sex"]])
+aegis.search("x.csv", policy="policy.yaml", verify=2)
+aegis.summarize("x.csv", label=3)
+aegis.tune("x.csv", k_values=["five"])
+aegis.verify("out.csv")
+aegis.nothing_of_this_name("x.csv")
+"""
+
+HEAD = ["from pathlib import Path", "import aegis", "from aegis import Ranking"]
+
+
+def _lines(text: str) -> list[str]:
+    return text.strip().splitlines()
+
+
+@pytest.fixture(scope="module")
+def complaints(tmp_path_factory: pytest.TempPathFactory) -> dict[int, str]:
+    """What mypy says of each line of a file with all calls."""
+    file = tmp_path_factory.mktemp("front") / "calls.py"
+    file.write_text("\n".join([*HEAD, *_lines(RIGHT), *_lines(WRONG)]) + "\n", encoding="utf-8")
+    answer = subprocess.run(
+        [sys.executable, "-m", "mypy", "--strict", "--no-error-summary", "--hide-error-context", str(file)],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert answer.returncode == 1, answer.stderr + answer.stdout
+    found = re.findall(rf"^.*{re.escape(file.name)}:(\d+): error: (.*)$", answer.stdout, flags=re.MULTILINE)
+    return {int(line): text for line, text in found}
+
+
+def test_right_calls_pass_and_exactly_the_wrong_ones_fail(complaints: dict[int, str]) -> None:
+    first = len(HEAD) + 1
+    right = {first + place: line for place, line in enumerate(_lines(RIGHT))}
+    wrong = {first + len(right) + place: line for place, line in enumerate(_lines(WRONG))}
+    assert {line: complaints[number] for number, line in right.items() if number in complaints} == {}
+    assert [line for number, line in wrong.items() if number not in complaints] == []
+
+
+def test_every_public_function_is_called_rightly_and_wrongly() -> None:
+    functions = {
+        name for name in aegis.__all__ if callable(getattr(aegis, name)) and not inspect.isclass(getattr(aegis, name))
+    }
+    for text in (RIGHT, WRONG):
+        assert functions <= set(re.findall(r"aegis\.(\w+)\(", text))
