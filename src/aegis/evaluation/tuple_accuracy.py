@@ -32,7 +32,7 @@ def tuple_accuracy(table: ClassTable, *, label: str, folds: int = 5, repeats: in
         from scipy.sparse import csr_array
         from sklearn.linear_model import LogisticRegression
     except ImportError:
-        raise MissingExtraError(feature="verifying by a model", extra="evaluate") from None
+        raise MissingExtraError(feature="training a model", extra="evaluate") from None
     counts = table.contents[label].dense()
     known = counts.sum(axis=0) > 0
     counts = counts[:, known]

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
 
 from aegis.masking.mask import Mask
 
@@ -25,18 +23,6 @@ class Candidate:
     suppressed: int
     classes: int
     smallest_class: int
-
-    def describe(self) -> dict[str, Any]:
-        """For a JSON document, masks in words."""
-        return {
-            "utility": self.utility,
-            "risk": self.risk,
-            "suppressed": self.suppressed,
-            "classes": self.classes,
-            "smallest_class": self.smallest_class,
-            "levels": dict(self.levels),
-            "masks": {column: mask.describe() for column, mask in self.masks.items()},
-        }
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -89,25 +75,3 @@ class SearchResult:
     @property
     def smallest_class(self) -> int:
         return self.best.smallest_class
-
-    def describe(self) -> dict[str, Any]:
-        """For a JSON document, all but the configuration itself; an unknown bound is null."""
-        return {
-            "space": self.space,
-            "measure": self.measure,
-            "unit": self.unit,
-            "levels": dict(self.levels),
-            "utility": self.utility,
-            "bound": self.bound if math.isfinite(self.bound) else None,
-            "proved": self.proved,
-            "interrupted": self.interrupted,
-            "nodes": self.nodes,
-            "lattice_nodes": self.lattice_nodes,
-            "records": self.records,
-            "suppressed": self.suppressed,
-            "classes": self.classes,
-            "smallest_class": self.smallest_class,
-            "front": [candidate.describe() for candidate in self.front],
-            "front_complete": self.front_complete,
-            "shortlist": [candidate.describe() for candidate in self.shortlist],
-        }
