@@ -55,7 +55,7 @@ def add_summaries(parts: Sequence[Summary], *, name: str | None = None) -> Summa
             label=first.label,
             label_histogram=histogram,
             joints={attribute: _joints(parts, attribute, label) for attribute in names},
-            configurations=[configuration_of(first, one.name) for one in first.configurations],
+            configurations=[configuration_of(first, configuration.name) for configuration in first.configurations],
             skipped=skipped,
         )
     else:
@@ -75,8 +75,10 @@ def add_summaries(parts: Sequence[Summary], *, name: str | None = None) -> Summa
     whole = replace(
         whole,
         configurations=tuple(
-            replace(one, masks={column: mask for column, mask in one.masks.items() if column in names})
-            for one in first.configurations
+            replace(
+                configuration, masks={column: mask for column, mask in configuration.masks.items() if column in names}
+            )
+            for configuration in first.configurations
         ),
         parts=tuple(part_name for part in parts for part_name in part.parts or (part.name,)),
     )
@@ -116,16 +118,23 @@ def _check_alike(parts: Sequence[Summary]) -> None:
             )
         if part.label != first.label:
             raise SummaryError(f"{which} is about the label {part.label!r} and the first about {first.label!r}")
-        known, given = ({one.name: dict(one.masks) for one in s.configurations} for s in (first, part))
+        known, given = (
+            {configuration.name: dict(configuration.masks) for configuration in s.configurations} for s in (first, part)
+        )
         shared = set(first.attributes) & set(part.attributes)
         if (
             list(known) != list(given)
-            or any(known[one].get(column) != given[one].get(column) for one in known for column in shared)
-            or [one.label_mask for one in first.configurations] != [one.label_mask for one in part.configurations]
+            or any(
+                known[configuration].get(column) != given[configuration].get(column)
+                for configuration in known
+                for column in shared
+            )
+            or [configuration.label_mask for configuration in first.configurations]
+            != [configuration.label_mask for configuration in part.configurations]
         ):
             raise SummaryError(f"{which} has other configurations than the first; summarise it under the same ones")
-        for one, other in ((first, part), (part, first)):
-            missing = [column for column in one.attributes if column not in other.attributes]
+        for summary, other in ((first, part), (part, first)):
+            missing = [column for column in summary.attributes if column not in other.attributes]
             absent = [column for column in missing if column not in other.skipped]
             if absent:
                 raise SummaryError(f"{which} and the first do not have the same columns: {', '.join(absent)}")
@@ -190,25 +199,25 @@ def _of_joint(joint: Joint, attribute: Domain, label: Domain) -> Counts:
 
 def _attributes(parts: Sequence[Summary], name: str, whole: Summary) -> AttributeSummary:
     """An attribute of which less than the joint is told."""
-    told = [part.attributes[name] for part in parts]
-    domains = [one.domain for one in told if one.domain is not None]
+    attributes = [part.attributes[name] for part in parts]
+    domains = [attribute.domain for attribute in attributes if attribute.domain is not None]
     domain = _united(domains, name)
     histogram = None
-    if told[0].histogram is not None:
+    if attributes[0].histogram is not None:
         histogram = RangedHistogram.of_values(
-            Histogram(domain=domain, counts=_sum(_of_values(one, name, domain) for one in told))
+            Histogram(domain=domain, counts=_sum(_of_values(attribute, name, domain) for attribute in attributes))
         )
     masked = {}
-    for key, one in told[0].masked.items():
-        change = _same(one.mask, domain, name)
-        on_label = None if one.label_mask is None else whole.label_masks[one.label_mask][1]
+    for key, first in attributes[0].masked.items():
+        change = _same(first.mask, domain, name)
+        on_label = None if first.label_mask is None else whole.label_masks[first.label_mask][1]
         label = whole.label_histogram.domain if on_label is None else on_label.target
-        counts = _sum(_of_joint(each.masked[key].joint, change.target, label) for each in told)
+        counts = _sum(_of_joint(attribute.masked[key].joint, change.target, label) for attribute in attributes)
         masked[key] = MaskedJoint(
-            id=one.id,
-            mask=one.mask,
+            id=first.id,
+            mask=first.mask,
             change=change,
-            label_mask=one.label_mask,
+            label_mask=first.label_mask,
             joint=Joint(attribute=change.target, label=label, counts=counts),
         )
     return AttributeSummary(name=name, domain=domain, histogram=histogram, joint=None, masked=masked)

@@ -31,13 +31,13 @@ def ask(expression: ir.Table) -> pa.Table:
     backend = expression.get_backend()
     if backend.name == "duckdb" and not expression.op().find(InMemoryTable):
         # The short way: Ibis would import pandas to convert what needs no converting.
-        return told(lambda: backend.raw_sql(backend.compile(expression)).to_arrow_table())
+        return without_quotes(lambda: backend.raw_sql(backend.compile(expression)).to_arrow_table())
     if backend.name == "pyspark":
-        return told(lambda: spark.fetched(expression))
-    return told(expression.to_pyarrow)
+        return without_quotes(lambda: spark.fetched(expression))
+    return without_quotes(expression.to_pyarrow)
 
 
-def told(question: Callable[[], pa.Table]) -> pa.Table:
+def without_quotes(question: Callable[[], pa.Table]) -> pa.Table:
     """The answer to a question, or an error that quotes no data."""
     try:
         return question()
@@ -63,7 +63,7 @@ def grouped(table: ir.Table, columns: Mapping[str, ir.Column], *, limit: int) ->
         # The same few words for every column: phrasing them through Ibis costs more than most answers.
         listed = ", ".join(f"{quoted_name(field.name)} AS {quoted_name(name)}" for name, field in plain.items())
         text = f"SELECT {listed}, count(*) AS n FROM ({_phrased(table.op())}) AS t GROUP BY ALL LIMIT {limit}"  # noqa: S608
-        return told(lambda: table.get_backend().raw_sql(text).to_arrow_table())
+        return without_quotes(lambda: table.get_backend().raw_sql(text).to_arrow_table())
     chosen = table.select(**columns)
     return ask(chosen.group_by(list(columns)).aggregate(n=ibis._.count()).limit(limit))
 
@@ -73,7 +73,7 @@ def distinct_in_first(table: ir.Table, names: Sequence[str], *, rows: int) -> di
     if table.get_backend().name == "duckdb":
         listed = ", ".join(f"count(DISTINCT {quoted_name(name)})" for name in names)
         text = f"SELECT {listed} FROM (SELECT * FROM ({_phrased(table.op())}) LIMIT {rows})"  # noqa: S608
-        answer = told(lambda: table.get_backend().raw_sql(text).to_arrow_table())
+        answer = without_quotes(lambda: table.get_backend().raw_sql(text).to_arrow_table())
     else:
         peek = table.select(*names).limit(rows)
         answer = ask(peek.aggregate([peek[name].nunique().name(f"c{i}") for i, name in enumerate(names)]))

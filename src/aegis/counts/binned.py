@@ -12,7 +12,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from aegis.counts.answer import NO_LIMIT, ask, codes_in, encode, grouped, to_numpy, told
+from aegis.counts.answer import NO_LIMIT, ask, codes_in, encode, grouped, to_numpy, without_quotes
 from aegis.data.dataset import Dataset
 from aegis.data.domain import Domain
 from aegis.data.kind import Kind, Values
@@ -90,7 +90,7 @@ def count_bins(table: ir.Table, counted: Binned, label: Binned) -> pa.Table:
         f"SELECT y, count(*) - count(a) AS missing, map_values(histogram({'~' if whole else '-'}a, "  # noqa: S608
         f"{ends}::{'BIGINT' if whole else 'DOUBLE'}[])) AS bins FROM ({backend.compile(chosen)}) GROUP BY y"
     )
-    answer = told(lambda: backend.raw_sql(text).to_arrow_table())
+    answer = without_quotes(lambda: backend.raw_sql(text).to_arrow_table())
     last = len(ends) - 1
     numbers: list[int | None] = []
     labels: list[int] = []

@@ -69,8 +69,8 @@ def _check_attribute(attribute: AttributeSummary, summary: Summary, label: Count
         if attribute.domain is None or not _fits(histogram.codes, attribute.domain.size, len(histogram.counts)):
             raise SummaryError(f"the histogram of {name!r} does not cover its domain; write the summary again")
         if known is not None:
-            told = np.bincount(histogram.codes, weights=known, minlength=len(histogram.counts))
-            _agree(told, histogram.counts, f"the joint and the histogram of {name!r}")
+            by_group = np.bincount(histogram.codes, weights=known, minlength=len(histogram.counts))
+            _agree(by_group, histogram.counts, f"the joint and the histogram of {name!r}")
         elif len(histogram.counts) == attribute.domain.size:
             known = np.bincount(np.arange(attribute.domain.size), weights=histogram.counts[histogram.codes])
     for number, masked in enumerate(attribute.masked.values(), start=1):
@@ -109,22 +109,24 @@ def _check_masks(attribute: AttributeSummary, summary: Summary) -> None:
                 expected = attribute.joint.masked(masked.change, on_label).counts
                 _agree(masked.joint.counts, expected, f"{_named(masked)} and the joint of {attribute.name!r}")
         return
-    told: dict[str | None, list[Told]] = {}
+    groupings: dict[str | None, list[Grouping]] = {}
     for masked in attribute.masked.values():
         if isinstance(masked.change, Partition):
-            by_label = told.setdefault(masked.label_mask, [])
-            by_label.append(Told(what=_named(masked), codes=masked.change.codes, counts=masked.joint.counts))
-    for label_mask, by_label in told.items():
+            by_label = groupings.setdefault(masked.label_mask, [])
+            by_label.append(Grouping(what=_named(masked), codes=masked.change.codes, counts=masked.joint.counts))
+    for label_mask, by_label in groupings.items():
         on_label = None if label_mask is None else summary.label_masks[label_mask][1]
         # A label that a mask merged is told by what it was merged from too.
-        merged = [one.by(on_label) for one in told.get(None, ())] if isinstance(on_label, Partition) else []
-        check_told([*by_label, *merged], attribute.name)
-    alone = [one.in_all() for by_label in told.values() for one in by_label]
+        merged = (
+            [grouping.by(on_label) for grouping in groupings.get(None, ())] if isinstance(on_label, Partition) else []
+        )
+        check_groupings([*by_label, *merged], attribute.name)
+    alone = [grouping.in_all() for by_label in groupings.values() for grouping in by_label]
     if attribute.histogram is not None:
         ranges = attribute.histogram
-        alone.append(Told(what="the histogram", codes=ranges.codes, counts=ranges.counts))
-    if attribute.histogram is not None or len(told) > 1:
-        check_told(alone, attribute.name)
+        alone.append(Grouping(what="the histogram", codes=ranges.codes, counts=ranges.counts))
+    if attribute.histogram is not None or len(groupings) > 1:
+        check_groupings(alone, attribute.name)
 
 
 def _named(masked: MaskedJoint) -> str:
@@ -147,11 +149,11 @@ def _whole(counts: Counts, where: str) -> None:
         raise SummaryError(f"{where} holds fractional counts; counts of records are whole numbers")
 
 
-def _agree(one: Counts, other: Counts | float, where: str) -> None:
-    one, other = np.asarray(one, dtype=float), np.asarray(other, dtype=float)
-    if one.shape != other.shape:
+def _agree(counted: Counts, other: Counts | float, where: str) -> None:
+    counted, other = np.asarray(counted, dtype=float), np.asarray(other, dtype=float)
+    if counted.shape != other.shape:
         raise SummaryError(f"{where} do not have the same number of values")
-    apart = float(np.abs(one - other).max(initial=0.0))
+    apart = float(np.abs(counted - other).max(initial=0.0))
     if apart > _TOLERANCE * max(1.0, float(np.abs(other).max(initial=0.0))):
         raise SummaryError(
             f"{where} contradict each other by up to {apart:g} record{'' if apart == 1 else 's'}; "
@@ -160,7 +162,7 @@ def _agree(one: Counts, other: Counts | float, where: str) -> None:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
-class Told:
+class Grouping:
     """Value a is in group ``codes[a]``, which has ``counts[group]`` records, in all or with each label."""
 
     what: str
@@ -171,61 +173,68 @@ class Told:
     def groups(self) -> int:
         return len(self.counts)
 
-    def by(self, label: Partition) -> Told:
+    def by(self, label: Partition) -> Grouping:
         """The same by a coarser label."""
         return replace(self, counts=label.push(self.counts, axis=1))
 
-    def in_all(self) -> Told:
+    def in_all(self) -> Grouping:
         """The same without the label."""
         return replace(self, counts=self.counts.sum(axis=1))
 
 
-def check_told(told: Sequence[Told], attribute: str) -> None:
+def check_groupings(groupings: Sequence[Grouping], attribute: str) -> None:
     """Raise where two of these contradict each other, with their names and by how much, and without a value."""
-    if len({len(one.codes) for one in told}) > 1:
+    if len({len(grouping.codes) for grouping in groupings}) > 1:
         raise SummaryError(f"the masks of {attribute!r} are not of the same values; write the summary again")
-    finest: list[Told] = []
-    for one in sorted(told, key=lambda one: -one.groups):
-        finer = next((other for other in finest if _refines(other, one)), None)
+    finest: list[Grouping] = []
+    for grouping in sorted(groupings, key=lambda grouping: -grouping.groups):
+        finer = next((other for other in finest if _refines(other, grouping)), None)
         if finer is not None:
             groups = np.zeros(finer.groups, dtype=np.int64)
-            groups[finer.codes] = one.codes
-            _compare(one, finer, np.arange(one.groups), groups, one.groups, attribute)
+            groups[finer.codes] = grouping.codes
+            _compare(grouping, finer, np.arange(grouping.groups), groups, grouping.groups, attribute)
             continue
         for other in finest:
-            blocks, ours, theirs = _blocks(one, other)
-            _compare(one, other, ours, theirs, blocks, attribute)
-        finest.append(one)
+            blocks, ours, theirs = _blocks(grouping, other)
+            _compare(grouping, other, ours, theirs, blocks, attribute)
+        finest.append(grouping)
 
 
-def _refines(fine: Told, coarse: Told) -> bool:
+def _refines(fine: Grouping, coarse: Grouping) -> bool:
     group = np.zeros(fine.groups, dtype=np.int64)
     group[fine.codes] = coarse.codes
     return bool((group[fine.codes] == coarse.codes).all())
 
 
-def _blocks(one: Told, other: Told) -> tuple[int, NDArray[np.int32], NDArray[np.int32]]:
+def _blocks(grouping: Grouping, other: Grouping) -> tuple[int, NDArray[np.int32], NDArray[np.int32]]:
     """How many blocks there are, and the block of each group of either side."""
     from scipy.sparse import coo_array  # slow to import, and most summaries need no blocks
     from scipy.sparse.csgraph import connected_components
 
-    size = one.groups + other.groups
-    edges = coo_array((np.ones(len(one.codes)), (one.codes, one.groups + other.codes)), shape=(size, size))
+    size = grouping.groups + other.groups
+    edges = coo_array(
+        (np.ones(len(grouping.codes)), (grouping.codes, grouping.groups + other.codes)), shape=(size, size)
+    )
     blocks, block = connected_components(edges.tocsr(), directed=False)
-    return int(blocks), block[: one.groups], block[one.groups :]
+    return int(blocks), block[: grouping.groups], block[grouping.groups :]
 
 
 def _compare(
-    one: Told, other: Told, ours: NDArray[np.integer], theirs: NDArray[np.integer], blocks: int, attribute: str
+    grouping: Grouping,
+    other: Grouping,
+    ours: NDArray[np.integer],
+    theirs: NDArray[np.integer],
+    blocks: int,
+    attribute: str,
 ) -> None:
-    gap = np.abs(_summed(one.counts, ours, blocks) - _summed(other.counts, theirs, blocks))
-    allowed = _TOLERANCE * max(1.0, float(one.counts.max(initial=0)))
+    gap = np.abs(_summed(grouping.counts, ours, blocks) - _summed(other.counts, theirs, blocks))
+    allowed = _TOLERANCE * max(1.0, float(grouping.counts.max(initial=0)))
     apart, places = float(gap.max(initial=0.0)), int((gap > allowed).sum())
     if places:
         records = f"{apart:g} record{'' if apart == 1 else 's'}"
         raise SummaryError(
-            f"two counts of {attribute!r} contradict each other, {other.what} and {one.what}: by up to {records} in "
-            f"{places} place{'' if places == 1 else 's'}; they are not of the same rows, write the summary again"
+            f"two counts of {attribute!r} contradict each other, {other.what} and {grouping.what}: by up to {records} "
+            f"in {places} place{'' if places == 1 else 's'}; they are not of the same rows, write the summary again"
         )
 
 

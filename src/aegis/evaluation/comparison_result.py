@@ -92,9 +92,9 @@ class Comparison:
 
     def score(self, table: str, model: str) -> F1Score:
         """The score of one model on one table."""
-        for one in self.scores:
-            if (one.table, one.model) == (table, model):
-                return one
+        for entry in self.scores:
+            if (entry.table, entry.model) == (table, model):
+                return entry
         raise MeasureError(f"no score of {model!r} on {table!r} was computed")
 
     def to_json(self) -> dict[str, Any]:
@@ -111,11 +111,11 @@ class Comparison:
             "test_rows": self.test_rows,
             "models": list(self.models),
             "tables": list(self.tables),
-            "scores": [_plain(asdict(one)) for one in self.scores],
+            "scores": [_plain(asdict(entry)) for entry in self.scores],
             "test": {"name": "Mann-Whitney U, two-sided", "correction": "Holm within each family", "alpha": ALPHA},
-            "against_original": [_difference(one) for one in self.against_original],
-            "between": [_difference(one) for one in self.between],
-            "feature_importance": [asdict(one) for one in self.importances],
+            "against_original": [_difference(entry) for entry in self.against_original],
+            "between": [_difference(entry) for entry in self.between],
+            "feature_importance": [asdict(entry) for entry in self.importances],
             "trained": self.trained,
             "cpu_seconds": self.cpu_seconds,
         }
@@ -127,8 +127,8 @@ class Comparison:
         return facts
 
 
-def _difference(one: F1Difference) -> dict[str, Any]:
-    return {**_plain(asdict(one)), "significant": one.significant, "clear": one.clear}
+def _difference(entry: F1Difference) -> dict[str, Any]:
+    return {**_plain(asdict(entry)), "significant": entry.significant, "clear": entry.clear}
 
 
 def _plain(content: Mapping[str, Any]) -> dict[str, Any]:

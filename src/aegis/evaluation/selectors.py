@@ -123,7 +123,7 @@ def _divergence_bits(attribute: AttributeSummary, masked: MaskedJoint) -> float:
 
 def _ranked(summary: Summary, measure: str, reference: Reference | str, seed: int) -> Floats:
     answer = rank(summary, measure=measure, reference=reference, rounding=Rounding.RANDOMISED, seed=seed)
-    by_name = {one.configuration: -one.deviation for one in answer.ranking if one.deviation is not None}
+    by_name = {entry.configuration: -entry.deviation for entry in answer.ranking if entry.deviation is not None}
     return np.array([by_name[configuration.name] for configuration in summary.configurations])
 
 

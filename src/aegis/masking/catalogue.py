@@ -57,6 +57,11 @@ class CatalogueRow:
         return ", ".join(shown)
 
     @property
+    def offered_in_forms(self) -> bool:
+        """Whether a form may offer it: the one that changes nothing and those that need a secret are left out."""
+        return self.name != Identity.name and not self.needs_secret
+
+    @property
     def form_fields(self) -> tuple[FormField, ...]:
         """The parameters that a form asks for; the hierarchy is that of the column."""
         example = self.example_spec[self.name] if isinstance(self.example_spec, dict) else {}
@@ -99,8 +104,7 @@ def catalogue() -> tuple[CatalogueRow, ...]:
 def form_masks(kind: Kind, *, has_hierarchy: bool) -> dict[str, CatalogueRow]:
     """The masks that a form may offer for a column of this kind, by name.
 
-    Left out are the one that changes nothing, those that read a secret of the provider, and, unless the column has a
-    hierarchy, those that need one.
+    Unless the column has a hierarchy, those that need one are left out too.
 
     >>> [field.example for field in form_masks(Kind.INTEGER, has_hierarchy=False)["bucketize"].form_fields][:1]
     ['10']
@@ -108,10 +112,7 @@ def form_masks(kind: Kind, *, has_hierarchy: bool) -> dict[str, CatalogueRow]:
     return {
         row.name: row
         for row in catalogue()
-        if kind in row.kinds
-        and row.name != Identity.name
-        and not row.needs_secret
-        and (has_hierarchy or not row.needs_hierarchy)
+        if kind in row.kinds and row.offered_in_forms and (has_hierarchy or not row.needs_hierarchy)
     }
 
 

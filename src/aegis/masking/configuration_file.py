@@ -71,7 +71,7 @@ def load_configurations(path: Path | str, *, hierarchies: Mapping[str, Hierarchy
         files = [path]
     else:
         raise ConfigurationError(f"there is no file or folder {path} to read configurations from")
-    loaded = [one for file in files for one in _of_file(file, hierarchies or {})]
+    loaded = [configuration for file in files for configuration in _of_file(file, hierarchies or {})]
     taken: set[str] = set()
     for configuration in loaded:
         if configuration.name in taken:

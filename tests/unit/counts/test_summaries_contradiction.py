@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from aegis.counts.consistency import Told, check_margins, check_told
+from aegis.counts.consistency import Grouping, check_groupings, check_margins
 from aegis.counts.folder import read_summary, write_summary
 from aegis.counts.joint import Histogram, Joint
 from aegis.counts.known_keys import KNOWN
@@ -36,17 +36,17 @@ def groupings(draw: st.DrawFn) -> tuple[list[Any], Any]:
     return [np.unique(codes, return_inverse=True)[1] for codes in partitions], joint
 
 
-def _told(codes: Any, joint: Any, number: int) -> Told:
+def _told(codes: Any, joint: Any, number: int) -> Grouping:
     counts = np.zeros((int(codes.max()) + 1, joint.shape[1]))
     np.add.at(counts, codes, joint)
-    return Told(what=f"mask {number}", codes=codes, counts=counts)
+    return Grouping(what=f"mask {number}", codes=codes, counts=counts)
 
 
 @given(groupings())
 def test_what_comes_from_the_same_rows_is_never_refused(drawn: tuple[list[Any], Any]) -> None:
     partitions, joint = drawn
-    check_told([_told(codes, joint, i) for i, codes in enumerate(partitions)], "age")
-    check_told([_told(codes, joint, i).in_all() for i, codes in enumerate(partitions)], "age")
+    check_groupings([_told(codes, joint, i) for i, codes in enumerate(partitions)], "age")
+    check_groupings([_told(codes, joint, i).in_all() for i, codes in enumerate(partitions)], "age")
 
 
 @given(groupings(), st.data())
@@ -61,17 +61,17 @@ def test_records_that_moved_are_found_wherever_both_groupings_can_see_it(
     source, target = (data.draw(st.integers(0, len(moved) - 1)) for _ in range(2))
     moved[source, 0] -= 3
     moved[target, 0] += 3
-    told[which] = Told(what="mask x", codes=told[which].codes, counts=moved)
+    told[which] = Grouping(what="mask x", codes=told[which].codes, counts=moved)
     # Brute force: one pair contradicts if some set of values is a union of groups of both, and they count it apart.
     seen = any(_apart(one, other) for i, one in enumerate(told) for other in told[:i])
     if seen:
         with pytest.raises(SummaryError, match=r"contradict each other, mask .* and mask .*: by up to 3 records in"):
-            check_told(told, "age")
+            check_groupings(told, "age")
     else:
-        check_told(told, "age")
+        check_groupings(told, "age")
 
 
-def _apart(one: Told, other: Told) -> bool:
+def _apart(one: Grouping, other: Grouping) -> bool:
     """Walk from value to value through shared groups, and compare what each side counts in what was reached."""
     left = set(range(len(one.codes)))
     while left:

@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
-import yaml
 from starlette.responses import Response
 
 from aegis.catalog import records
@@ -25,18 +24,16 @@ from aegis.catalog.service.permissions import Permission, require
 from aegis.data.hierarchy import Hierarchy
 from aegis.data.kind import Kind
 from aegis.data.schema import Role
+from aegis.data.yaml_text import read_value
 from aegis.errors import AegisError, ConfigurationError, ConflictError, InputError, MaskError
-from aegis.masking.catalogue import CatalogueRow
-from aegis.masking.catalogue import catalogue as masks_there_are
+from aegis.masking.catalogue import CatalogueRow, catalogue, form_masks, shown_in_form
 
 routes = PageRoutes()
 
-_NOT_HERE = {"identity", "pseudonym"}  # the first is no mask, the second needs a key that only the provider has
-_NO_FIELD = {"hierarchy", "key_file"}
 _AS_IN_FILE = "="
 
-
-catalogue = cache(masks_there_are)
+_masks = cache(catalogue)
+_form_masks = cache(form_masks)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -151,12 +148,7 @@ def _maskable(product: records.Product) -> list[records.Column]:
 
 
 def _fitting(column: records.Column, known: Mapping[str, Any]) -> dict[str, CatalogueRow]:
-    kind = Kind(column.kind)
-    return {
-        row.name: row
-        for row in catalogue()
-        if kind in row.kinds and row.name not in _NOT_HERE and (row.name != "generalize" or column.name in known)
-    }
+    return _form_masks(Kind(column.kind), has_hierarchy=column.name in known)
 
 
 def _row(number: int, column: records.Column, spec: Any, known: Mapping[str, Any]) -> Row:
@@ -173,7 +165,7 @@ def _row(number: int, column: records.Column, spec: Any, known: Mapping[str, Any
             number=number, name=column.name, role=column.role, masks=_choices(column, known), mask=_AS_IN_FILE,
             settings=(), help="", spec=json.dumps(spec, ensure_ascii=False),
         )  # fmt: skip
-    values = {key: _shown(value) for key, value in given.items()}
+    values = {key: shown_in_form(value) for key, value in given.items()}
     return _filled(number, column, known, name, values)
 
 
@@ -187,10 +179,7 @@ def _typed_row(number: int, column: records.Column, form: Form, known: Mapping[s
     fitting = _fitting(column, known)
     if name not in fitting:
         return _empty(number, column, known)
-    typed = {p.name: form.text(f"set.{column.name}.{p.name}") for p in fitting[name].parameters}
-    if not any(f"set.{column.name}.{key}" in form.fields for key in typed):
-        typed = _example(fitting[name])
-    return _filled(number, column, known, name, typed)
+    return _filled(number, column, known, name, _settings(form, column, fitting[name]))
 
 
 def _empty(number: int, column: records.Column, known: Mapping[str, Any]) -> Row:
@@ -207,9 +196,7 @@ def _filled(number: int, column: records.Column, known: Mapping[str, Any], name:
         role=column.role,
         masks=_choices(column, known),
         mask=name,
-        settings=tuple(
-            Setting(name=p.name, value=values.get(p.name, "")) for p in mask.parameters if p.name not in _NO_FIELD
-        ),
+        settings=tuple(Setting(name=field.name, value=values.get(field.name, "")) for field in mask.form_fields),
         help=mask.summary.replace("``", ""),
     )
 
@@ -221,46 +208,31 @@ def _choices(column: records.Column, known: Mapping[str, Any]) -> tuple[tuple[st
 def _typed(form: Form, product: records.Product) -> dict[str, Any]:
     """The masks that the form describes; a mask that was only just chosen has its example's settings."""
     masks: dict[str, Any] = {}
-    rows = {row.name: row for row in catalogue()}
+    rows = {row.name: row for row in _masks() if row.offered_in_forms}
     for column in _maskable(product):
         name = form.text(f"mask.{column.name}")
         if name == _AS_IN_FILE:
             masks[column.name] = _value(form.text(f"spec.{column.name}"), column.name)
-        elif name in rows and name not in _NOT_HERE:
-            keys = [p.name for p in rows[name].parameters if p.name not in _NO_FIELD]
-            typed = {key: form.text(f"set.{column.name}.{key}") for key in keys}
-            if not any(f"set.{column.name}.{key}" in form.fields for key in keys):
-                typed = _example(rows[name])
-            given = {key: _value(text, column.name) for key, text in typed.items() if text}
-            masks[column.name] = {name: given} if given else name
+        elif name in rows:
+            try:
+                masks[column.name] = rows[name].spec_from_form(_settings(form, column, rows[name]))
+            except MaskError as error:
+                raise MaskError(f"column {column.name!r}: {error}") from None
     return masks
 
 
-def _example(row: CatalogueRow) -> dict[str, str]:
-    if not isinstance(row.example_spec, dict):
-        return {}
-    return {
-        key: _shown(value) for key, value in row.example_spec[row.name].items() if key not in _NO_FIELD | {"groups"}
-    }
-
-
-def _shown(value: Any) -> str:
-    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
-
-
-class _Plain(yaml.SafeLoader):
-    """YAML without aliases: a few lines of those can stand for more than any memory holds."""
-
-    def compose_node(self, parent: Any, index: Any) -> Any:
-        if self.check_event(yaml.AliasEvent):
-            raise yaml.YAMLError
-        return super().compose_node(parent, index)
+def _settings(form: Form, column: records.Column, mask: CatalogueRow) -> dict[str, str]:
+    """What was typed for a mask; its example where it was only just chosen."""
+    fields = {field.name: f"set.{column.name}.{field.name}" for field in mask.form_fields}
+    if any(name in form.fields for name in fields.values()):
+        return {parameter: form.text(name) for parameter, name in fields.items()}
+    return {field.name: field.example for field in mask.form_fields}
 
 
 def _value(text: str, column: str) -> Any:
     try:
-        return yaml.load(text, Loader=_Plain)  # noqa: S506 - a SafeLoader
-    except (yaml.YAMLError, ValueError, RecursionError):
+        return read_value(text)
+    except ValueError:
         raise MaskError(
             f"a setting for column {column!r} cannot be read; write a number, a word, or a list like [1, 2]"
         ) from None
