@@ -13,6 +13,14 @@ from aegis._version import __version__
 
 if TYPE_CHECKING:
     from aegis.catalog.client.client import Client as Client
+    from aegis.catalog.commands.audit import verify_audit as verify_audit
+    from aegis.catalog.commands.backup import backup as backup
+    from aegis.catalog.commands.backup import restore as restore
+    from aegis.catalog.commands.pull import pull as pull
+    from aegis.catalog.commands.push import push_configurations as push_configurations
+    from aegis.catalog.commands.push import push_product as push_product
+    from aegis.catalog.commands.push import push_release as push_release
+    from aegis.catalog.commands.push import push_summary as push_summary
     from aegis.counts.folder import read_summary as read_summary
     from aegis.counts.summary import Summary as Summary
     from aegis.data.engine import open_dataset as open_dataset
@@ -56,11 +64,12 @@ _HOMES: dict[str, str] = {
     "advise": "aegis.library.advise",
     "anonymize": "aegis.library.anonymize",
     "apply": "aegis.library.apply",
+    "backup": "aegis.catalog.commands.backup",
     "check": "aegis.library.check",
     "compare": "aegis.library.compare",
-    "demo": "aegis.library.clinic",
     "curve_binary": "aegis.library.curve",
     "curve_gaussian": "aegis.library.curve",
+    "demo": "aegis.library.clinic",
     "diff": "aegis.library.configurations",
     "evaluate": "aegis.library.evaluate",
     "exposure": "aegis.library.exposure",
@@ -71,13 +80,20 @@ _HOMES: dict[str, str] = {
     "load_configurations": "aegis.masking.configuration_file",
     "merge": "aegis.library.parts",
     "open_dataset": "aegis.data.engine",
+    "pull": "aegis.catalog.commands.pull",
+    "push_configurations": "aegis.catalog.commands.push",
+    "push_product": "aegis.catalog.commands.push",
+    "push_release": "aegis.catalog.commands.push",
+    "push_summary": "aegis.catalog.commands.push",
     "read_summary": "aegis.counts.folder",
     "release": "aegis.library.release",
+    "restore": "aegis.catalog.commands.backup",
     "sanitize": "aegis.library.sanitize",
     "search": "aegis.library.search",
     "summarize": "aegis.library.summarize",
     "tune": "aegis.library.tune",
     "verify": "aegis.library.verify",
+    "verify_audit": "aegis.catalog.commands.audit",
 }
 
 __all__ = ["__version__", *_HOMES]

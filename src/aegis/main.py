@@ -10,7 +10,7 @@ import typer
 from typer.core import TyperGroup
 
 from aegis._version import __version__
-from aegis.catalog.commands import audit, backup, demo_catalog, provide, pull, push, serve, worker
+from aegis.catalog.commands import audit, backup, provide, pull, push, serve, worker
 from aegis.commands import interruption
 from aegis.commands.command import COMMANDS, GROUP_HELP, GROUPS, as_function
 from aegis.errors import AegisError
@@ -52,25 +52,32 @@ def _root(
     pass
 
 
-app.command("serve")(serve.serve)
-app.command("demo-catalog")(demo_catalog.demo_catalog)
-app.add_typer(push.app, name="push", no_args_is_help=True)
-app.command("pull")(pull.pull)
-app.command("worker")(worker.worker)
-app.command("provide")(provide.provide)
-app.add_typer(audit.app, name="audit", no_args_is_help=True)
-app.command("backup")(backup.backup)
-app.command("restore")(backup.restore)
+CATALOG = (
+    serve.serve_command,
+    serve.demo_command,
+    push.product_command,
+    push.configurations_command,
+    push.summary_command,
+    push.release_command,
+    pull.pull_command,
+    worker.worker_command,
+    provide.provide_command,
+    audit.audit_command,
+    backup.backup_command,
+    backup.restore_command,
+)
+"""The commands of the catalog, which the library does not know; other packages join by entry points instead."""
 
 
 def _build() -> None:
     """Every registered command, under its heading; two words make a command of a group."""
     groups: dict[str, typer.Typer] = {}
     ranks = {group: rank for rank, group in enumerate(GROUPS)}
-    for name, made in sorted(COMMANDS.items(), key=lambda item: (ranks.get(item[1].group, len(ranks)), item[0])):
-        first, _, second = name.partition(" ")
+    commands = [made for _, made in COMMANDS.items()] + list(CATALOG)
+    for made in sorted(commands, key=lambda made: (ranks.get(made.group, len(ranks)), made.name)):
+        first, _, second = made.name.partition(" ")
         if not second:
-            app.command(name, rich_help_panel=made.group)(as_function(made))
+            app.command(made.name, rich_help_panel=made.group)(as_function(made))
             continue
         if first not in groups:
             groups[first] = typer.Typer(no_args_is_help=True, help=GROUP_HELP.get(first, ""))

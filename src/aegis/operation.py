@@ -45,6 +45,7 @@ class Option:
         section: the heading it stands under in ``--help``.
         choices: the only texts that are accepted.
         minimum: the smallest number that is accepted.
+        maximum: the largest number that is accepted.
         above: a number that the value must exceed.
         repeat: on the command line the option is repeated for each value; otherwise values are separated by commas.
         only_with: another option without which this one would not be used.
@@ -59,6 +60,7 @@ class Option:
     section: str | None = None
     choices: tuple[str, ...] = ()
     minimum: float | None = None
+    maximum: float | None = None
     above: float | None = None
     repeat: bool = False
     only_with: str | None = None
@@ -249,5 +251,7 @@ def _check_value(field: Field, value: Any) -> None:
             )
         if option.minimum is not None and isinstance(part, int | float) and not part >= option.minimum:
             raise OptionError(f"{field.flag} is at least {option.minimum:g}")
+        if option.maximum is not None and isinstance(part, int | float) and not part <= option.maximum:
+            raise OptionError(f"{field.flag} is at most {option.maximum:g}")
         if option.above is not None and isinstance(part, int | float) and not part > option.above:
             raise OptionError(f"{field.flag} is more than {option.above:g}")

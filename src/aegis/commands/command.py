@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import dataclasses
 import inspect
+import sys
 from collections.abc import Callable
 from contextlib import ExitStack
 from importlib import import_module
@@ -61,6 +62,7 @@ class Command:
         json: what ``--json`` prints, from result and options; by default what the result says of itself.
         interrupted: what is said when Ctrl-C ended it; a function of the options where it depends on them.
         one_of: options of which the command line needs one: in Python the result itself may be all that is wanted.
+        then: what goes on once the answer was shown, until it is stopped (a server); gives the exit status.
     """
 
     name: str
@@ -73,6 +75,7 @@ class Command:
     json: Callable[[Any, Any], Any] | None = lambda result, _options: result.to_json()
     interrupted: str | Callable[[Any], str] = ""
     one_of: tuple[str, ...] = ()
+    then: Callable[[Any], int] | None = None
 
     def operation(self) -> Callable[[Any], Any]:
         """The function of an options object that does the work."""
@@ -100,6 +103,7 @@ def command(
     json: Callable[[Any, Any], Any] | None = lambda result, _options: result.to_json(),
     interrupted: str | Callable[[Any], str] = "",
     one_of: tuple[str, ...] = (),
+    then: Callable[[Any], int] | None = None,
     register: bool = True,
 ) -> Callable[[Callable[[Any, Any], int | None]], Command]:
     """Declare a command around the function that shows its result; see `Command` for the arguments.
@@ -119,6 +123,7 @@ def command(
             json=json,
             interrupted=interrupted,
             one_of=one_of,
+            then=then,
         )
         return COMMANDS.add(name, made) if register else made
 
@@ -154,6 +159,9 @@ def as_function(made: Command) -> Callable[..., int]:
         for field in fields:
             if field.option.writes and getattr(options, field.name) is not None:
                 terminal.talk().print(f"{field.option.writes}: {getattr(options, field.name)}", soft_wrap=True)
+        if made.then is not None:
+            sys.stdout.flush()  # whoever reads a pipe waits for the answer
+            return made.then(result)
         return status if status is not None else int(getattr(result, "exit_status", 0))
 
     parameters = [_parameter(field) for field in fields]

@@ -2,57 +2,87 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from dataclasses import dataclass
+from typing import Annotated, Any
 
-import typer
 from rich.text import Text
 
-from aegis.catalog.commands import catalog_options
-from aegis.commands import options, terminal
+from aegis.catalog.commands.catalog_options import OwnCatalog, open_catalog
+from aegis.commands import terminal
+from aegis.commands.command import SHARE, command
+from aegis.commands.fields import Option
 from aegis.masking.plural import count
-
-app = typer.Typer(help="The record of everything that was done in a catalog.")
-
-
-@app.callback()
-def _root() -> None:
-    pass
+from aegis.operation import operation
+from aegis.result import Result
 
 
-@app.command("verify")
-def verify(
-    database: catalog_options.Database = catalog_options.DEFAULT_DATABASE,
-    storage: catalog_options.Storage = catalog_options.DEFAULT_STORAGE,
-    head: Annotated[
-        str | None, typer.Option("--head", help="A head that was noted earlier; it must still be in the chain.")
-    ] = None,
-    json: options.Json = False,
-) -> int:
+@dataclass(frozen=True, kw_only=True)
+class VerifyAudit(OwnCatalog):
     """Walk the chain of hashes and find any row that was changed, removed, added or moved.
 
     Exit status 1 if the chain is broken. Note the head elsewhere: whoever can rewrite the whole database can rewrite
     the whole chain, but not what you noted.
     """
-    with catalog_options.open_catalog(database, storage) as catalog:
-        from aegis.catalog.service.audit_log import verify as walk
+
+    head: Annotated[str | None, Option("A head that was noted earlier; it must still be in the chain.")] = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AuditVerdict(Result):
+    """Whether the chain is whole: how many rows were walked, where it first fails and why, and its last hash."""
+
+    rows: int
+    intact: bool
+    first_broken: int | None
+    reason: str | None
+    head: str
+
+    @property
+    def exit_status(self) -> int:
+        """1 if the chain is broken."""
+        return 0 if self.intact else 1
+
+    @property
+    def headline(self) -> str:
+        """Whether it is intact."""
+        if self.intact:
+            return f"intact: {count(self.rows, 'row')}"
+        return f"broken at row {self.first_broken}: {self.reason}"
+
+    def table_rows(self) -> list[dict[str, Any]]:
+        """One row."""
+        return [self.to_json()]
+
+
+@operation(VerifyAudit)
+def verify_audit(options: VerifyAudit) -> AuditVerdict:
+    """Walk the catalog's record; with a ``head`` that was noted earlier, see that it is still in the chain."""
+    with open_catalog(options) as catalog:
+        from aegis.catalog.service.audit_log import verify  # an extra
         from aegis.catalog.service.permissions import SYSTEM
 
         with catalog.read(SYSTEM) as work:
-            found = walk(work, expected_head=head)
-    if json:
-        terminal.print_json(
-            {
-                "rows": found.rows,
-                "intact": found.intact,
-                "first_broken": found.first_broken,
-                "reason": found.reason,
-                "head": found.head,
-            }
-        )
-    elif found.intact:
-        terminal.out().print(Text.assemble(("intact: ", "bold green"), f"{count(found.rows, 'row')}"), soft_wrap=True)
-        terminal.out().print(f"head: {found.head}", soft_wrap=True)
-    else:
-        said = f"at row {found.first_broken}: {found.reason}"
-        terminal.out().print(Text.assemble(("broken ", "bold red"), said), soft_wrap=True)
-    return 0 if found.intact else 1
+            verdict = verify(work, expected_head=options.head)
+    return AuditVerdict(
+        rows=verdict.rows,
+        intact=verdict.intact,
+        first_broken=verdict.first_broken,
+        reason=verdict.reason,
+        head=verdict.head,
+    )
+
+
+@command(
+    "audit verify",
+    VerifyAudit,
+    run="aegis.catalog.commands.audit:verify_audit",
+    group=SHARE,
+    register=False,
+)
+def audit_command(verdict: AuditVerdict, options: VerifyAudit) -> None:
+    """Whether it is whole, and the head to note."""
+    mark, _, rest = verdict.headline.partition(" ")
+    style = "bold green" if verdict.intact else "bold red"
+    terminal.out().print(Text.assemble((f"{mark} ", style), rest), soft_wrap=True)
+    if verdict.intact:
+        terminal.out().print(f"head: {verdict.head}", soft_wrap=True)

@@ -2,58 +2,102 @@
 
 from __future__ import annotations
 
-import dataclasses
+from dataclasses import KW_ONLY, asdict, dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
-
-from aegis.catalog.commands import catalog_options, serve
-from aegis.commands import options, terminal
+from aegis.catalog.commands.catalog_options import OwnCatalog, check_server, open_catalog
+from aegis.commands import terminal
+from aegis.commands.command import SHARE, command
+from aegis.commands.fields import Argument, Overwrite, PathLike
 from aegis.masking.plural import count
+from aegis.operation import operation
+from aegis.result import Result
 
 if TYPE_CHECKING:
     from aegis.catalog.database.backup import Manifest
 
 
-def backup(
-    out: Annotated[Path, typer.Argument(help="The archive to write (.tar).")],
-    database: catalog_options.Database = catalog_options.DEFAULT_DATABASE,
-    storage: catalog_options.Storage = catalog_options.DEFAULT_STORAGE,
-    overwrite: options.Overwrite = False,
-    json: options.Json = False,
-) -> None:
+@dataclass(frozen=True)
+class Backup(OwnCatalog):
     """Write the whole catalog, database and stored files, into one archive. The catalog may go on running."""
-    with catalog_options.open_catalog(database, storage) as catalog:
-        from aegis.catalog.database.backup import backup as write
 
-        made = write(catalog.database, catalog.store, out, overwrite=overwrite)
-    _show(made, out, json=json)
-    if not json:
-        terminal.next_step(f"aegis restore {out} --database NEW.sqlite --storage NEW-FOLDER")
+    out: Annotated[PathLike, Argument("The archive to write (.tar).")]
+    _: KW_ONLY
+    overwrite: Overwrite = False
 
 
-def restore(
-    archive: Annotated[Path, typer.Argument(help="An archive that aegis backup wrote.")],
-    database: catalog_options.Database = catalog_options.DEFAULT_DATABASE,
-    storage: catalog_options.Storage = catalog_options.DEFAULT_STORAGE,
-    json: options.Json = False,
-) -> None:
+@dataclass(frozen=True)
+class Restore(OwnCatalog):
     """Fill an empty catalog from an archive, and check its record; one that holds anything is left alone."""
-    serve.check_server()
-    from aegis.catalog.database.backup import restore as fill
 
-    made = fill(archive, database_url=database, storage=storage)
-    _show(made, archive, json=json)
-    if not json:
-        terminal.next_step(f"aegis serve --database {database} --storage {storage}")
+    archive: Annotated[PathLike, Argument("An archive that aegis backup wrote.")]
 
 
-def _show(made: Manifest, archive: Path, *, json: bool) -> None:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Archive(Result):
+    """What an archive holds: rows per table, how many files, and where the audit ends."""
+
+    archive: Path
+    created_at: str
+    aegis: str
+    form: str
+    rows: dict[str, int]
+    files: int
+    file_bytes: int
+    audit_rows: int
+    audit_head: str
+
+    @property
+    def headline(self) -> str:
+        """How much there is, and of when."""
+        rows, files = count(sum(self.rows.values()), "row"), count(self.files, "file")
+        return f"{self.archive}: {rows} and {files}, as of {self.created_at}"
+
+    def table_rows(self) -> list[dict[str, Any]]:
+        """How many rows each table has."""
+        return [{"table": table, "rows": rows} for table, rows in self.rows.items()]
+
+
+@operation(Backup)
+def backup(options: Backup) -> Archive:
+    """Write the archive, whole or not at all, readable by its owner only."""
+    with open_catalog(options) as catalog:
+        from aegis.catalog.database.backup import backup as write  # an extra
+
+        manifest = write(catalog.database, catalog.store, options.out, overwrite=options.overwrite)
+    return _archive(Path(options.out), manifest)
+
+
+@operation(Restore)
+def restore(options: Restore) -> Archive:
+    """Fill an empty catalog from an archive."""
+    check_server()
+    from aegis.catalog.database.backup import restore as fill  # an extra
+
+    archive = Path(options.archive)
+    return _archive(archive, fill(archive, database_url=options.database, storage=Path(options.storage)))
+
+
+def _archive(path: Path, manifest: Manifest) -> Archive:
+    return Archive(archive=path, **asdict(manifest))
+
+
+@command("backup", Backup, run="aegis.catalog.commands.backup:backup", group=SHARE, register=False)
+def backup_command(archive: Archive, options: Backup) -> None:
     """How much there is, and the head of the record, worth noting elsewhere."""
-    if json:
-        terminal.print_json({"archive": str(archive), **dataclasses.asdict(made)})
-        return
-    said = f"{count(sum(made.rows.values()), 'row')} and {count(made.files, 'file')}, as of {made.created_at}"
-    terminal.out().print(f"{archive}: {said}", soft_wrap=True)
-    terminal.out().print(f"audit: {count(made.audit_rows, 'row')}, head {made.audit_head}", soft_wrap=True)
+    _show(archive)
+    terminal.next_step(f"aegis restore {terminal.word(options.out)} --database NEW.sqlite --storage NEW-FOLDER")
+
+
+@command("restore", Restore, run="aegis.catalog.commands.backup:restore", group=SHARE, register=False)
+def restore_command(archive: Archive, options: Restore) -> None:
+    """How much there is, and the head of the record."""
+    _show(archive)
+    database = "URL" if "://" in options.database else terminal.word(options.database)
+    terminal.next_step(f"aegis serve --database {database} --storage {terminal.word(options.storage)}")
+
+
+def _show(archive: Archive) -> None:
+    terminal.out().print(archive.headline, soft_wrap=True)
+    terminal.out().print(f"audit: {count(archive.audit_rows, 'row')}, head {archive.audit_head}", soft_wrap=True)

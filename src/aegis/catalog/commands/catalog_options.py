@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import os
 import stat
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import typer
-
 from aegis.catalog.settings import DATABASE_VARIABLE, SETTINGS_VARIABLE, STORAGE_VARIABLE, read_settings
+from aegis.commands.fields import Option, Options, PathLike
 from aegis.errors import InputError, MissingExtraError, NotFoundError
 
 if TYPE_CHECKING:
@@ -19,51 +19,62 @@ if TYPE_CHECKING:
 FOLDER = Path("aegis-catalog")
 URL_VARIABLE, TOKEN_VARIABLE = "AEGIS_URL", "AEGIS_TOKEN"
 
-Database = Annotated[
-    str,
-    typer.Option(
-        "--database",
-        envvar=DATABASE_VARIABLE,
-        show_envvar=False,
-        help="A SQLite file, or postgresql://… (better in AEGIS_DATABASE, where no list of processes shows it).",
-    ),
-]
-Storage = Annotated[
-    Path,
-    typer.Option("--storage", envvar=STORAGE_VARIABLE, show_envvar=False, help="Folder for summaries and releases."),
-]
-Url = Annotated[
-    str, typer.Option("--url", envvar=URL_VARIABLE, show_envvar=False, help="The catalog's address (or AEGIS_URL).")
-]
-TokenFile = Annotated[
-    Path | None,
-    typer.Option("--token-file", help="A file that holds the token; without one AEGIS_TOKEN is used."),
-]
 SettingsFile = Annotated[
-    Path | None,
-    typer.Option(
-        "--settings",
-        envvar=SETTINGS_VARIABLE,
-        show_envvar=False,
-        help="A YAML file of limits and times, such as `release_bytes: 10000000` (see the how-to).",
+    PathLike | None,
+    Option(
+        "A YAML file of limits and times, such as `release_bytes: 10000000` (see the how-to).",
+        variable=SETTINGS_VARIABLE,
     ),
 ]
-Product = Annotated[str, typer.Option("--product", help="The product's name.")]
-
-DEFAULT_DATABASE = str(FOLDER / "catalog.sqlite")
-DEFAULT_STORAGE = FOLDER / "storage"
-DEFAULT_URL = "http://127.0.0.1:8080"
+Product = Annotated[str, Option("The product's name.")]
 
 
-def open_catalog(database: str, storage: Path, *, make: bool = False, settings: Path | None = None) -> Catalog:
+@dataclass(frozen=True, kw_only=True)
+class OwnCatalog(Options):
+    """Where the catalog of this machine lies."""
+
+    database: Annotated[
+        str,
+        Option(
+            "A SQLite file, or postgresql://… (better in AEGIS_DATABASE, where no list of processes shows it).",
+            variable=DATABASE_VARIABLE,
+            secret=True,
+        ),
+    ] = str(FOLDER / "catalog.sqlite")
+    storage: Annotated[PathLike, Option("Folder for summaries and releases.", variable=STORAGE_VARIABLE)] = (
+        FOLDER / "storage"
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class RemoteCatalog(Options):
+    """The catalog that a provider or a consumer speaks to."""
+
+    url: Annotated[str, Option("The catalog's address.", variable=URL_VARIABLE)] = "http://127.0.0.1:8080"
+    token_file: Annotated[PathLike | None, Option("A file that holds the token; without one AEGIS_TOKEN is used.")] = (
+        None
+    )
+
+
+def open_catalog(options: OwnCatalog, *, make: bool = False, settings: PathLike | None = None) -> Catalog:
     """The catalog; one that is not there is an error unless it may be made."""
     try:
-        from aegis.catalog.service.catalog import Catalog
+        from aegis.catalog.service.catalog import Catalog  # an extra
     except ModuleNotFoundError:
         raise MissingExtraError(feature="The catalog", extra="service") from None
-    if not make and not exists(database):
+    if not make and not exists(options.database):
         raise NotFoundError("there is no catalog here; give its --database and --storage, or start one: aegis serve")
-    return Catalog.open(database, storage, settings=read_settings(settings))
+    path = None if settings is None else Path(settings)
+    return Catalog.open(options.database, Path(options.storage), settings=read_settings(path))
+
+
+def check_server() -> None:
+    """Say at once what is not installed."""
+    try:
+        import fastapi  # noqa: F401
+        import uvicorn  # noqa: F401
+    except ModuleNotFoundError:
+        raise MissingExtraError(feature="The catalog", extra="service") from None
 
 
 def exists(database: str) -> bool:
@@ -74,11 +85,11 @@ def exists(database: str) -> bool:
     return not address.drivername.startswith("sqlite") or Path(str(address.database)).is_file()
 
 
-def client(url: str, token_file: Path | None) -> Client:
+def client(options: RemoteCatalog) -> Client:
     """The catalog at an address, with the token of a file or of the environment, never of the command line."""
     from aegis.catalog.client.client import Client
 
-    return Client(url, read_token(token_file))
+    return Client(options.url, read_token(None if options.token_file is None else Path(options.token_file)))
 
 
 def read_token(token_file: Path | None) -> str:

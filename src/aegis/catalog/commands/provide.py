@@ -2,92 +2,100 @@
 
 from __future__ import annotations
 
-import logging
-import signal
-import sys
-import threading
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Self
+from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
-
-from aegis.catalog.commands import catalog_options
-from aegis.commands import options, terminal
-from aegis.errors import InputError
+from aegis.catalog.commands.catalog_options import OwnCatalog, SettingsFile, open_catalog
+from aegis.catalog.commands.worker import BackgroundProcess
+from aegis.commands import terminal
+from aegis.commands.command import SHARE, command
+from aegis.commands.fields import Argument, Option, PathLike
+from aegis.masking.plural import count
+from aegis.operation import operation
+from aegis.result import Result
 
 if TYPE_CHECKING:
     from aegis.catalog.worker.provider import Provided
 
-Data = Annotated[
-    Path | None,
-    typer.Option("--data", help="Also count and release the tables of this folder, for the products of --owner."),
-]
-Owner = Annotated[str | None, typer.Option("--owner", help="Whose products: the name that this person signs in with.")]
 
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Tables:
-    """A folder of tables and the person whose products they are."""
-
-    folder: Path
-    owner: str
-
-    @classmethod
-    def given(cls, folder: Path | None, owner: str | None) -> Self:
-        if folder is None or owner is None:
-            raise InputError("--data and --owner go together: the folder of the tables, and whose products they are")
-        if not folder.is_dir():
-            raise InputError(f"there is no folder {folder} with tables; name the one where they are")
-        return cls(folder=folder, owner=owner)
-
-    @property
-    def arguments(self) -> tuple[str, ...]:
-        """The command line of the process that provides."""
-        return ("provide", str(self.folder.absolute()), "--owner", self.owner)
-
-
-def provide(
-    folder: Annotated[Path, typer.Argument(help="The tables: NAME.csv or NAME.parquet for the product NAME.")],
-    owner: Annotated[str, typer.Option("--owner", help="Whose products: the name that this person signs in with.")],
-    database: catalog_options.Database = catalog_options.DEFAULT_DATABASE,
-    storage: catalog_options.Storage = catalog_options.DEFAULT_STORAGE,
-    once: Annotated[bool, typer.Option("--once", help="Do what is due now, then stop.")] = False,
-    settings: catalog_options.SettingsFile = None,
-    json: options.Json = False,
-) -> int:
+@dataclass(frozen=True)
+class Provide(OwnCatalog):
     """Count and release the tables of a folder on the catalog's own machine; `aegis serve --data` starts it.
 
     New configurations are counted, approved requests get their release, both through the checks that a push passes.
     The rows stay in the folder. What was not made is said here, and with the reason on the page of the request.
     """
-    from aegis.catalog.server.supervisor import hold_lifeline
 
-    logging.basicConfig(stream=sys.stderr, level=logging.WARNING, format="%(asctime)s %(name)s %(message)s")
-    stop = threading.Event()
-    for each in (signal.SIGTERM, signal.SIGINT):
-        signal.signal(each, lambda *_: stop.set())
-    hold_lifeline()
-    with catalog_options.open_catalog(database, storage, settings=settings) as catalog:
-        from aegis.catalog.worker.provider import Provider
-
-        provider = Provider(catalog, folder, owner=owner)
-        if not once:
-            provider.run(stop, tell=_tell)
-            return 0
-        done = list(provider.due())
-    if json:
-        made = [{"what": d.what, "product": d.product, "request": d.request_id, "reason": d.reason} for d in done]
-        terminal.print_json({"provided": made})
-    else:
-        for made_one in done:
-            _tell(made_one)
-    return 1 if any(made_one.reason is not None for made_one in done) else 0
+    folder: Annotated[PathLike, Argument("The tables: NAME.csv or NAME.parquet for the product NAME.")]
+    _: KW_ONLY
+    owner: Annotated[str, Option("Whose products: the name that this person signs in with.")]
+    once: Annotated[bool, Option("Do what is due now, then stop.")] = False
+    settings: SettingsFile = None
 
 
-def _tell(done: Provided) -> None:
-    what = f"{done.product}: {done.what}" + ("" if done.request_id is None else f" for the request {done.request_id}")
-    if done.reason is None:
-        terminal.aside(what)
-    else:
-        terminal.warn(f"{what} was not made: {done.reason}")
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProvidedPart:
+    """A summary or a release that was made for a product, or why it was not (``reason``)."""
+
+    what: str
+    product: str
+    request: str | None
+    reason: str | None
+
+    @property
+    def headline(self) -> str:
+        """What was made, or why not."""
+        made = f"{self.product}: {self.what}" + ("" if self.request is None else f" for the request {self.request}")
+        return made if self.reason is None else f"{made} was not made: {self.reason}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProvidedParts(Result):
+    """All that was due."""
+
+    provided: tuple[ProvidedPart, ...]
+
+    @property
+    def exit_status(self) -> int:
+        """1 if something was not made."""
+        return 1 if any(part.reason is not None for part in self.provided) else 0
+
+    @property
+    def headline(self) -> str:
+        """How much was due, and how much of it was made."""
+        made = sum(part.reason is None for part in self.provided)
+        return f"{made} made of {count(len(self.provided), 'part')} that were due"
+
+    def table_rows(self) -> list[dict[str, Any]]:
+        """One row for each."""
+        return list(self.to_json()["provided"])
+
+
+@operation(Provide)
+def provide(options: Provide) -> ProvidedParts:
+    """Make what is due for the products of ``owner``; unless ``once`` is asked for, until SIGTERM or Ctrl-C."""
+    process = BackgroundProcess.started()
+    with open_catalog(options, settings=options.settings) as catalog:
+        from aegis.catalog.worker.provider import Provider  # an extra
+
+        provider = Provider(catalog, Path(options.folder), owner=options.owner)
+        if options.once:
+            return ProvidedParts(provided=tuple(_part(made) for made in provider.due()))
+        provider.run(process.stop, tell=lambda made: _say(_part(made)))
+    return ProvidedParts(provided=())
+
+
+def _part(made: Provided) -> ProvidedPart:
+    return ProvidedPart(what=made.what, product=made.product, request=made.request_id, reason=made.reason)
+
+
+def _say(part: ProvidedPart) -> None:
+    (terminal.aside if part.reason is None else terminal.warn)(part.headline)
+
+
+@command("provide", Provide, run="aegis.catalog.commands.provide:provide", group=SHARE, register=False)
+def provide_command(done: ProvidedParts, options: Provide) -> None:
+    """What was made, and what was not."""
+    for part in done.provided:
+        _say(part)

@@ -4,75 +4,122 @@ from __future__ import annotations
 
 import re
 import tempfile
+from collections.abc import Mapping
+from dataclasses import KW_ONLY, dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
 from rich.text import Text
 
-from aegis.catalog.commands import catalog_options
-from aegis.commands import options, terminal
+from aegis.catalog.commands.catalog_options import RemoteCatalog, client
+from aegis.commands import terminal
+from aegis.commands.command import SHARE, command
+from aegis.commands.fields import Argument, Hierarchies, Option, Overwrite, PathLike
 from aegis.errors import AegisError, NotFoundError, VerificationError
+from aegis.operation import operation
+from aegis.result import Result
 
 if TYPE_CHECKING:
     from aegis.catalog.client.client import Client
     from aegis.catalog.records import Release
 
 
-def pull(
-    what: Annotated[
-        str, typer.Argument(help="A product's name, or the id of a request or of a release.", metavar="WHAT")
-    ],
-    out: Annotated[
-        Path | None, typer.Option("--out", help="The file to write (default: the release's own name, here).")
-    ] = None,
-    hierarchies: options.Hierarchies = None,
-    overwrite: options.Overwrite = False,
-    url: catalog_options.Url = catalog_options.DEFAULT_URL,
-    token_file: catalog_options.TokenFile = None,
-    json: options.Json = False,
-) -> int:
+@dataclass(frozen=True)
+class Pull(RemoteCatalog):
     """Download a release with its certificate and measure it again, here, from scratch.
 
     What does not hold what its certificate says is not kept: exit status 1.
     """
-    from aegis.catalog.records import Standing
+
+    what: Annotated[str, Argument("A product's name, or the id of a request or of a release.")]
+    _: KW_ONLY
+    out: Annotated[PathLike | None, Option("The file to write (default: the release's own name, here).")] = None
+    hierarchies: Hierarchies = None
+    overwrite: Overwrite = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pulled(Result):
+    """A release that is here and verified; ``verification`` is what ``aegis verify --json`` says of it."""
+
+    file: Path
+    certificate: Path
+    release: str
+    present_policy: dict[str, str]
+    verification: dict[str, Any]
+
+    @property
+    def headline(self) -> str:
+        """Where it is."""
+        return f"verified: {self.file}"
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """How it stands to a policy that was changed since."""
+        return () if self.present_policy["standing"] == "satisfied" else (self.present_policy["said"],)
+
+    def table_rows(self) -> list[dict[str, Any]]:
+        """What was checked."""
+        return list(self.verification["checks"])
+
+    def to_json(self) -> dict[str, Any]:
+        """The object that ``aegis pull --json`` prints."""
+        return {
+            "file": str(self.file),
+            "certificate": str(self.certificate),
+            "release": self.release,
+            "present_policy": dict(self.present_policy),
+            **self.verification,
+        }
+
+    @classmethod
+    def fields_in(cls, content: Mapping[str, Any]) -> Mapping[str, Any]:
+        """What was verified stands beside the other fields in the JSON."""
+        own = ("file", "certificate", "release", "present_policy")
+        rest = {name: value for name, value in content.items() if name not in own}
+        return {**{name: content[name] for name in own}, "verification": rest}
+
+
+@operation(Pull)
+def pull(options: Pull) -> Pulled:
+    """Download a release and measure it again; raises VerificationError, and keeps nothing, where it does not hold."""
     from aegis.data.output import check_free
     from aegis.library.verify import verify
 
-    with catalog_options.client(url, token_file) as catalog:
-        found = find(catalog, what)
-        target = Path(_safe(found.file_name)) if out is None else out
+    with client(options) as catalog:
+        release = find(catalog, options.what)
+        target = Path(_safe(release.file_name)) if options.out is None else Path(options.out)
         beside = target.with_name(f"{target.name}.certificate.json")
         for path in (target, beside):
-            check_free(path, overwrite=overwrite)
+            check_free(path, overwrite=options.overwrite)
         target.parent.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(prefix=f".{target.name}.", dir=target.parent) as folder:
             # The release's own name says its format; it is checked there before it takes its place.
-            arrived = catalog.download(found.id, Path(folder) / _safe(found.file_name))
-            examined = verify(arrived.file, arrived.certificate, hierarchies=hierarchies)
-            if not examined.verified:
-                raise VerificationError(f"the release was not kept: {examined.reason}")
+            arrived = catalog.download(release.id, Path(folder) / _safe(release.file_name))
+            verification = verify(arrived.file, arrived.certificate, hierarchies=options.hierarchies)
+            if not verification.verified:
+                raise VerificationError(f"the release was not kept: {verification.reason}")
             Path(arrived.certificate).replace(beside)
             Path(arrived.file).replace(target)
-    if json:
-        terminal.print_json(
-            {
-                "file": str(target),
-                "certificate": str(beside),
-                "release": found.id,
-                "present_policy": {"standing": found.present_policy.standing.value, "said": found.present_policy.said},
-                **examined.to_json(),
-            }
-        )
-        return 0
-    rows: list[list[str | Text]] = [[step.name, Text("yes", style="green"), step.said] for step in examined.checks]
+    policy = release.present_policy
+    return Pulled(
+        file=target,
+        certificate=beside,
+        release=release.id,
+        present_policy={"standing": policy.standing.value, "said": policy.said},
+        verification=verification.to_json(),
+    )
+
+
+@command("pull", Pull, run="aegis.catalog.commands.pull:pull", group=SHARE, register=False)
+def pull_command(pulled: Pulled, options: Pull) -> None:
+    """What was checked, and where the release is."""
+    rows: list[list[str | Text]] = [
+        [row["name"], Text("yes", style="green"), row["said"]] for row in pulled.table_rows()
+    ]
     terminal.out().print(terminal.table("", ["what", "holds", "found"], rows))
-    terminal.out().print(Text.assemble(("verified: ", "bold green"), str(target)), soft_wrap=True)
-    if found.present_policy.standing is not Standing.SATISFIED:
-        terminal.warn(found.present_policy.said)
-    terminal.next_step(f"aegis verify {target} {beside}")
-    return 0
+    terminal.out().print(Text.assemble(("verified: ", "bold green"), str(pulled.file)), soft_wrap=True)
+    terminal.next_step(f"aegis verify {terminal.word(pulled.file)} {terminal.word(pulled.certificate)}")
 
 
 def find(catalog: Client, what: str) -> Release:

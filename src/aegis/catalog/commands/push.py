@@ -2,171 +2,316 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
+from dataclasses import KW_ONLY, asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
 from rich.text import Text
 
-from aegis.catalog.commands import catalog_options
-from aegis.commands import options, terminal
+from aegis.catalog.commands.catalog_options import Product, RemoteCatalog, client
+from aegis.commands import terminal
+from aegis.commands.command import SHARE, command
+from aegis.commands.fields import (
+    Argument,
+    Data,
+    Hierarchies,
+    Label,
+    Option,
+    PathLike,
+    PolicyLike,
+    WithRoles,
+    Working,
+)
 from aegis.errors import GuaranteeError, RoleError
 from aegis.masking.plural import count
+from aegis.operation import operation
+from aegis.result import Result
 
 if TYPE_CHECKING:
-    from aegis.catalog.client.client import Client
-    from aegis.catalog.records import Release
     from aegis.data.dataset import Dataset
 
-app = typer.Typer(help="Push a product, configurations, a summary or a release to a catalog.")
 
-Wait = Annotated[bool, typer.Option("--wait/--no-wait", help="Wait until the catalog has measured the release again.")]
-
-
-@app.command("product")
-def product(
-    data: options.Data,
-    policy: Annotated[Path, typer.Option("--policy", help="The policy file (YAML).")],
-    name: Annotated[str | None, typer.Option("--name", help="Its name (default: the data's).")] = None,
-    title: Annotated[str | None, typer.Option("--title", help="Its title (default: the name).")] = None,
-    description: Annotated[str, typer.Option("--description", help="What it is, for people.")] = "",
-    publish: Annotated[bool, typer.Option("--publish", help="Show it to everybody at once.")] = False,
-    label: options.Label = None,
-    identifying: options.Identifying = "",
-    quasi: options.Quasi = "",
-    sensitive: options.Sensitive = "",
-    insensitive: options.Insensitive = "",
-    delimiter: options.Delimiter = None,
-    encoding: options.Encoding = "utf-8",
-    missing: options.Missing = None,
-    table: options.Table = None,
-    engine: options.Engine = None,
-    url: catalog_options.Url = catalog_options.DEFAULT_URL,
-    token_file: catalog_options.TokenFile = None,
-    json: options.Json = False,
-) -> None:
+@dataclass(frozen=True)
+class PushProduct(RemoteCatalog, WithRoles):
     """Register a data product: the columns, kinds and roles of a table, and the policy. Its rows stay here."""
-    from aegis.data.engine import open_dataset
-    from aegis.library.judging import read_policy
 
-    rules = read_policy(policy)
-    given = options.roles(identifying=identifying, quasi=quasi, sensitive=sensitive, insensitive=insensitive)
-    reading = options.reading(delimiter=delimiter, encoding=encoding, missing=missing, table=table, engine=engine)
-    dataset = open_dataset(data, **reading)
-    roles = dataset.roles.overridden_by(given)
-    columns = columns_of(dataset.with_roles(roles), label=label or roles.label)
-    called = name or dataset.name
-    with catalog_options.client(url, token_file) as catalog:
-        made = catalog.register(
-            called,
-            title=title or called,
-            description=description,
-            columns=columns,
-            label=label or roles.label,
-            policy=rules.to_mapping(),
-        )
-        if publish:
-            made = catalog.publish(made.name)
-    if json:
-        terminal.print_json(
-            {
-                "id": made.id,
-                "name": made.name,
-                "state": made.state,
-                "columns": [asdict(column) for column in made.columns],
-            }
-        )
-        return
-    terminal.out().print(f"{made.name}: {count(len(made.columns), 'column')}, {made.state}", soft_wrap=True)
-    terminal.next_step(f"aegis push summary FOLDER --product {made.name}")
+    data: Data
+    _: KW_ONLY
+    policy: Annotated[PolicyLike, Option("What must hold for every release (YAML).")]
+    name: Annotated[str | None, Option("Its name (default: the data's).")] = None
+    title: Annotated[str | None, Option("Its title (default: the name).")] = None
+    description: Annotated[str, Option("What it is, for people.")] = ""
+    publish: Annotated[bool, Option("Show it to everybody at once.")] = False
+    label: Label = None
 
 
-@app.command("configurations")
-def configurations(
-    source: Annotated[Path, typer.Argument(help="A configuration file, or a folder of them (YAML or JSON).")],
-    product: catalog_options.Product,
-    hierarchies: options.Hierarchies = None,
-    url: catalog_options.Url = catalog_options.DEFAULT_URL,
-    token_file: catalog_options.TokenFile = None,
-    json: options.Json = False,
-) -> None:
+@dataclass(frozen=True)
+class PushConfigurations(RemoteCatalog):
     """Propose masking configurations for a product."""
+
+    configs: Annotated[PathLike, Argument("A configuration file, or a folder of them (YAML or JSON).")]
+    _: KW_ONLY
+    product: Product
+    hierarchies: Hierarchies = None
+
+
+@dataclass(frozen=True)
+class PushSummary(RemoteCatalog):
+    """Push a summary: counts that configurations are ranked by. It is read and checked here before it leaves."""
+
+    folder: Annotated[PathLike, Argument("The folder that aegis summarize wrote.")]
+    _: KW_ONLY
+    product: Product
+
+
+@dataclass(frozen=True)
+class PushRelease(RemoteCatalog, Working):
+    """Push a masked table with its certificate; the catalog measures it again before anybody can download it."""
+
+    file: Annotated[PathLike, Argument("The released .csv or .parquet file.")]
+    _: KW_ONLY
+    product: Product
+    certificate: Annotated[PathLike | None, Option("Its certificate (default: the one beside it).")] = None
+    request: Annotated[str | None, Option("The id of the approved request that it fulfils.")] = None
+    wait: Annotated[bool, Option("Wait until the catalog has measured the release again.")] = True
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RegisteredProduct(Result):
+    """A product as the catalog has it now."""
+
+    id: str
+    name: str
+    state: str
+    columns: tuple[dict[str, Any], ...]
+
+    @property
+    def headline(self) -> str:
+        """Its name, size and state."""
+        return f"{self.name}: {count(len(self.columns), 'column')}, {self.state}"
+
+    def table_rows(self) -> list[dict[str, Any]]:
+        """Its columns."""
+        return [dict(column) for column in self.columns]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProposedConfiguration:
+    """A configuration as the catalog has it now; ``described`` says column by column what it does."""
+
+    id: str
+    name: str
+    content_id: str
+    described: dict[str, str]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProposedConfigurations(Result):
+    """Configurations that were proposed for a product."""
+
+    configurations: tuple[ProposedConfiguration, ...]
+
+    @property
+    def headline(self) -> str:
+        """How many."""
+        return f"{count(len(self.configurations), 'configuration')} proposed"
+
+    def table_rows(self) -> list[dict[str, Any]]:
+        """One row for each."""
+        return [
+            {
+                "configuration": proposed.name,
+                "content": proposed.content_id,
+                "masks": "; ".join(f"{column}: {text}" for column, text in proposed.described.items()),
+            }
+            for proposed in self.configurations
+        ]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PushedSummary(Result):
+    """A summary as the catalog has it now."""
+
+    id: str
+    product: str
+    level: str
+    rows: int
+    digest: str
+
+    @property
+    def headline(self) -> str:
+        """What it covers."""
+        return f"{self.product}: {count(self.rows, 'row')} counted, level {self.level}"
+
+    def table_rows(self) -> list[dict[str, Any]]:
+        """One row."""
+        return [self.to_json()]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PushedRelease(Result):
+    """A release as the catalog has it now; ``reason`` says why it was refused."""
+
+    id: str
+    state: str
+    reason: str | None
+    digest: str
+    file_name: str
+
+    @property
+    def exit_status(self) -> int:
+        """1 if the catalog refused it."""
+        return 0 if self.state in {"verified", "received"} else 1
+
+    @property
+    def headline(self) -> str:
+        """What became of it."""
+        if self.state == "refused":
+            return f"the catalog refused the release: {self.reason}"
+        return (
+            f"{'verified' if self.state == 'verified' else 'received; the catalog measures it again'}: {self.file_name}"
+        )
+
+    def table_rows(self) -> list[dict[str, Any]]:
+        """One row."""
+        return [self.to_json()]
+
+
+@operation(PushProduct)
+def push_product(options: PushProduct) -> RegisteredProduct:
+    """Register the columns, kinds and roles of a table with a policy."""
+    from aegis.library.judging import read_policy
+    from aegis.library.opening import open_table
+
+    policy = read_policy(options.policy)
+    dataset = open_table(options.data, options)
+    label = options.label or dataset.roles.label
+    columns = columns_of(dataset, label=label)
+    name = options.name or dataset.name
+    with client(options) as catalog:
+        product = catalog.register(
+            name,
+            title=options.title or name,
+            description=options.description,
+            columns=columns,
+            label=label,
+            policy=policy.to_mapping(),
+        )
+        if options.publish:
+            product = catalog.publish(product.name)
+    return RegisteredProduct(
+        id=product.id,
+        name=product.name,
+        state=product.state.value,
+        columns=tuple(asdict(column) for column in product.columns),
+    )
+
+
+@operation(PushConfigurations)
+def push_configurations(options: PushConfigurations) -> ProposedConfigurations:
+    """Propose the configurations of a file or folder; they travel with their hierarchies."""
     from aegis.library.proposals import find_hierarchies
     from aegis.masking.configuration_file import load_configurations, many_to_mapping
 
-    # They travel with their hierarchies: the catalog has no folder to look them up in.
-    loaded = load_configurations(source, hierarchies=find_hierarchies(hierarchies, source))
-    with catalog_options.client(url, token_file) as catalog:
-        found = catalog.propose(product, many_to_mapping(loaded))
-    if json:
-        listed = [{"id": each.id, "name": each.name, "content_id": each.content_id} for each in found]
-        terminal.print_json({"configurations": listed})
-        return
-    rows = [[each.name, each.content_id, "; ".join(f"{c}: {d}" for c, d in each.described.items())] for each in found]
+    # The catalog has no folder to look hierarchies up in.
+    source = Path(options.configs)
+    loaded = load_configurations(source, hierarchies=find_hierarchies(options.hierarchies, source))
+    with client(options) as catalog:
+        proposed = catalog.propose(options.product, many_to_mapping(loaded))
+    return ProposedConfigurations(
+        configurations=tuple(
+            ProposedConfiguration(
+                id=configuration.id,
+                name=configuration.name,
+                content_id=configuration.content_id,
+                described=dict(configuration.described),
+            )
+            for configuration in proposed
+        )
+    )
+
+
+@operation(PushSummary)
+def push_summary(options: PushSummary) -> PushedSummary:
+    """Read and check a summary, then push it."""
+    from aegis.counts.folder import read_summary
+
+    folder = Path(options.folder)
+    read_summary(folder)
+    with client(options) as catalog:
+        summary = catalog.push_summary(options.product, folder)
+    return PushedSummary(
+        id=summary.id, product=options.product, level=summary.level, rows=summary.rows, digest=summary.digest
+    )
+
+
+@operation(PushRelease)
+def push_release(options: PushRelease) -> PushedRelease:
+    """Push a release with its certificate and, unless ``wait`` is off, wait for what the catalog measures."""
+    from aegis.releases.certificate import certificate_paths, read_certificate
+
+    file = Path(options.file)
+    certificate = certificate_paths(file)[0] if options.certificate is None else Path(options.certificate)
+    read_certificate(certificate)
+    progress = options.progress
+    with client(options) as catalog:
+        release = catalog.push_release(options.product, file, certificate, request_id=options.request)
+        if options.wait and release.job_id is not None:
+            catalog.wait(
+                release.job_id,
+                progress=None if progress is None else lambda job: progress(round(100 * job.progress), 100, job.stage),
+            )
+            release = catalog.release(release.id)
+    return PushedRelease(
+        id=release.id,
+        state=release.state.value,
+        reason=release.reason,
+        digest=release.digest,
+        file_name=release.file_name,
+    )
+
+
+@command("push product", PushProduct, run="aegis.catalog.commands.push:push_product", group=SHARE, register=False)
+def product_command(product: RegisteredProduct, options: PushProduct) -> None:
+    """The product, and what is pushed next."""
+    terminal.out().print(product.headline, soft_wrap=True)
+    terminal.next_step(f"aegis push summary FOLDER --product {terminal.word(product.name)}")
+
+
+@command(
+    "push configurations",
+    PushConfigurations,
+    run="aegis.catalog.commands.push:push_configurations",
+    group=SHARE,
+    register=False,
+)
+def configurations_command(proposed: ProposedConfigurations, options: PushConfigurations) -> None:
+    """What was proposed."""
+    rows = [list(row.values()) for row in proposed.table_rows()]
     terminal.out().print(terminal.table("", ["configuration", "content", "masks"], rows))
 
 
-@app.command("summary")
-def summary(
-    folder: Annotated[Path, typer.Argument(help="The folder that aegis summarize wrote.")],
-    product: catalog_options.Product,
-    url: catalog_options.Url = catalog_options.DEFAULT_URL,
-    token_file: catalog_options.TokenFile = None,
-    json: options.Json = False,
-) -> None:
-    """Push a summary: counts that configurations are ranked by. It is read and checked here before it leaves."""
-    from aegis.counts.folder import read_summary
-
-    read_summary(folder)
-    with catalog_options.client(url, token_file) as catalog:
-        made = catalog.push_summary(product, folder)
-    if json:
-        terminal.print_json({"id": made.id, "level": made.level, "rows": made.rows, "digest": made.digest})
-        return
-    terminal.out().print(f"{product}: {count(made.rows, 'row')} counted, level {made.level}", soft_wrap=True)
+@command("push summary", PushSummary, run="aegis.catalog.commands.push:push_summary", group=SHARE, register=False)
+def summary_command(summary: PushedSummary, options: PushSummary) -> None:
+    """What it covers."""
+    terminal.out().print(summary.headline, soft_wrap=True)
 
 
-@app.command("release")
-def release(
-    file: Annotated[Path, typer.Argument(help="The released .csv or .parquet file.")],
-    product: catalog_options.Product,
-    certificate: Annotated[
-        Path | None, typer.Option("--certificate", help="Its certificate (default: the one beside it).")
-    ] = None,
-    request: Annotated[
-        str | None, typer.Option("--request", help="The id of the approved request that it fulfils.")
-    ] = None,
-    wait: Wait = True,
-    url: catalog_options.Url = catalog_options.DEFAULT_URL,
-    token_file: catalog_options.TokenFile = None,
-    json: options.Json = False,
-) -> int:
-    """Push a masked table with its certificate; the catalog measures it again before anybody can download it."""
-    from aegis.releases.certificate import certificate_paths, read_certificate
-
-    beside = certificate or certificate_paths(file)[0]
-    read_certificate(beside)
-    with catalog_options.client(url, token_file) as catalog:
-        made = catalog.push_release(product, file, beside, request_id=request)
-        if wait and made.job_id is not None:
-            made = _measured(catalog, made)
-    if json:
-        terminal.print_json({"id": made.id, "state": made.state, "reason": made.reason, "digest": made.digest})
-        return 0 if made.state in {"verified", "received"} else 1
-    if made.state == "refused":
-        raise GuaranteeError(f"the catalog refused the release: {made.reason}")
-    said = "verified" if made.state == "verified" else "received; the catalog measures it again"
-    terminal.out().print(Text.assemble((f"{said}: ", "bold green"), made.file_name), soft_wrap=True)
-    terminal.next_step(f"aegis pull {made.id}")
-    return 0
-
-
-def _measured(catalog: Client, made: Release) -> Release:
-    assert made.job_id is not None
-    with terminal.progress("measuring") as update:
-        catalog.wait(made.job_id, progress=lambda job: update(round(100 * job.progress), 100, job.stage))
-    return catalog.release(made.id)
+@command(
+    "push release",
+    PushRelease,
+    run="aegis.catalog.commands.push:push_release",
+    group=SHARE,
+    working="measuring",
+    register=False,
+)
+def release_command(release: PushedRelease, options: PushRelease) -> None:
+    """What became of it; a refusal is an error."""
+    if release.state == "refused":
+        raise GuaranteeError(release.headline)
+    state, _, name = release.headline.rpartition(": ")
+    terminal.out().print(Text.assemble((f"{state}: ", "bold green"), name), soft_wrap=True)
+    terminal.next_step(f"aegis pull {release.id}")
 
 
 def columns_of(dataset: Dataset, *, label: str | None) -> list[dict[str, Any]]:

@@ -1,18 +1,19 @@
-"""``aegis serve``: the catalog, for everybody who is let in."""
+"""``aegis serve`` and ``aegis demo-catalog``: the catalog, for everybody who is let in."""
 
 from __future__ import annotations
 
 import ipaddress
 import os
+import secrets
 import socket
+import ssl
+import tempfile
+from collections.abc import Callable
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
-import typer
-
-from aegis.catalog.commands import catalog_options
-from aegis.catalog.commands.provide import Data, Owner, Tables
-from aegis.catalog.commands.tls import Certificate, Key, Tls
+from aegis.catalog.commands.catalog_options import OwnCatalog, SettingsFile, check_server, open_catalog
 from aegis.catalog.settings import (
     CERTIFICATE_VARIABLE,
     DATABASE_VARIABLE,
@@ -20,107 +21,248 @@ from aegis.catalog.settings import (
     SETTINGS_VARIABLE,
     STORAGE_VARIABLE,
 )
-from aegis.commands import options, terminal
-from aegis.errors import InputError, MissingExtraError
-
-Host = Annotated[str, typer.Option("--host", help="The address to listen on.")]
-Port = Annotated[int, typer.Option("--port", min=0, max=65535, help="The port to listen on; 0 takes a free one.")]
-Processes = Annotated[int, typer.Option("--processes", min=1, max=64, help="How many server processes.")]
-BehindProxy = Annotated[
-    bool,
-    typer.Option(
-        "--behind-proxy", help="A reverse proxy in front encrypts, and sets X-Forwarded-For and X-Forwarded-Proto."
-    ),
-]
-AccessLog = Annotated[bool, typer.Option("--access-log", help="Log each request: its route, status and time.")]
+from aegis.commands import terminal
+from aegis.commands.command import SHARE, command
+from aegis.commands.fields import Option, Options, PathLike, Working
+from aegis.errors import ConflictError, InputError, OptionError
+from aegis.operation import operation
+from aegis.result import Result
 
 
-def serve(
-    database: catalog_options.Database = catalog_options.DEFAULT_DATABASE,
-    storage: catalog_options.Storage = catalog_options.DEFAULT_STORAGE,
-    host: Host = "127.0.0.1",
-    port: Port = 8080,
-    processes: Processes = 1,
-    worker: Annotated[bool, typer.Option("--worker/--no-worker", help="Also run the worker that does jobs.")] = True,
-    behind_proxy: BehindProxy = False,
-    tls_certificate: Certificate = None,
-    tls_key: Key = None,
-    data: Data = None,
-    owner: Owner = None,
-    access_log: AccessLog = False,
-    settings: catalog_options.SettingsFile = None,
-    json: options.Json = False,
-) -> int:
+@dataclass(frozen=True, kw_only=True)
+class Listening(Options):
+    """Where a catalog listens, and with how many processes."""
+
+    host: Annotated[str, Option("The address to listen on.")] = "127.0.0.1"
+    port: Annotated[int, Option("The port to listen on; 0 takes a free one.", minimum=0, maximum=65535)] = 8080
+    processes: Annotated[int, Option("How many server processes.", minimum=1, maximum=64)] = 1
+
+
+@dataclass(frozen=True, kw_only=True)
+class Serve(OwnCatalog, Listening):
     """Run the data-sharing catalog; the first run makes its database and prints a one-time administrator link."""
-    tls = Tls.given(tls_certificate, tls_key)
-    tables = None if data is None and owner is None else Tables.given(data, owner)
-    check_host(host, encrypted=behind_proxy or tls is not None)
+
+    worker: Annotated[bool, Option("Also run the worker that does jobs.")] = True
+    behind_proxy: Annotated[
+        bool, Option("A reverse proxy in front encrypts, and sets X-Forwarded-For and X-Forwarded-Proto.")
+    ] = False
+    tls_certificate: Annotated[
+        PathLike | None, Option("Speak HTTPS with this certificate (PEM, with its chain below it).")
+    ] = None
+    tls_key: Annotated[PathLike | None, Option("The certificate's private key (PEM, without a password).")] = None
+    data: Annotated[
+        PathLike | None, Option("Also count and release the tables of this folder, for the products of --owner.")
+    ] = None
+    owner: Annotated[str | None, Option("Whose products: the name that this person signs in with.")] = None
+    access_log: Annotated[bool, Option("Log each request: its route, status and time.")] = False
+    settings: SettingsFile = None
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if (self.tls_certificate is None) != (self.tls_key is None):
+            raise OptionError("--tls-certificate and --tls-key go together; give both, or neither")
+        if (self.data is None) != (self.owner is None):
+            raise OptionError("--data and --owner go together: the folder of the tables, and whose products they are")
+        if self.data is not None and not Path(self.data).is_dir():
+            raise OptionError(f"there is no folder {self.data} with tables; name the one where they are")
+
+
+@dataclass(frozen=True, kw_only=True)
+class DemoCatalog(Listening, Working):
+    """Start a catalog filled with the clinic example: a product, a ranking, a decided request and its release."""
+
+    folder: Annotated[PathLike | None, Option("Keep it here (default: a folder that vanishes at the end).")] = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Serving(Result):
+    """A catalog that listens; ``run`` serves until SIGTERM or Ctrl-C and gives the exit status."""
+
+    url: str
+    setup_link: str | None = field(repr=False)
+    storage: str
+    processes: int
+    run: Callable[[], int] | None = field(default=None, repr=False)
+
+    @property
+    def headline(self) -> str:
+        """Where people go."""
+        return f"catalog: {self.url}"
+
+    def table_rows(self) -> list[dict[str, Any]]:
+        """One row."""
+        return [self.to_json()]
+
+    def to_json(self) -> dict[str, Any]:
+        """The object that ``aegis serve --json`` prints."""
+        return {
+            "url": self.url,
+            "setup_link": self.setup_link,
+            "storage": self.storage,
+            "processes": self.processes,
+        }
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ServingDemo(Result):
+    """A filled catalog that listens, and who can sign in; ``run`` serves until SIGTERM or Ctrl-C."""
+
+    url: str
+    product: str
+    people: dict[str, str] = field(repr=False)
+    run: Callable[[], int] | None = field(default=None, repr=False)
+
+    @property
+    def headline(self) -> str:
+        """Where people go."""
+        return f"catalog: {self.url}"
+
+    def table_rows(self) -> list[dict[str, Any]]:
+        """Who can sign in."""
+        return [{"name": name, "password": password} for name, password in self.people.items()]
+
+    def to_json(self) -> dict[str, Any]:
+        """The object that ``aegis demo-catalog --json`` prints."""
+        return {"url": self.url, "product": self.product, "people": dict(self.people)}
+
+
+def _stay(serving: Serving | ServingDemo) -> int:
+    return 0 if serving.run is None else serving.run()
+
+
+@operation(Serve)
+def serve(options: Serve) -> Serving:
+    """Listen, and make the catalog where there is none; what is answered serves when its ``run`` is called."""
+    environment = _tls_environment(options)
+    check_host(options.host, encrypted=options.behind_proxy or options.tls_key is not None)
     check_server()
-    with bound(host, port) as listening:
-        url = address(listening, host, tls=tls is not None)
-        setup = first_link(database, storage, url, settings=settings)
-        if json:
-            terminal.print_json({"url": url, "setup_link": setup, "storage": str(storage), "processes": processes})
-        else:
-            terminal.out().print(f"catalog: {url}", soft_wrap=True)
-            if setup is not None:
-                terminal.out().print(f"first administrator (the link works once): {setup}", soft_wrap=True)
-            terminal.aside("Ctrl-C stops it")
-        return run(
-            listening,
-            database=database,
-            storage=storage,
-            processes=processes,
-            worker=worker,
-            behind_proxy=behind_proxy,
-            tls=tls,
-            tables=tables,
-            access_log=access_log,
-            settings=settings,
-        )
+    listening = bound(options.host, options.port)
+    url = address(listening, options.host, tls=options.tls_key is not None)
+    try:
+        link = _first_link(options, url)
+    except BaseException:
+        listening.close()
+        raise
+    return Serving(
+        url=url,
+        setup_link=link,
+        storage=str(options.storage),
+        processes=options.processes,
+        run=lambda: _run(options, listening, environment),
+    )
 
 
-def first_link(database: str, storage: Path, url: str, *, settings: Path | None = None) -> str | None:
+@command("serve", Serve, run="aegis.catalog.commands.serve:serve", group=SHARE, then=_stay, register=False)
+def serve_command(serving: Serving, options: Serve) -> None:
+    """Where people go, and the first administrator's link."""
+    terminal.out().print(serving.headline, soft_wrap=True)
+    if serving.setup_link is not None:
+        terminal.out().print(f"first administrator (the link works once): {serving.setup_link}", soft_wrap=True)
+    terminal.aside("Ctrl-C stops it")
+
+
+@operation(DemoCatalog)
+def demo_catalog(options: DemoCatalog) -> ServingDemo:
+    """Listen, and fill a catalog with the clinic; what is answered serves when its ``run`` is called."""
+    check_host(options.host, encrypted=False)
+    check_server()
+    vanishing = tempfile.TemporaryDirectory(prefix="aegis-demo-") if options.folder is None else None
+    folder = Path(vanishing.name if vanishing is not None else str(options.folder))
+    served = Serve(
+        database=str(folder / "catalog.sqlite"),
+        storage=folder / "storage",
+        host=options.host,
+        port=options.port,
+        processes=options.processes,
+    )
+    listening = bound(options.host, options.port)
+    try:
+        people, product = _fill(served, options)
+    except BaseException:
+        listening.close()
+        raise
+
+    def run() -> int:
+        try:
+            return _run(served, listening, _tls_environment(served))
+        finally:
+            if vanishing is not None:
+                vanishing.cleanup()
+
+    return ServingDemo(url=address(listening, options.host), product=product, people=people, run=run)
+
+
+@command(
+    "demo-catalog",
+    DemoCatalog,
+    run="aegis.catalog.commands.serve:demo_catalog",
+    group=SHARE,
+    working="filling the catalog",
+    then=_stay,
+    register=False,
+)
+def demo_command(serving: ServingDemo, options: DemoCatalog) -> None:
+    """Who can sign in, and where."""
+    rows = [[row["name"], row["password"]] for row in serving.table_rows()]
+    terminal.out().print(terminal.table("who can sign in", ["name", "password"], rows))
+    terminal.out().print(serving.headline, soft_wrap=True)
+    terminal.aside("Ctrl-C stops it")
+
+
+def _first_link(options: Serve, url: str) -> str | None:
     """Make the catalog where there is none; the link of the first administrator while there is nobody."""
-    with catalog_options.open_catalog(database, storage, make=True, settings=settings) as catalog:
-        from aegis.catalog.service.people import setup_link
+    with open_catalog(options, make=True, settings=options.settings) as catalog:
+        from aegis.catalog.service.people import setup_link  # an extra
 
         link = setup_link(catalog)
     return None if link is None else f"{url}/link/{link.secret}"
 
 
-def run(
-    listening: socket.socket,
-    *,
-    database: str,
-    storage: Path,
-    processes: int = 1,
-    worker: bool = True,
-    behind_proxy: bool = False,
-    tls: Tls | None = None,
-    tables: Tables | None = None,
-    access_log: bool = False,
-    settings: Path | None = None,
-) -> int:
+def _fill(served: Serve, options: DemoCatalog) -> tuple[dict[str, str], str]:
+    """A catalog with an administrator and the clinic flow; gives who can sign in, and the product's name."""
+    progress = options.progress or (lambda *_: None)
+    progress(0, 2, "an administrator")
+    with open_catalog(served, make=True) as catalog:
+        from aegis.catalog.service import people, sessions  # an extra
+        from aegis.catalog.worker.clinic_example import load_clinic
+
+        link = people.setup_link(catalog)
+        if link is None:
+            raise ConflictError("there is a catalog in this folder already; run it with aegis serve, or give another")
+        password = secrets.token_urlsafe(12)
+        people.accept_link(
+            catalog, secret=link.secret, password=password, name="admin", display_name="The administrator"
+        )
+        admin = sessions.actor_of_session(
+            catalog,
+            secret=sessions.sign_in(catalog, name="admin", password=password, address="127.0.0.1").secret,
+        ).actor
+        progress(1, 2, "the clinic example")
+        flow = load_clinic(catalog, admin)
+    return {"admin": password, **flow.people}, flow.product
+
+
+def _run(options: Serve, listening: socket.socket, environment: dict[str, str]) -> int:
     """Keep the servers and the worker running until Ctrl-C or SIGTERM."""
     from aegis.catalog.server.supervisor import Part, Supervisor
 
-    parts = [Part(name="server", arguments=("-m", "aegis.catalog.server.process"))] * processes
-    if worker:
+    parts = [Part(name="server", arguments=("-m", "aegis.catalog.server.process"))] * options.processes
+    if options.worker:
         parts.append(Part(name="worker", arguments=("-m", "aegis", "worker")))
-    if tables is not None:
-        parts.append(Part(name="provider", arguments=("-m", "aegis", *tables.arguments)))
-    environment = {
-        DATABASE_VARIABLE: database,  # not an argument: it may hold a password
-        STORAGE_VARIABLE: str(storage),
-        SETTINGS_VARIABLE: "" if settings is None else str(settings),
-        "AEGIS_SOCKET": str(listening.fileno()),
-        "AEGIS_BEHIND_PROXY": "1" if behind_proxy else "",
-        "AEGIS_ACCESS_LOG": "1" if access_log else "",
-        **(dict.fromkeys((CERTIFICATE_VARIABLE, KEY_VARIABLE), "") if tls is None else tls.environment),
-    }
-    keeper = Supervisor(parts, environment=environment, inherited=[listening.fileno()], say=terminal.aside)
-    return keeper.run()
+    if options.data is not None and options.owner is not None:
+        folder = str(Path(options.data).absolute())
+        parts.append(Part(name="provider", arguments=("-m", "aegis", "provide", folder, "--owner", options.owner)))
+    with listening:
+        given = {
+            DATABASE_VARIABLE: options.database,  # not an argument: it may hold a password
+            STORAGE_VARIABLE: str(options.storage),
+            SETTINGS_VARIABLE: "" if options.settings is None else str(options.settings),
+            "AEGIS_SOCKET": str(listening.fileno()),
+            "AEGIS_BEHIND_PROXY": "1" if options.behind_proxy else "",
+            "AEGIS_ACCESS_LOG": "1" if options.access_log else "",
+            **environment,
+        }
+        return Supervisor(parts, environment=given, inherited=[listening.fileno()], say=terminal.aside).run()
 
 
 def check_host(host: str, *, encrypted: bool) -> None:
@@ -146,13 +288,27 @@ def check_host(host: str, *, encrypted: bool) -> None:
         )
 
 
-def check_server() -> None:
-    """Say at once what is not installed."""
+def _tls_environment(options: Serve) -> dict[str, str]:
+    """The certificate and its key for the processes that serve, looked at before anything listens."""
+    if options.tls_certificate is None or options.tls_key is None:
+        return dict.fromkeys((CERTIFICATE_VARIABLE, KEY_VARIABLE), "")
+    certificate, key = Path(options.tls_certificate), Path(options.tls_key)
+    for path in (certificate, key):
+        if not path.is_file():
+            raise InputError(f"there is no file {path}; give the certificate and its key as PEM files")
     try:
-        import fastapi  # noqa: F401
-        import uvicorn  # noqa: F401
-    except ModuleNotFoundError:
-        raise MissingExtraError(feature="The catalog", extra="service") from None
+        ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER).load_cert_chain(certificate, key, password=_no_password)
+    except (ssl.SSLError, OSError) as error:
+        reason = getattr(error, "reason", None) or type(error).__name__
+        raise InputError(
+            f"{certificate} and {key} cannot be used ({str(reason).replace('_', ' ').lower()}); give a certificate and "
+            "the private key that it was made for, both as PEM"
+        ) from None
+    return {CERTIFICATE_VARIABLE: str(certificate.absolute()), KEY_VARIABLE: str(key.absolute())}
+
+
+def _no_password() -> bytes:
+    raise InputError("the private key has a password, and nobody could type it when a server starts again; remove it")
 
 
 def bound(host: str, port: int) -> socket.socket:

@@ -6,38 +6,82 @@ import logging
 import signal
 import sys
 import threading
-from typing import Annotated
+from dataclasses import dataclass
+from typing import Annotated, Any, Self
 
-import typer
-
-from aegis.catalog.commands import catalog_options
-from aegis.commands import options, terminal
+from aegis.catalog.commands.catalog_options import OwnCatalog, SettingsFile, open_catalog
+from aegis.commands import terminal
+from aegis.commands.command import SHARE, command
+from aegis.commands.fields import Option
 from aegis.masking.plural import count
+from aegis.operation import operation
+from aegis.result import Result
 
 
-def worker(
-    database: catalog_options.Database = catalog_options.DEFAULT_DATABASE,
-    storage: catalog_options.Storage = catalog_options.DEFAULT_STORAGE,
-    once: Annotated[bool, typer.Option("--once", help="Do the jobs that wait now, then stop.")] = False,
-    settings: catalog_options.SettingsFile = None,
-    json: options.Json = False,
-) -> None:
+@dataclass(frozen=True, kw_only=True)
+class Worker(OwnCatalog):
     """Do background jobs: rank configurations, measure releases again. `aegis serve` starts one by itself.
 
     A worker that is stopped puts its job back; the job of one that is killed is taken over by another.
     """
-    from aegis.catalog.server.supervisor import hold_lifeline
 
-    logging.basicConfig(stream=sys.stderr, level=logging.WARNING, format="%(asctime)s %(name)s %(message)s")
-    stop = threading.Event()
-    for each in (signal.SIGTERM, signal.SIGINT):
-        signal.signal(each, lambda *_: stop.set())
-    supervised = hold_lifeline()
-    with catalog_options.open_catalog(database, storage, settings=settings) as catalog:
-        from aegis.catalog.worker.loop import run_pending, run_worker
+    once: Annotated[bool, Option("Do the jobs that wait now, then stop.")] = False
+    settings: SettingsFile = None
 
-        done = run_pending(catalog) if once else run_worker(catalog, stop)
-    if json:
-        terminal.print_json({"jobs_done": done})
-    elif not supervised:
-        terminal.aside(f"{count(done, 'job')} done")
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WorkDone(Result):
+    """How many jobs a worker did until it stopped; ``supervised`` is not part of the JSON."""
+
+    jobs_done: int
+    supervised: bool = False
+
+    @property
+    def headline(self) -> str:
+        """How many jobs."""
+        return f"{count(self.jobs_done, 'job')} done"
+
+    def table_rows(self) -> list[dict[str, Any]]:
+        """One row."""
+        return [self.to_json()]
+
+    def to_json(self) -> dict[str, Any]:
+        """The object that ``aegis worker --json`` prints."""
+        return {"jobs_done": self.jobs_done}
+
+
+@operation(Worker)
+def worker(options: Worker) -> WorkDone:
+    """Do the jobs of the catalog, until SIGTERM or Ctrl-C unless ``once`` is asked for."""
+    process = BackgroundProcess.started()
+    with open_catalog(options, settings=options.settings) as catalog:
+        from aegis.catalog.worker.loop import run_pending, run_worker  # an extra
+
+        done = run_pending(catalog) if options.once else run_worker(catalog, process.stop)
+    return WorkDone(jobs_done=done, supervised=process.supervised)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BackgroundProcess:
+    """A process that works until ``stop`` is set: by SIGTERM, by Ctrl-C, or because its supervisor is gone."""
+
+    stop: threading.Event
+    supervised: bool
+
+    @classmethod
+    def started(cls) -> Self:
+        """This process, with its signals and its log as they are meant."""
+        from aegis.catalog.server.supervisor import hold_lifeline
+
+        logging.basicConfig(stream=sys.stderr, level=logging.WARNING, format="%(asctime)s %(name)s %(message)s")
+        stop = threading.Event()
+        for number in (signal.SIGTERM, signal.SIGINT):
+            signal.signal(number, lambda *_: stop.set())
+        return cls(stop=stop, supervised=hold_lifeline())
+
+
+@command("worker", Worker, run="aegis.catalog.commands.worker:worker", group=SHARE, register=False)
+def worker_command(done: WorkDone, options: Worker) -> None:
+    """How many jobs were done."""
+    if not done.supervised:
+        terminal.aside(done.headline)
