@@ -4,22 +4,76 @@ from __future__ import annotations
 
 import os
 import sys
-from typing import Annotated, Any
+from typing import Annotated, Any, cast
 
 import typer
-from typer.core import TyperGroup
+from typer.core import TyperCommand, TyperGroup
 
 from aegis._version import __version__
 from aegis.catalog.commands import audit, backup, provide, pull, push, serve, worker
 from aegis.commands import interruption
-from aegis.commands.command import COMMANDS, GROUP_HELP, GROUPS, as_function
+from aegis.commands.command import COMMANDS, GROUP_HELP, GROUPS, Command, as_function
 from aegis.errors import AegisError
+
+CATALOG = (
+    serve.serve_command,
+    serve.demo_command,
+    push.product_command,
+    push.configurations_command,
+    push.summary_command,
+    push.release_command,
+    pull.pull_command,
+    worker.worker_command,
+    provide.provide_command,
+    audit.audit_command,
+    backup.backup_command,
+    backup.restore_command,
+)
+"""The commands of the catalog, which the library does not know; other packages join by entry points instead."""
+
+
+class _Declared(TyperCommand):
+    """A declared command; its options are read when it is called or explains itself, not to list all commands."""
+
+    def __init__(self, made: Command, *, name: str) -> None:
+        self._made = made
+        self._built: Any = None
+        super().__init__(name, help=made.help, rich_help_panel=made.group)
+
+    @property
+    def params(self) -> Any:
+        if self._built is None:
+            alone = typer.Typer(add_completion=False)
+            alone.command(self.name)(as_function(self._made))
+            self._built = typer.main.get_command(alone)
+            self.callback = self._built.callback
+        return self._built.params
+
+    @params.setter
+    def params(self, _none: Any) -> None:
+        """Typer sets the options of every command: here they come from the declaration."""
 
 
 class _Commands(TyperGroup):
-    """Typer would answer Ctrl-C with its status and no word."""
+    """All commands, under their headings; two words make a command of a group."""
+
+    def __init__(self, **settings: Any) -> None:
+        super().__init__(**settings)
+        ranks = {group: rank for rank, group in enumerate(GROUPS)}
+        declared = [made for _, made in COMMANDS.items()] + list(CATALOG)
+        for made in sorted(declared, key=lambda made: (ranks.get(made.group, len(ranks)), made.name)):
+            first, _, second = made.name.partition(" ")
+            if not second:
+                self.add_command(_Declared(made, name=first))
+                continue
+            if first not in self.commands:
+                help_ = GROUP_HELP.get(first, "")
+                group = TyperGroup(name=first, help=help_, no_args_is_help=True, rich_help_panel=made.group)
+                self.add_command(group)
+            cast(TyperGroup, self.commands[first]).add_command(_Declared(made, name=second))
 
     def invoke(self, ctx: Any) -> Any:
+        """Typer would answer Ctrl-C with its status and no word."""
         try:
             return super().invoke(ctx)
         except KeyboardInterrupt:
@@ -50,42 +104,6 @@ def _root(
     ] = False,
 ) -> None:
     pass
-
-
-CATALOG = (
-    serve.serve_command,
-    serve.demo_command,
-    push.product_command,
-    push.configurations_command,
-    push.summary_command,
-    push.release_command,
-    pull.pull_command,
-    worker.worker_command,
-    provide.provide_command,
-    audit.audit_command,
-    backup.backup_command,
-    backup.restore_command,
-)
-"""The commands of the catalog, which the library does not know; other packages join by entry points instead."""
-
-
-def _build() -> None:
-    """Every registered command, under its heading; two words make a command of a group."""
-    groups: dict[str, typer.Typer] = {}
-    ranks = {group: rank for rank, group in enumerate(GROUPS)}
-    commands = [made for _, made in COMMANDS.items()] + list(CATALOG)
-    for made in sorted(commands, key=lambda made: (ranks.get(made.group, len(ranks)), made.name)):
-        first, _, second = made.name.partition(" ")
-        if not second:
-            app.command(made.name, rich_help_panel=made.group)(as_function(made))
-            continue
-        if first not in groups:
-            groups[first] = typer.Typer(no_args_is_help=True, help=GROUP_HELP.get(first, ""))
-            app.add_typer(groups[first], name=first, rich_help_panel=made.group)
-        groups[first].command(second)(as_function(made))
-
-
-_build()
 
 
 # Typer carries its own copy of click: what both call a usage error is found through the class it exports.

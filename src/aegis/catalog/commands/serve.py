@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import ipaddress
 import os
-import secrets
 import socket
-import ssl
 import tempfile
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -220,6 +218,8 @@ def _first_link(options: Serve, url: str) -> str | None:
 
 def _fill(served: Serve, options: DemoCatalog) -> tuple[dict[str, str], str]:
     """A catalog with an administrator and the clinic flow; gives who can sign in, and the product's name."""
+    import secrets  # the list of commands starts without it
+
     progress = options.progress or (lambda *_: None)
     progress(0, 2, "an administrator")
     with open_catalog(served, make=True) as catalog:
@@ -292,6 +292,8 @@ def _tls_environment(options: Serve) -> dict[str, str]:
     """The certificate and its key for the processes that serve, looked at before anything listens."""
     if options.tls_certificate is None or options.tls_key is None:
         return dict.fromkeys((CERTIFICATE_VARIABLE, KEY_VARIABLE), "")
+    import ssl  # the list of commands starts without it
+
     certificate, key = Path(options.tls_certificate), Path(options.tls_key)
     for path in (certificate, key):
         if not path.is_file():
