@@ -39,7 +39,9 @@ def test_summarize_check_and_release_receive_counts_only(
     engine, table = address(_table())
     received.rows = 0
     aegis.inspect(table, engine=engine)
-    summary = aegis.summarize(table, engine=engine, label="y", generate=5, seed=1)
+    summary = aegis.summarize(
+        table, engine=engine, label="y", generate=5, seed=1, race=False, score=["pair-prediction"]
+    )
     assert summary.rows == ROWS
     assert summary.scores["pair-prediction"].sample_rows == pytest.approx(40_000, rel=0.02)
     assert aegis.check(table, engine=engine, config=MASKS, policy=POLICY).satisfied
@@ -50,7 +52,7 @@ def test_summarize_check_and_release_receive_counts_only(
     # Values with labels, classes, pairs of values: thousands at most, and each of them a count.
     assert received.rows < ROWS / 3
     assert received.rows > 0 or engine.startswith("duckdb"), "embedded: the engine is in the client"
-    here = aegis.summarize(_table(), label="y", generate=5, seed=1)
+    here = aegis.summarize(_table(), label="y", generate=5, seed=1, race=False, score=["pair-prediction"])
     for name, attribute in here.attributes.items():
         joint = summary.attributes[name].joint
         assert joint is not None
