@@ -49,6 +49,14 @@ aegis.search("x.csv", policy="policy.yaml", label="y", train=2, seconds=None)
 aegis.summarize("x.csv", label="y", generate=3, out="summary")
 aegis.tune("x.csv", quasi=["age"], k_values=[5, 10])
 aegis.verify("out.csv", "out.csv.certificate.json")
+aegis.push_product("x.csv", policy="policy.yaml", publish=True, url="http://host")
+aegis.push_configurations("configurations", product="clinic")
+aegis.push_summary("summary", product="clinic", token_file=Path("token"))
+pushed: str = aegis.push_release("out.csv", product="clinic", request="id", wait=False).state
+pulled: Path = aegis.pull("clinic", out="home.csv").file
+aegis.backup("c.tar", database="c.sqlite", storage="files", overwrite=True)
+aegis.restore(Path("c.tar"), database="new.sqlite")
+intact: bool = aegis.verify_audit(head="ab").intact
 """
 
 WRONG = """
@@ -83,6 +91,14 @@ aegis.search("x.csv", policy="policy.yaml", verify=2)
 aegis.summarize("x.csv", label=3)
 aegis.tune("x.csv", k_values=["five"])
 aegis.verify("out.csv")
+aegis.push_product("x.csv")
+aegis.push_configurations("configurations", "clinic")
+aegis.push_summary("summary")
+aegis.push_release("out.csv", product="clinic", wait="long")
+aegis.pull(out="home.csv")
+aegis.backup()
+aegis.restore("c.tar", overwrite=True)
+aegis.verify_audit("ab")
 aegis.nothing_of_this_name("x.csv")
 """
 
