@@ -26,3 +26,10 @@ def test_links_lead_somewhere(page: Path) -> None:
     targets = re.findall(r"\]\(([^)#\s]+)(?:#[^)]*)?\)", text)
     absent = [t for t in targets if "://" not in t and not (page.parent / t).exists()]
     assert not absent, f"{page.name} links to {absent}"
+
+
+def test_the_files_that_contributors_are_sent_to_are_there() -> None:
+    text = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    paths = re.findall(r"`((?:src|tests|docs|benchmarks|papers)/[^`<*\s]*)`", text)
+    assert len(paths) > 10
+    assert [path for path in paths if not (ROOT / path).exists()] == []
