@@ -74,7 +74,7 @@ def main() -> None:
     }
     for name, figures in found.items():
         print(f"{name:22} {figures['cpu_s']:.3f} s CPU, {figures['modules']} modules")
-    write("start_up", {"runs": runs, "processes": found})
+    write("start_up", {"runs": runs, "load_average": round(os.getloadavg()[0], 1), "processes": found})
 
 
 if __name__ == "__main__":
