@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import json
+import re
 import sys
 import textwrap
 import tomllib
@@ -161,7 +162,21 @@ ROOMS = ("<!-- rooms: written by docs/reference/generate.py -->\n", "<!-- end of
 def architecture() -> str:
     """The page on architecture with its picture drawn from the import graph: rooms in order, and what each imports."""
     before, _, rest = (HERE.parent / "architecture.md").read_text(encoding="utf-8").partition(ROOMS[0])
-    return before + ROOMS[0] + _picture() + ROOMS[1] + rest.partition(ROOMS[1])[2]
+    page = before + ROOMS[0] + _picture() + ROOMS[1] + rest.partition(ROOMS[1])[2]
+    return re.sub(r"\[`(\w+)`\]\(\.\./(src/[^)]+\.py)\)", _followed, page)
+
+
+def _followed(link: re.Match[str]) -> str:
+    """A link to a function or class that has moved to one other file leads there."""
+    root, name, file = HERE.parents[1], link[1], link[2]
+    if name == Path(file).stem or ((root / file).exists() and _defines(root / file, name)):
+        return link[0]
+    places = [path for path in sorted((root / "src").rglob("*.py")) if _defines(path, name)]
+    return f"[`{name}`](../{places[0].relative_to(root)})" if len(places) == 1 else link[0]
+
+
+def _defines(path: Path, name: str) -> bool:
+    return re.search(rf"^(?:def|class) {name}\b", path.read_text(encoding="utf-8"), re.MULTILINE) is not None
 
 
 def _picture() -> str:
