@@ -4,7 +4,8 @@ The line is held against LogisticRegression and Ridge on scaled numbers and indi
 the boosted trees against HistGradientBoosting, all with the settings that are registered. Trees of scikit-learn are
 tried twice: on the same indicators, as people use them, and (``same_bins``) on the numbers of our own bins, where both
 see exactly the same table. Differences are ours minus theirs, paired by split; points of accuracy, or hundredths of R²
-where the label is a number.
+where the label is a number. Being ahead is no fault: our trees may cut by the share of the label where theirs have one
+indicator per category, and our forest draws each row once.
 """
 
 from __future__ import annotations
@@ -98,10 +99,21 @@ def main() -> None:
                 found.append({"table": case.name, "label": label, **compared(draw_sample(opened, label=label))})
                 for name, each in found[-1]["learners"].items():
                     print(case.name, label, name, each, flush=True)
-    within = {
-        name: max(abs(each["learners"][name]["difference_points"]) for each in found) for name in found[0]["learners"]
-    }
-    write("learners_scikit", {"aim_points": AIM, "largest_difference_points": within, "tables": found})
+    ends = {"most_behind_points": min, "most_ahead_points": max}
+    write(
+        "learners_scikit",
+        {
+            "aim_points": AIM,
+            **{
+                end: {
+                    name: pick(each["learners"][name]["difference_points"] for each in found)
+                    for name in found[0]["learners"]
+                }
+                for end, pick in ends.items()
+            },
+            "tables": found,
+        },
+    )
 
 
 def compared(sample: Sample) -> dict[str, Any]:

@@ -35,7 +35,7 @@ from aegis.evaluation.result_cache import ResultCache
 from aegis.evaluation.splits import SplitPlan
 from aegis.learners.candidate import MaskedCandidate, MaskTables
 from aegis.learners.race import PROBABILITY, race
-from aegis.learners.sample import sample_of
+from aegis.library.racing import sample_of
 from aegis.masking.configuration import Configuration
 
 COUNT = 40
@@ -122,7 +122,7 @@ def one(
     if np.ptp(reached) < SAME:
         return []
     started = time.process_time()
-    tables = MaskTables(sample_of(opened, known, seed=seed))
+    tables = MaskTables(sample_of(opened, known, label_bins=None, seed=seed))
     result = race([MaskedCandidate(each, tables) for each in chosen], tables, goal=goal, seed=seed)
     spent = time.process_time() - started
     truth = dict(zip([each.name for each in chosen], reached.tolist(), strict=True))

@@ -16,7 +16,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from aegis.counts.answer import ask, codes_in, count_rows, encode, to_numpy
-from aegis.counts.joint import Counted, Histogram
+from aegis.counts.joint import Histogram
 from aegis.data.dataset import Dataset
 from aegis.data.dialect import sampled
 from aegis.data.domain import Domain
@@ -147,19 +147,6 @@ def draw_sample(
             rows_without_label=left_out,
             seed=seed,
         )
-    )
-
-
-def sample_of(dataset: Dataset, counted: Counted, *, most_rows: int = MOST_ROWS, seed: int = 0) -> Sample:
-    """A sample of a table that was counted: the same columns, the same ranges, the same bins of the label."""
-    domain = counted.label_histogram.domain
-    return draw_sample(
-        dataset,
-        label=counted.label,
-        histograms={name: joint.histogram() for name, joint in counted.joints.items()},
-        label_domain=domain if domain.discretised else None,
-        most_rows=most_rows,
-        seed=seed,
     )
 
 

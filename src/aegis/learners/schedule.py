@@ -23,9 +23,9 @@ class Schedule:
 
     first_cells: int = 2_500_000
     cells: int = 5_500_000
-    least_rows: int = 1_000
+    least_rows: int = 700
     growth: float = 1.5
-    small_rows: int = 6_000
+    small_rows: int = 3_000
     most_repeats: int = 4
     reliable: float = 0.95
 
@@ -55,14 +55,14 @@ class Schedule:
         return wanted if wanted >= self.growth * before else None
 
     def allowance(self, candidates: int, width: float, rows: int) -> float:
-        """What all stages may cost: where candidates are so many that the first is dear, half as much again as that."""
-        return max(self.cells, 1.5 * candidates * width * self.first(candidates, width, rows))
+        """What all stages may cost: where candidates are so many that the first is dear, twice what that costs."""
+        return max(self.cells, 2.0 * candidates * width * self.first(candidates, width, rows))
 
     def folds(self, candidates: int, width: float, rows: int, table_rows: int, *, left: float) -> tuple[int, int]:
         """How many parts the rows are cut into, and how often: a small table can be tested over and over."""
         if rows < table_rows or rows > self.small_rows:
             return 2, 1
-        times = int(left / (candidates * width * rows))
+        times = int(2.0 * left / (candidates * width * rows))  # there is no later stage to save for
         if times < 3:
             return 2, 1
         return 4, min(times // 3, self.most_repeats)

@@ -13,7 +13,7 @@ from aegis.data.dataset import Dataset
 from aegis.data.engine import open_dataset
 from aegis.data.schema import Roles
 from aegis.errors import DataError, InputError, LabelError, MeasureError
-from aegis.learners.sample import Sample, draw_sample, sample_of
+from aegis.learners.sample import Sample, draw_sample
 
 ROWS = 600
 
@@ -72,7 +72,8 @@ def test_at_most_so_many_rows_are_kept() -> None:
 def test_a_counted_table_lends_its_domains_and_counts() -> None:
     data = opened(table())
     counted = count_joints(data, label="label")
-    sample = sample_of(data, counted, most_rows=50)
+    histograms = {name: joint.histogram() for name, joint in counted.joints.items()}
+    sample = draw_sample(data, label="label", histograms=histograms, most_rows=50)
     assert sample.rows == 50
     assert sample.histograms["age"].rows == ROWS
     assert sample.histograms["age"].domain is counted.joints["age"].attribute
@@ -138,8 +139,8 @@ def test_dates_are_numbers_of_days() -> None:
 
 def test_a_label_in_bins_is_a_label_of_classes() -> None:
     data = opened(table(label=np.random.default_rng(3).normal(size=ROWS)))
-    counted = count_joints(data, label="label", label_bins=4)
-    assert sample_of(data, counted).target().classes == 4
+    bins = count_joints(data, label="label", label_bins=4).label_histogram.domain
+    assert draw_sample(data, label="label", label_domain=bins).target().classes == 4
 
 
 def test_a_table_without_a_usable_column_is_refused() -> None:
