@@ -39,7 +39,7 @@ def mask_for(domain: Domain, groups: NDArray[np.int64], counts: NDArray[np.int64
     if domain.kind.is_number:
         starts = np.flatnonzero(np.diff(inner)) + 1
         numbers = values.astype(np.float64).tolist()
-        edges = [_between(numbers[start - 1], numbers[start], domain.kind) for start in starts.tolist()]
+        edges = [edge_between(numbers[start - 1], numbers[start], domain.kind) for start in starts.tolist()]
         # One bucket for all begins at a whole number: masks keep 15 digits of an edge, and must not round it up.
         return Bucketize(edges=tuple(edges) or (float(math.floor(numbers[0])),))
     shown = [show(value) for value in values.tolist()]
@@ -58,7 +58,7 @@ def mask_for(domain: Domain, groups: NDArray[np.int64], counts: NDArray[np.int64
     return Regroup(groups=named)
 
 
-def _between(low: float, high: float, kind: Kind) -> float:
+def edge_between(low: float, high: float, kind: Kind) -> float:
     """The shortest decimal above ``low`` and at most ``high``: an edge that reads well and divides the two."""
     if kind is Kind.INTEGER:
         return high

@@ -1,0 +1,19 @@
+"""The one place of local recoding that knows numba, and the arrays it works on."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TypeAlias, TypeVar, cast
+
+import numba
+import numpy as np
+from numpy.typing import NDArray
+
+Ints: TypeAlias = NDArray[np.int64]
+Floats: TypeAlias = NDArray[np.float64]
+F = TypeVar("F", bound=Callable[..., object])
+
+
+def compiled(function: F) -> F:
+    """Compile ``function`` to machine code that lets other threads run meanwhile, and keep its type."""
+    return cast(F, numba.njit(cache=True, nogil=True, error_model="numpy")(function))

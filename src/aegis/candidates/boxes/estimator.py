@@ -1,0 +1,244 @@
+"""Local recoding as an estimator beside the others: fit it to records or to counts, then transform."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from aegis.candidates.boxes.growing import Grown, Growth, grow_boxes
+from aegis.candidates.boxes.judged import growth_for
+from aegis.candidates.boxes.recoding import Boxes
+from aegis.candidates.clusters.anonymizer import Anonymized, Anonymizer, Diagnosis, check_feasible, check_parameters
+from aegis.candidates.clusters.arrays import Ints
+from aegis.candidates.clusters.information_loss import centers_of, information_loss
+from aegis.candidates.clusters.records import Records, collapse
+from aegis.candidates.clusters.risk import (
+    THRESHOLDS,
+    class_entropies_bits,
+    entropy_ceiling_bits,
+    measure_risk,
+    minimum_of_sums_bits,
+    risk_before,
+    sum_of_minima_bits,
+)
+from aegis.counts.class_table import ClassTable
+from aegis.data.domain import Domain, show
+from aegis.data.hierarchy import Hierarchy
+from aegis.data.kind import Kind
+from aegis.errors import AnonymizerError
+from aegis.privacy.policy import Policy
+from aegis.progress import Progress
+
+
+class LocalRecoding(Anonymizer):
+    """Boxes that satisfy a policy, cut where the labels gain most.
+
+    Give ``k`` (and ``l``, a number of values of each sensitive attribute) or a ``policy``. ``growth`` says how boxes are
+    grown; without one the way is chosen on which learners do best with records held out.
+
+    >>> records = Records.from_arrays(numeric=[1.0, 2.0, 10.0, 11.0])
+    >>> LocalRecoding(k=2).fit_transform(records)["n0"].tolist()
+    ['(-inf, 10)', '(-inf, 10)', '[10, inf)', '[10, inf)']
+    """
+
+    def __init__(
+        self,
+        *,
+        k: int | None = None,
+        l: int = 1,  # noqa: E741 - l as in l-diversity
+        policy: Policy | None = None,
+        growth: Growth | None = None,
+        hierarchies: Mapping[str, Hierarchy] | None = None,
+        random_state: int = 0,
+    ) -> None:
+        if (k is None) == (policy is None):
+            raise AnonymizerError("boxes need k or a policy, one of the two")
+        check_parameters(k=1 if k is None else k, l=l)
+        self.k = k
+        self.l = l
+        self.policy = policy
+        self.growth = growth
+        self.hierarchies = hierarchies
+        self.random_state = random_state
+
+    def fit(
+        self,
+        records: Records,
+        *,
+        labels: Mapping[str, ArrayLike] | None = None,
+        progress: Progress | None = None,
+    ) -> LocalRecoding:
+        """Cut the records into boxes; ``labels`` are columns as long as the records."""
+        if self.k is not None:
+            check_feasible(records, collapse(records), k=self.k, l=self.l, classes=None)
+        domains, codes = _coded(records)
+        contents = {
+            name: (_coded_column(column.tolist())[0], column)
+            for name, column in zip(records.sensitive_names, records.sensitive.T, strict=True)
+        }
+        contents |= {name: _coded_column(np.asarray(column).tolist()) for name, column in (labels or {}).items()}
+        table = ClassTable.from_codes(
+            columns=records.quasi_identifiers,
+            domains=domains,
+            codes=codes,
+            counts=np.ones(len(records), dtype=np.int64),
+            contents=contents,
+        )
+        began = time.perf_counter()
+        self.fit_counts(table, labels=tuple(labels or ()), progress=progress)
+        box = self._grown.boxes.box_of(domains, codes)
+        self._labels = self._seen(box)
+        self._result = self._outcome(records, seconds=time.perf_counter() - began)
+        self._records = records
+        return self
+
+    def fit_counts(
+        self, table: ClassTable, *, labels: Sequence[str] = (), progress: Progress | None = None
+    ) -> Boxes:
+        """Cut the tuples of a class table, whose contents hold the labels and the sensitive attributes, into boxes."""
+        policy = self.policy or k_and_l(self.k or 1, self.l, [name for name in table.contents if name not in labels])
+        growth = self.growth
+        if growth is None:
+            growth = growth_for(table, policy, labels[0], seed=self.random_state, progress=progress) if labels else None
+        self._grown = grow_boxes(table, policy, labels=labels, growth=growth, hierarchies=self.hierarchies)
+        return self._grown.boxes
+
+    def transform(self, records: Records | None = None) -> dict[str, NDArray[Any]]:
+        """What is published, rows in order: intervals and sets.
+
+        Other records than the fitted ones fall into the same boxes; k and l are promises about the fitted ones only.
+        """
+        fitted = self._known()
+        if records is not None and records.quasi_identifiers != self._records.quasi_identifiers:
+            raise AnonymizerError("these records have other quasi-identifiers than the fitted ones")
+        domains, codes = _coded(self._records if records is None else records)
+        return fitted.boxes.published(fitted.boxes.box_of(domains, codes))
+
+    @property
+    def boxes_(self) -> Boxes:
+        """The recoding."""
+        return self._known().boxes
+
+    @property
+    def labels_(self) -> Ints:
+        """The published class of each record."""
+        self._known()
+        return self._labels
+
+    @property
+    def result_(self) -> Anonymized:
+        """The outcome in numbers."""
+        self._known()
+        return self._result
+
+    def outcome_of_counts(self, table: ClassTable, sensitive: Sequence[str], *, seconds: float,
+                          thresholds: Sequence[float] = THRESHOLDS) -> Anonymized:  # fmt: skip
+        """The outcome in numbers where boxes were fitted to counts."""
+        records = _spelled_out(table, sensitive)
+        self._labels = self._seen(np.repeat(self._known().box_of_tuple, table.sizes))
+        return self._outcome(records, seconds=seconds, thresholds=thresholds)
+
+    def _known(self) -> Grown:
+        if not hasattr(self, "_grown"):
+            raise AnonymizerError("this LocalRecoding has not been fitted: call fit(records) first")
+        return self._grown
+
+    def _seen(self, box: Ints) -> Ints:
+        """The classes that an attacker sees: all suppressed boxes are one."""
+        starred = np.array([leaf.suppressed for leaf in self._grown.boxes.boxes])
+        return np.unique(np.where(starred[box], len(starred), box), return_inverse=True)[1].astype(np.int64)
+
+    def _outcome(self, records: Records, *, seconds: float, thresholds: Sequence[float] = THRESHOLDS) -> Anonymized:
+        labels = self._labels
+        rows = centers_of(records, labels).rows(labels)
+        bits = class_entropies_bits(labels, records.sensitive)
+        after = measure_risk(labels, records.sensitive, names=records.sensitive_names, thresholds=thresholds)
+        loss = information_loss(records, rows)
+        boxes = self._grown.boxes
+        return Anonymized(
+            method="boxes",
+            k=self.k or self._grown.judgement.smallest_class,
+            l=self.l,
+            classes=len(boxes.leaves),
+            distinct_tuples=after.classes,
+            smallest_class=after.smallest_class,
+            scale="raw",
+            information_loss=loss,
+            lower_bound=None,
+            entropy_bits=dict(zip(records.sensitive_names, bits.min(axis=0).tolist(), strict=True)),
+            entropy_sum_of_minima_bits=sum_of_minima_bits(bits),
+            entropy_minimum_of_sums_bits=minimum_of_sums_bits(bits),
+            entropy_ceiling_bits=entropy_ceiling_bits(records.sensitive),
+            before=risk_before(records, thresholds=thresholds),
+            after=after,
+            seconds=seconds,
+            diagnosis=Diagnosis(finished="done", rounds=1, start_loss=loss, best_loss=loss, stages=("boxes",)),
+        )
+
+
+def k_and_l(k: int, l: int, sensitive: Sequence[str]) -> Policy:  # noqa: E741 - l as in l-diversity
+    """The policy of so many records a box and so many values of each sensitive attribute."""
+    secrets = {"l": {name: l for name in sensitive}} if l > 1 and sensitive else {}
+    return Policy.from_mapping({"k": k, **secrets})
+
+
+def _coded(records: Records) -> tuple[list[Domain], Ints]:
+    """The quasi-identifiers as domains and codes, in the order they were named."""
+    domains, columns = [], []
+    for name in records.quasi_identifiers:
+        if name in records.numeric_names:
+            numbers = records.numeric[:, records.numeric_names.index(name)]
+            domain = Domain.of(Kind.REAL, numbers)
+            domains.append(domain)
+            columns.append(domain.codes(numbers))
+        else:
+            at = records.categorical_names.index(name)
+            domain, code_of = _coded_column(records.categories[at].tolist())
+            domains.append(domain)
+            columns.append(code_of[records.categorical[:, at]])
+    return domains, np.column_stack(columns)
+
+
+def _coded_column(values: list[Any]) -> tuple[Domain, Ints]:
+    """Any values as a domain and codes: numbers as numbers, all else as texts, None and NaN as missing."""
+    absent = [value is None or value != value for value in values]
+    present = [value for value, gone in zip(values, absent, strict=True) if not gone]
+    if present and all(isinstance(v, int | float) and not isinstance(v, bool) for v in present):
+        domain = Domain.of(Kind.REAL, present, missing=any(absent))
+        place = {value: code for code, value in enumerate(domain.values.tolist())}
+        codes = [len(domain.values) if gone else place[float(v)] for v, gone in zip(values, absent, strict=True)]
+        return domain, np.array(codes, dtype=np.int64)
+    domain = Domain.of(Kind.TEXT, sorted({show(value) for value in present}), missing=any(absent))
+    at = {text: code for code, text in enumerate(domain.values.tolist())}
+    codes = [len(domain.values) if gone else at[show(v)] for v, gone in zip(values, absent, strict=True)]
+    return domain, np.array(codes, dtype=np.int64)
+
+
+def _spelled_out(table: ClassTable, sensitive: Sequence[str]) -> Records:
+    """The records that a class table counts, one by one; a missing number stands at the middle of its column."""
+    sizes = table.sizes
+    numeric, categorical, categories = {}, {}, []
+    for at, (name, domain) in enumerate(zip(table.columns, table.domains, strict=True)):
+        codes = np.repeat(table.codes[:, at], sizes)
+        if domain.kind.is_number:
+            values = domain.values.astype(np.float64)
+            numeric[name] = np.append(values, [np.median(values)] * domain.missing)[codes]
+        else:
+            categorical[name] = codes
+            categories.append(np.array([*map(show, domain.values.tolist()), *[None] * domain.missing], dtype=object))
+    rows = int(sizes.sum())
+    secrets = [np.repeat(table.contents[name].values, table.contents[name].counts) for name in sensitive]
+    return Records(
+        numeric=np.column_stack([*numeric.values()]) if numeric else np.empty((rows, 0)),
+        categorical=np.column_stack([*categorical.values()]) if categorical else np.empty((rows, 0), dtype=np.int64),
+        sensitive=np.column_stack(secrets) if secrets else np.empty((rows, 0), dtype=np.int64),
+        numeric_names=tuple(numeric),
+        categorical_names=tuple(categorical),
+        sensitive_names=tuple(sensitive),
+        categories=tuple(categories),
+        quasi_identifiers=table.columns,
+    )

@@ -1,0 +1,378 @@
+"""A local recoding as a value: a tree of cuts whose leaves are boxes, kept as JSON and applied to any rows.
+
+A record falls into one box, and all records of a box are published alike: an interval ``[a, b)`` for an ordered column,
+a set ``{a, b}`` for categories, ``*`` for a column that was not cut on the way. A record with a value that no cut knows
+falls into no box and has ``*`` in every column. k and whatever else a policy asks for are promises about the records
+that the boxes were made of; other records are told apart no further than those were.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from aegis.candidates.boxes.compiled import Floats, Ints
+from aegis.candidates.boxes.tuples import label_numbers
+from aegis.data.domain import Domain, show
+from aegis.data.interval import Interval
+from aegis.data.kind import Kind
+from aegis.errors import ConfigurationError, DataError
+
+FORMAT, VERSION = "aegis boxes", 1
+STAR, MISSING = "*", "missing"
+NO_BOX = -1
+"""Where a record falls that has a value no cut knows."""
+
+Side = Literal["then", "else"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class BoxColumn:
+    """A column of the boxes; ``values`` are the categories that the boxes know, empty for ordered columns."""
+
+    name: str
+    kind: Kind
+    values: tuple[str | None, ...] = ()
+
+    def __repr__(self) -> str:
+        return f"BoxColumn({self.name}, {self.kind}, {len(self.values)} categories)"
+
+    @property
+    def ordered(self) -> bool:
+        return self.kind.is_ordered
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class Cut:
+    """Records with a value below ``below``, or among ``values``, go to node ``then``, the others to ``other``.
+
+    Missing values of an ordered column go where ``missing`` says; nowhere where that is None, because none was there
+    when the boxes were made. ``below`` is None where missing values alone are cut off.
+    """
+
+    column: int
+    then: int
+    other: int
+    below: float | str | None = None
+    values: tuple[str | None, ...] = ()
+    missing: Side | None = None
+
+    def __repr__(self) -> str:
+        return f"Cut(column {self.column})"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Leaf:
+    """A box, with how many of the records it was made of fell into it; a suppressed one is published as stars."""
+
+    records: int
+    suppressed: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class Region:
+    """What a box allows in one column: ``low`` ≤ value < ``high``, or one of ``values``; whether missing values too."""
+
+    low: float | str | None = None
+    high: float | str | None = None
+    values: tuple[str | None, ...] | None = None
+    missing: bool = True
+    present: bool = True
+
+    def __repr__(self) -> str:
+        return "Region(…)"
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class Boxes:
+    """A tree of cuts, the root first.
+
+    ``labels`` are the columns that the cuts were made for, ``policy`` what the boxes satisfy on the ``records`` they
+    were made of, as a policy file says it.
+    """
+
+    columns: tuple[BoxColumn, ...]
+    nodes: tuple[Cut | Leaf, ...]
+    labels: tuple[str, ...]
+    policy: Mapping[str, Any]
+    records: int
+
+    def __post_init__(self) -> None:
+        reached = [0]
+        for place, node in enumerate(self.nodes):
+            if isinstance(node, Cut):
+                if not place < min(node.then, node.other) or not 0 <= node.column < len(self.columns):
+                    raise ConfigurationError("these boxes are damaged: a cut points backwards; make them again")
+                reached += [node.then, node.other]
+        if not self.nodes or sorted(reached) != list(range(len(self.nodes))):
+            raise ConfigurationError("these boxes are damaged: their cuts do not form a tree; make them again")
+
+    def __repr__(self) -> str:
+        names = ", ".join(column.name for column in self.columns)
+        return f"Boxes({len(self.leaves)} boxes of {names}, made of {self.records} records)"
+
+    @cached_property
+    def leaves(self) -> tuple[int, ...]:
+        """The nodes that are boxes; box 0 is the first of them."""
+        return tuple(place for place, node in enumerate(self.nodes) if isinstance(node, Leaf))
+
+    @property
+    def smallest_box(self) -> int:
+        """The fewest records of a box that is not suppressed."""
+        return min((leaf.records for leaf in self.boxes if not leaf.suppressed), default=0)
+
+    @property
+    def boxes(self) -> tuple[Leaf, ...]:
+        """The boxes in order."""
+        return tuple(node for node in self.nodes if isinstance(node, Leaf))
+
+    @property
+    def suppressed(self) -> int:
+        """How many of the records it was made of are published as stars."""
+        return sum(leaf.records for leaf in self.boxes if leaf.suppressed)
+
+    @cached_property
+    def depth(self) -> int:
+        """The most cuts on the way to a box."""
+        depth = [0] * len(self.nodes)
+        for place, node in enumerate(self.nodes):
+            if isinstance(node, Cut):
+                depth[node.then] = depth[node.other] = depth[place] + 1
+        return max(depth)
+
+    def box_of(self, domains: Sequence[Domain], codes: Ints) -> Ints:
+        """The box of each tuple, a line of ``codes`` of ``domains`` in the order of the columns; `NO_BOX` for none."""
+        box = np.full(len(codes), NO_BOX, dtype=np.int64)
+        number = {place: at for at, place in enumerate(self.leaves)}
+        sides: dict[int, NDArray[np.int8]] = {}
+        for column, domain in zip(self.columns, domains, strict=True):
+            if column.ordered != domain.kind.is_ordered and len(domain.values):
+                raise DataError(
+                    f"column {column.name!r} holds {domain.kind} here and {column.kind} where the boxes were made; "
+                    "give the same kind of values"
+                )
+        here: dict[int, Ints] = {0: np.arange(len(codes))}
+        shown: dict[int, list[str | None]] = {}
+        for place, node in enumerate(self.nodes):
+            rows = here.pop(place)
+            if isinstance(node, Leaf):
+                box[rows] = number[place]
+                continue
+            if node.column not in shown:
+                shown[node.column] = shown_values(domains[node.column])
+            sides[place] = self._sides(node, domains[node.column], shown[node.column])
+            side = sides.pop(place)[codes[rows, node.column]]
+            here[node.then], here[node.other] = rows[side == 1], rows[side == 0]
+        return box
+
+    def published(self, box: Ints) -> dict[str, NDArray[Any]]:
+        """What is published of records in these boxes, by column; None where nothing but missing values are left."""
+        texts = self.texts
+        columns = {}
+        for at, column in enumerate(self.columns):
+            words = np.empty(len(texts) + 1, dtype=object)
+            words[:] = [*(line[at] for line in texts), STAR]  # NO_BOX is the last
+            columns[column.name] = words[box]
+        return columns
+
+    @cached_property
+    def texts(self) -> tuple[tuple[str | None, ...], ...]:
+        """What is published of each box, column by column."""
+        starred = (STAR,) * len(self.columns)
+        return tuple(
+            starred if leaf.suppressed else tuple(_text(*pair) for pair in zip(regions, self.columns, strict=True))
+            for leaf, regions in zip(self.boxes, self.regions, strict=True)
+        )
+
+    @cached_property
+    def regions(self) -> tuple[tuple[Region, ...], ...]:
+        """What each box allows, column by column."""
+        ways: list[tuple[Region, ...] | None] = [None] * len(self.nodes)
+        ways[0] = tuple(Region(values=None if column.ordered else column.values) for column in self.columns)
+        for place, node in enumerate(self.nodes):
+            if isinstance(node, Cut):
+                way = ways[place]
+                assert way is not None
+                then, other = _halves(way[node.column], node, ordered=self.columns[node.column].ordered)
+                ways[node.then] = (*way[: node.column], then, *way[node.column + 1 :])
+                ways[node.other] = (*way[: node.column], other, *way[node.column + 1 :])
+        made = [ways[place] for place in self.leaves]
+        return tuple(way for way in made if way is not None)
+
+    def to_json(self) -> dict[str, Any]:
+        """The content of a boxes file."""
+        return {
+            "format": FORMAT,
+            "version": VERSION,
+            "columns": [
+                {"name": c.name, "kind": str(c.kind), **({} if c.ordered else {"values": list(c.values)})}
+                for c in self.columns
+            ],
+            "labels": list(self.labels),
+            "policy": dict(self.policy),
+            "records": self.records,
+            "nodes": [_node_json(node) for node in self.nodes],
+        }
+
+    def to_text(self) -> str:
+        """The boxes file itself."""
+        return json.dumps(self.to_json(), ensure_ascii=False, indent=1, default=str) + "\n"
+
+    @classmethod
+    def from_json(cls, content: Mapping[str, Any]) -> Boxes:
+        """The boxes that `to_json` wrote."""
+        if not is_boxes(content):
+            raise ConfigurationError("this is no boxes file; make one with aegis anonymize --method boxes --model")
+        if content.get("version") != VERSION:
+            raise ConfigurationError("these boxes were written by another version of aegis; make them again")
+        try:
+            return cls(
+                columns=tuple(
+                    BoxColumn(name=str(c["name"]), kind=Kind(c["kind"]), values=tuple(c.get("values", ())))
+                    for c in content["columns"]
+                ),
+                nodes=tuple(_node(node) for node in content["nodes"]),
+                labels=tuple(map(str, content["labels"])),
+                policy=dict(content["policy"]),
+                records=int(content["records"]),
+            )
+        except (KeyError, TypeError, ValueError, AttributeError):
+            raise ConfigurationError("these boxes are damaged: a part is not as it was written; make them again") from None
+
+    @classmethod
+    def from_text(cls, text: str) -> Boxes:
+        """The boxes that `to_text` wrote."""
+        try:
+            content = json.loads(text)
+        except ValueError:
+            raise ConfigurationError("this is no boxes file: it holds no JSON") from None
+        if not isinstance(content, dict):
+            raise ConfigurationError("this is no boxes file: it holds no JSON object")
+        return cls.from_json(content)
+
+    def _sides(self, cut: Cut, domain: Domain, shown: list[str | None]) -> NDArray[np.int8]:
+        """For each code of a domain 1 where it goes to ``then``, 0 where to ``other``, −1 where to neither."""
+        column = self.columns[cut.column]
+        if column.ordered:
+            sides = np.full(domain.size, 0, dtype=np.int8)
+            if cut.below is not None:
+                sides[: len(domain.values)] = label_numbers(domain) < as_number(cut.below)
+            else:
+                sides[: len(domain.values)] = cut.missing == "else"
+            if domain.missing:
+                sides[-1] = -1 if cut.missing is None else int(cut.missing == "then")
+            return sides
+        known, first = set(column.values), set(cut.values)
+        return np.array([int(v in first) if v in known else -1 for v in shown], dtype=np.int8)
+
+
+def shown_values(domain: Domain) -> list[str | None]:
+    """The values of a domain as the boxes name them, None for missing."""
+    values: list[str | None] = [show(value) for value in domain.values.tolist()]
+    return [*values, None] if domain.missing else values
+
+
+def is_boxes(content: object) -> bool:
+    """Whether this is what a boxes file holds."""
+    return isinstance(content, Mapping) and content.get("format") == FORMAT
+
+
+def as_number(end: float | str) -> float:
+    """An end of an interval as a number, dates in days."""
+    if isinstance(end, str):
+        return float(np.datetime64(end, "s").astype(np.int64)) / 86_400.0
+    return float(end)
+
+
+def ends(boxes: Boxes, column: int) -> tuple[Floats, Floats]:
+    """The two ends of an ordered column in each box, NaN where only missing values are; an open end lies a step beyond.
+
+    The step is the median distance between neighbouring edges: whoever receives the table knows no more.
+    """
+    regions = [way[column] for way in boxes.regions]
+    edges = sorted({as_number(end) for r in regions for end in (r.low, r.high) if end is not None})
+    step = float(np.median(np.diff(edges))) if len(edges) > 1 else 1.0
+    lowest, highest = (edges[0] - step, edges[-1] + step) if edges else (0.0, 0.0)
+    low = [math.nan if not r.present else lowest if r.low is None else as_number(r.low) for r in regions]
+    high = [math.nan if not r.present else highest if r.high is None else as_number(r.high) for r in regions]
+    return np.array(low), np.array(high)
+
+
+def _halves(region: Region, cut: Cut, *, ordered: bool) -> tuple[Region, Region]:
+    if not ordered:
+        first = set(cut.values)
+        values = region.values or ()
+        return (
+            Region(values=tuple(v for v in values if v in first)),
+            Region(values=tuple(v for v in values if v not in first)),
+        )
+    missing = (region.missing and cut.missing == "then", region.missing and cut.missing == "else")
+    if cut.below is None:
+        present = (cut.missing == "else", cut.missing == "then")
+        return (
+            Region(low=region.low, high=region.high, missing=missing[0], present=region.present and present[0]),
+            Region(low=region.low, high=region.high, missing=missing[1], present=region.present and present[1]),
+        )
+    return (
+        Region(low=region.low, high=cut.below, missing=missing[0], present=region.present),
+        Region(low=cut.below, high=region.high, missing=missing[1], present=region.present),
+    )
+
+
+def _text(region: Region, column: BoxColumn) -> str | None:
+    """What is published of a column whose records lie in a region."""
+    if region.values is not None:
+        if region.values == column.values:
+            return STAR
+        if len(region.values) == 1:
+            return region.values[0]
+        return "{" + ", ".join(_quoted(value) for value in region.values) + "}"
+    if not region.present:
+        return None
+    if region.low is None and region.high is None and region.missing:
+        return STAR
+    if isinstance(region.low, str) or isinstance(region.high, str):
+        text = f"{'(-inf' if region.low is None else f'[{region.low}'}, {'inf' if region.high is None else region.high})"
+    else:
+        low, high = (-math.inf if region.low is None else region.low), (math.inf if region.high is None else region.high)
+        text = str(Interval(low, high))
+    return f"{text} or {MISSING}" if region.missing else text
+
+
+def _quoted(value: str | None) -> str:
+    if value is None:
+        return MISSING
+    special = value == MISSING or bool(set(value) & set(',{}"')) or value != value.strip()
+    return json.dumps(value, ensure_ascii=False) if special else value
+
+
+def _node_json(node: Cut | Leaf) -> dict[str, Any]:
+    if isinstance(node, Leaf):
+        return {"records": node.records, **({"suppressed": True} if node.suppressed else {})}
+    content: dict[str, Any] = {"column": node.column, "then": node.then, "else": node.other}
+    if node.values:
+        return {**content, "values": list(node.values)}
+    return {**content, "below": node.below, "missing": node.missing}
+
+
+def _node(content: Mapping[str, Any]) -> Cut | Leaf:
+    if "records" in content:
+        return Leaf(records=int(content["records"]), suppressed=bool(content.get("suppressed", False)))
+    below, missing = content.get("below"), content.get("missing")
+    if missing not in (None, "then", "else") or (below is None and not content.get("values") and missing is None):
+        raise ValueError("a cut has no side for missing values")
+    return Cut(
+        column=int(content["column"]),
+        then=int(content["then"]),
+        other=int(content["else"]),
+        below=below if below is None or isinstance(below, str) else float(below),
+        values=tuple(content.get("values", ())),
+        missing=missing,
+    )

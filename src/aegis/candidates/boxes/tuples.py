@@ -1,0 +1,124 @@
+"""The distinct tuples of a table as local recoding sees them: codes, records, and what is known of the labels."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from aegis.candidates.boxes.compiled import Floats, Ints
+from aegis.counts.class_table import ClassTable
+from aegis.counts.content import Content
+from aegis.data.hierarchy import Hierarchy
+from aegis.data.domain import Domain, show
+from aegis.data.kind import Kind
+from aegis.errors import LabelError
+
+FEW_NUMBERS = 20
+"""A label of numbers or dates with more distinct values than these is cut by variance, with fewer by information."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
+class BoxTuples:
+    """What the compiled loops read. ``blocks`` and ``scales`` say where each label stands in ``labels``."""
+
+    table: ClassTable
+    columns: Ints  # a line of codes per column
+    sizes: Ints
+    labels: Floats
+    blocks: Ints
+    scales: Floats
+    ordered: Ints
+    missing: Ints
+    domains: Ints
+    ranks: Ints
+    rank_starts: Ints
+    by: Ints
+
+    def __repr__(self) -> str:
+        return f"BoxTuples({self.table!r})"
+
+
+def box_tuples(
+    table: ClassTable, labels: Sequence[str] = (), *, hierarchies: Mapping[str, Hierarchy] | None = None
+) -> BoxTuples:
+    """Prepare a class table whose contents hold the labels; categories with a hierarchy are put in its order."""
+    parts, blocks, scales = [], [], []
+    first = 0
+    for name in labels:
+        if name not in table.contents:
+            raise LabelError(f"the label {name!r} was not counted with the classes; count it among the contents")
+        known, classes = label_columns(table.contents[name], table.classes)
+        parts.append(known)
+        blocks.append((first, known.shape[1], classes))
+        first += known.shape[1]
+        scales.append(_whole(known, classes))
+    told = sum(scale > 0 for scale in scales)
+    orders = [_ranks(d, (hierarchies or {}).get(name)) for name, d in zip(table.columns, table.domains, strict=True)]
+    domains = np.array([domain.size for domain in table.domains], dtype=np.int64)
+    return BoxTuples(
+        table=table,
+        columns=np.ascontiguousarray(table.codes.T, dtype=np.int64),
+        sizes=np.ascontiguousarray(table.sizes, dtype=np.int64),
+        labels=np.ascontiguousarray(np.hstack(parts)) if parts else np.zeros((table.classes, 0)),
+        blocks=np.array(blocks, dtype=np.int64).reshape(-1, 3),
+        scales=np.array([1.0 / (told * scale) if scale > 0 else 0.0 for scale in scales]),
+        ordered=np.array([is_ordered(domain) for domain in table.domains], dtype=np.int64),
+        missing=np.array([len(d.values) if d.missing else -1 for d in table.domains], dtype=np.int64),
+        domains=domains,
+        ranks=np.concatenate([ranks for ranks, _ in orders]),
+        rank_starts=np.concatenate([[0], np.cumsum(domains)]).astype(np.int64),
+        by=np.array([by for _, by in orders], dtype=np.int64),
+    )
+
+
+def is_ordered(domain: Domain) -> bool:
+    """Whether a column is cut along the order of its values."""
+    return domain.kind.is_ordered
+
+
+def label_columns(content: Content, classes: int) -> tuple[Floats, int]:
+    """What each tuple holds of a label, and how many classes it has (0 for numbers); missing labels are left out."""
+    domain = content.domain
+    values = len(domain.values)
+    owners = content.owners
+    known = content.values < values
+    if domain.kind.is_ordered and values > FEW_NUMBERS:
+        numbers = label_numbers(domain)
+        counts = content.counts[known].astype(np.float64)
+        held = numbers[content.values[known]]
+        centre = float(counts @ held / max(counts.sum(), 1.0))  # near zero, so that squares keep their digits
+        sums = [counts, counts * (held - centre), counts * (held - centre) ** 2]
+        return np.stack([np.bincount(owners[known], weights=s, minlength=classes) for s in sums], axis=1), 0
+    counted = np.zeros((classes, values))
+    counted[owners[known], content.values[known]] = content.counts[known]
+    return counted, values
+
+
+def label_numbers(domain: Domain) -> Floats:
+    """The values of an ordered domain as numbers, dates in days."""
+    if domain.kind in (Kind.DATE, Kind.TIMESTAMP):
+        return np.asarray(domain.values.astype("datetime64[s]").astype(np.int64) / 86_400.0)
+    return domain.values.astype(np.float64)
+
+
+def _whole(known: Floats, classes: int) -> float:
+    """The uncertainty of the whole table."""
+    totals = known.sum(axis=0)
+    if classes:
+        held = totals[totals > 0]
+        return float(held.sum() * np.log(held.sum()) - (held * np.log(held)).sum()) if len(held) > 1 else 0.0
+    return float(max(totals[2] - totals[1] ** 2 / totals[0], 0.0)) if totals[0] > 0 else 0.0
+
+
+def _ranks(domain: Domain, hierarchy: Hierarchy | None) -> tuple[Ints, int]:
+    if hierarchy is None or is_ordered(domain):
+        return np.arange(domain.size, dtype=np.int64), 0
+    ups = {row[0]: tuple(reversed(row)) for row in hierarchy.rows}
+    shown = [show(value) for value in domain.values.tolist()]
+    keys = [ups.get(value, ("\uffff", value)) for value in shown] + ([("\uffff\uffff",)] if domain.missing else [])
+    order = sorted(range(domain.size), key=lambda code: keys[code])
+    ranks = np.empty(domain.size, dtype=np.int64)
+    ranks[order] = np.arange(domain.size)
+    return ranks, 1
