@@ -19,11 +19,12 @@ from aegis.candidates.clusters.records import Records
 from aegis.errors import AnonymizerError
 from aegis.library.anonymize import anonymize
 from aegis.library.compare import compare
+from aegis.privacy.policy import Policy
 
 NAMES = list(ANONYMIZERS)
 ASKED: dict[str, Any] = {
     "l": 2, "classes": 3, "trade_off": 0.5, "seconds": 0.1, "rounds": 40, "centroid": "medoid",
-    "scale": "standardised", "bound_share": 0.0,
+    "scale": "standardised", "bound_share": 0.0, "policy": Policy.from_mapping({"k": 3}), "hierarchies": {},
 }  # fmt: skip
 
 

@@ -1,4 +1,4 @@
-"""``aegis anonymize``: microaggregation with a hard k."""
+"""``aegis anonymize``: microaggregation with a hard k, and local recoding under a policy."""
 
 from __future__ import annotations
 
@@ -9,7 +9,18 @@ from typing import TYPE_CHECKING, Annotated
 from aegis.candidates.clusters.methods import ANONYMIZERS
 from aegis.commands import terminal
 from aegis.commands.command import MAKE, command
-from aegis.commands.fields import Data, Option, Overwrite, PathLike, Seed, WithRoles, Working
+from aegis.commands.fields import (
+    ROLES,
+    Data,
+    HierarchiesLike,
+    Option,
+    Overwrite,
+    PathLike,
+    PolicyLike,
+    Seed,
+    WithRoles,
+    Working,
+)
 from aegis.errors import OptionError
 
 if TYPE_CHECKING:
@@ -17,6 +28,7 @@ if TYPE_CHECKING:
 
 CENTROIDS = ("mean", "rounded", "medoid")
 
+FEWEST = "The fewest records a class may have."
 Classes = Annotated[int | None, Option("How many classes, as many as fit unless given (mo-obam).", minimum=1)]
 Diversity = Annotated[int, Option("The fewest values of each sensitive attribute in a class.", minimum=1)]
 Categorical = Annotated[Sequence[str], Option("Number columns that name categories, comma separated.")]
@@ -26,7 +38,6 @@ Categorical = Annotated[Sequence[str], Option("Number columns that name categori
 class Clustering(WithRoles, Working):
     """What classes have to satisfy, and what some methods take beside it."""
 
-    k: Annotated[int, Option("The fewest records a class may have.", minimum=1)]
     l: Diversity = 1  # noqa: E741  as in l-diversity
     classes: Classes = None
     trade_off: Annotated[
@@ -52,10 +63,21 @@ class Clustering(WithRoles, Working):
 
 @dataclass(frozen=True)
 class Anonymize(Clustering):
-    """Replace quasi-identifiers by the centres of classes of at least k records. Rows stay in order."""
+    """Replace quasi-identifiers by the centres of classes of at least k records, or by boxes. Rows stay in order."""
 
     data: Data
     _: KW_ONLY
+    k: Annotated[int | None, Option(f"{FEWEST} A policy says it too.", minimum=1)] = None
+    policy: Annotated[PolicyLike | None, Option("What every class must satisfy (boxes).")] = None
+    label: Annotated[
+        Sequence[str], Option("What classes are to keep predictable, several with commas (boxes).", section=ROLES)
+    ] = ()
+    hierarchies: Annotated[
+        HierarchiesLike | None, Option("Folder of hierarchy files: categories are put in their order (boxes).")
+    ] = None
+    model: Annotated[
+        PathLike | None, Option("Write the boxes to this JSON file, for new rows (boxes).", writes="boxes")
+    ] = None
     out: Annotated[PathLike | None, Option("The .csv or .parquet file to write.")] = None
     method: Annotated[str, Option(f"The anonymizer: {', '.join(ANONYMIZERS)}.")] = "mo-obam"
     centroid: Annotated[
@@ -72,7 +94,16 @@ class Anonymize(Clustering):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        ANONYMIZERS[self.method].check({**self.asked(), "centroid": self.centroid})
+        method = ANONYMIZERS[self.method]
+        method.check(
+            {**self.asked(), "centroid": self.centroid, "policy": self.policy, "hierarchies": self.hierarchies}
+        )
+        if not method.recodes:
+            self.refuse("label", "model", because=f"{self.method} publishes centres, which are made for no label")
+        if self.policy is not None:
+            self.refuse("k", "l", because="the policy says what every class must satisfy")
+        elif self.k is None:
+            raise OptionError("how many records a class needs is not said; give --k, or a policy with --method boxes")
         if not all(0 < threshold <= 1 for threshold in self.tau):
             raise OptionError("a linkage threshold (--tau) is a probability above 0 and at most 1, such as 0.2")
 

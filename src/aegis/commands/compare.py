@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 from aegis.candidates.clusters.methods import ANONYMIZERS, check_methods
 from aegis.commands import terminal
-from aegis.commands.anonymize import Clustering
+from aegis.commands.anonymize import FEWEST, Clustering
 from aegis.commands.command import MAKE, command
 from aegis.commands.fields import AllCores, Data, Label, Option, Overwrite, PathLike, Report
 from aegis.masking.plural import count
@@ -27,6 +27,7 @@ class Compare(Clustering):
 
     data: Data
     _: KW_ONLY
+    k: Annotated[int, Option(FEWEST, minimum=1)]
     methods: Annotated[
         Sequence[str], Option(f"Anonymizers to compare, all unless named: {', '.join(ANONYMIZERS)}.")
     ] = ()

@@ -1,8 +1,8 @@
-"""Cluster the records on their quasi-identifiers and publish the centres, rows in order, other columns untouched."""
+"""Publish centres of classes, or boxes, instead of quasi-identifiers; rows in order, other columns untouched."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -11,16 +11,19 @@ import pyarrow as pa
 import pyarrow.csv
 import pyarrow.parquet
 
+from aegis.candidates.boxes.recoding import Boxes
 from aegis.candidates.clusters.anonymizer import Anonymized
 from aegis.candidates.clusters.methods import ANONYMIZERS
 from aegis.candidates.clusters.risk import THRESHOLDS, measure_risk, risk_before
 from aegis.commands.anonymize import Anonymize
 from aegis.counts.answer import ask
 from aegis.counts.collect_classes import count_classes
+from aegis.data.dataset import Dataset
 from aegis.data.engine import open_dataset
 from aegis.data.output import check_apart, check_free, draft_of
 from aegis.errors import PolicyNotSatisfiedError
 from aegis.library.opening import open_table
+from aegis.library.recode import recoded, write_recoded
 from aegis.library.records import read_records
 from aegis.library.unlisted import looks_identifying, warning
 from aegis.masking.masks.suppress import STAR
@@ -33,7 +36,7 @@ from aegis.result import Result
 class Anonymization(Result):
     """A clustered table, written or not, with what it cost and what it protects.
 
-    ``table`` is not part of the JSON: one that was read from there has None.
+    ``table`` and the ``boxes`` of a local recoding are not part of the JSON: what was read from there has None.
     """
 
     result: Anonymized
@@ -42,6 +45,7 @@ class Anonymization(Result):
     as_they_are: tuple[str, ...]
     looks_identifying: tuple[str, ...]
     table: pa.Table | None = None
+    boxes: Boxes | None = None
 
     @property
     def exit_status(self) -> int:
@@ -102,19 +106,26 @@ class Anonymization(Result):
 def anonymize(options: Anonymize) -> Anonymization:
     """Publish class centres instead of quasi-identifiers, with every class at least ``k`` records and ``l`` values.
 
+    With ``method="boxes"`` intervals and sets are published, and every class satisfies ``k`` or a ``policy``.
+
     ``method`` is a name in `ANONYMIZERS`; an option that it does not use is refused. ``seconds`` is its own default
     unless given.
 
     Columns that are identifying by their role are replaced by ``*``; all others are published as they are, and the
-    answer names them. What is written is read back and counted again: if a class has fewer than ``k`` records nothing
-    is left behind.
+    answer names them. What is written is read back and counted again: if a class has fewer than ``k`` records, or the
+    policy does not hold, nothing is left behind.
     """
     target = None if options.out is None else Path(options.out)
     if target is not None:
         check_format(target)
-        check_free(target, overwrite=options.overwrite)
-        check_apart([target], [options.data])
+    for output in (options.out, options.model):
+        if output is not None:
+            check_free(Path(output), overwrite=options.overwrite)
+    check_apart([options.out, options.model], [options.data, options.policy])
     dataset = open_table(options.data, options)
+    if ANONYMIZERS[options.method].recodes:
+        return _recoded(dataset, options)
+    assert options.k is not None, "the options ask for k where there is no policy"
     estimator = ANONYMIZERS[options.method].anonymizer(
         k=options.k, seed=options.seed, centroid=options.centroid, **options.asked()
     )
@@ -125,10 +136,7 @@ def anonymize(options: Anonymize) -> Anonymization:
     chosen, hidden = records.quasi_identifiers, records.sensitive_names
     options.refuse_without_secrets(hidden)
     published = estimator.fit_transform(records, progress=options.progress)
-    starred = tuple(n for n in dataset.roles.identifying if n in table.column_names and n not in published)
-    for name in starred:
-        stars = pa.array([STAR] * len(table))
-        table = table.set_column(table.column_names.index(name), name, stars)
+    table, starred = _starred(table, dataset, published)
     for name, values in published.items():
         table = table.set_column(table.column_names.index(name), name, pa.array(values.tolist()))
     if target is not None:
@@ -151,6 +159,31 @@ def anonymize(options: Anonymize) -> Anonymization:
         as_they_are=tuple(n for n in table.column_names if n not in published and n not in starred),
         looks_identifying=looks_identifying(dataset, dataset.roles, masked=(*chosen, *hidden)),
     )
+
+
+def _recoded(dataset: Dataset, options: Anonymize) -> Anonymization:
+    """Boxes: counted, cut, written, measured again."""
+    done = recoded(dataset, options)
+    table, starred = _starred(done.table, dataset, done.columns)
+    if options.out is not None or options.model is not None:
+        write_recoded(done, dataset, options, table)
+    return Anonymization(
+        result=done.result,
+        path=None if options.out is None else Path(options.out),
+        table=table,
+        boxes=done.boxes,
+        suppressed=starred,
+        as_they_are=tuple(n for n in table.column_names if n not in done.columns and n not in starred),
+        looks_identifying=looks_identifying(dataset, dataset.roles, masked=(*done.columns, *done.sensitive)),
+    )
+
+
+def _starred(table: pa.Table, dataset: Dataset, published: Collection[str]) -> tuple[pa.Table, tuple[str, ...]]:
+    """The table with stars in its identifying columns, and which these are."""
+    starred = tuple(n for n in dataset.roles.identifying if n in table.column_names and n not in published)
+    for name in starred:
+        table = table.set_column(table.column_names.index(name), name, pa.array([STAR] * len(table)))
+    return table, starred
 
 
 def _check_written(

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from aegis.counts.answer import encode
 from aegis.data.dataset import Dataset
@@ -46,7 +47,7 @@ def with_published(original: ModelTable, method: str, columns: pa.Table, *, raw:
     domains, codes, tested = dict(original.domains), dict(original.codes), {}
     for name in columns.column_names:
         kind, column = original.domains[name].kind, columns[name]
-        if pa.types.is_string(column.type) and kind in _ARROW:  # dates are clustered as categories, and learnt as dates
+        if pa.types.is_string(column.type) and kind in _ARROW and _are_dates(column):  # clustered as categories
             column = column.cast(_ARROW[kind])
         elif pa.types.is_string(column.type):
             kind = Kind.TEXT
@@ -59,6 +60,11 @@ def with_published(original: ModelTable, method: str, columns: pa.Table, *, raw:
         domains[name], coded = encode(pa.chunked_array(both), kind)
         codes[name], tested[name] = coded[: len(column)], coded[len(column) :]
     return replace(original, name=method, domains=domains, codes=codes, tested=tested)
+
+
+def _are_dates(column: pa.ChunkedArray) -> bool:
+    """Whether texts are single dates or times, not ranges of them."""
+    return bool(pc.all(pc.match_substring_regex(column, r"^\d{4}-\d\d-\d\d")).as_py())
 
 
 def label_codes(table: pa.Table, label: str, dataset: Dataset) -> tuple[Domain, np.ndarray[Any, np.dtype[np.int64]]]:

@@ -170,7 +170,7 @@ def cut_gains(
         whole += table[codes[at]]
     left, right = np.zeros(table.shape[1]), np.zeros(table.shape[1])
     span = max(domain - 1, 1)
-    low_all, high_all, all_present = _ends(codes, 0, used, missing)
+    low_all, high_all = _ends(codes, 0, used, missing)
     width_all = (high_all - low_all if ordered else used - 1) / span
     by_chance = chance_gain(whole, blocks, scales, doubt)
     left_records = 0
@@ -186,9 +186,9 @@ def cut_gains(
                 right[column] = whole[column] - left[column]
             label_gain = before - uncertainty(left, blocks, scales) - uncertainty(right, blocks, scales) - by_chance
         if ordered:
-            low, high, _present = _ends(codes, 0, at + 1, missing)
+            low, high = _ends(codes, 0, at + 1, missing)
             left_width = (high - low) / span
-            low, high, _present = _ends(codes, at + 1, used, missing)
+            low, high = _ends(codes, at + 1, used, missing)
             right_width = (high - low) / span
         else:
             left_width, right_width = at / span, (used - at - 2) / span
@@ -197,15 +197,15 @@ def cut_gains(
 
 
 @compiled
-def _ends(codes: Ints, first: int, last: int, missing: int) -> tuple[int, int, int]:
-    """The lowest and highest code of a stretch of an ordered line, missing values apart, and whether there is any."""
+def _ends(codes: Ints, first: int, last: int, missing: int) -> tuple[int, int]:
+    """The lowest and highest code of a stretch of an ordered line, missing values apart."""
     if codes[first] == missing:
         first += 1
     if last > first and codes[last - 1] == missing:
         last -= 1
     if last <= first:
-        return 0, 0, 0
-    return codes[first], codes[last - 1], 1
+        return 0, 0
+    return codes[first], codes[last - 1]
 
 
 @compiled

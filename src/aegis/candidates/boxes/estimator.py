@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from aegis.candidates.boxes.growing import Grown, Growth, grow_boxes
+from aegis.candidates.boxes.growing import Grown, Growth, check_possible, grow_boxes
 from aegis.candidates.boxes.judged import growth_for
 from aegis.candidates.boxes.recoding import Boxes
 from aegis.candidates.clusters.anonymizer import Anonymized, Anonymizer, Diagnosis, check_feasible, check_parameters
@@ -30,6 +31,7 @@ from aegis.data.domain import Domain, show
 from aegis.data.hierarchy import Hierarchy
 from aegis.data.kind import Kind
 from aegis.errors import AnonymizerError
+from aegis.privacy.models.k_anonymity import KAnonymity
 from aegis.privacy.policy import Policy
 from aegis.progress import Progress
 
@@ -37,8 +39,8 @@ from aegis.progress import Progress
 class LocalRecoding(Anonymizer):
     """Boxes that satisfy a policy, cut where the labels gain most.
 
-    Give ``k`` (and ``l``, a number of values of each sensitive attribute) or a ``policy``. ``growth`` says how boxes are
-    grown; without one the way is chosen on which learners do best with records held out.
+    Give ``k`` (and ``l``, a number of values of each sensitive attribute) or a ``policy``, or both. ``growth`` says how
+    boxes are grown; without one the way is chosen on which learners do best with records held out.
 
     >>> records = Records.from_arrays(numeric=[1.0, 2.0, 10.0, 11.0])
     >>> LocalRecoding(k=2).fit_transform(records)["n0"].tolist()
@@ -55,8 +57,10 @@ class LocalRecoding(Anonymizer):
         hierarchies: Mapping[str, Hierarchy] | None = None,
         random_state: int = 0,
     ) -> None:
-        if (k is None) == (policy is None):
-            raise AnonymizerError("boxes need k or a policy, one of the two")
+        if k is None and policy is None:
+            raise AnonymizerError("boxes need k or a policy; give one of them")
+        if l > 1 and policy is not None:
+            raise AnonymizerError("a policy says itself how many sensitive values a box needs; leave l out")
         check_parameters(k=1 if k is None else k, l=l)
         self.k = k
         self.l = l
@@ -96,11 +100,11 @@ class LocalRecoding(Anonymizer):
         self._records = records
         return self
 
-    def fit_counts(
-        self, table: ClassTable, *, labels: Sequence[str] = (), progress: Progress | None = None
-    ) -> Boxes:
+    def fit_counts(self, table: ClassTable, *, labels: Sequence[str] = (), progress: Progress | None = None) -> Boxes:
         """Cut the tuples of a class table, whose contents hold the labels and the sensitive attributes, into boxes."""
-        policy = self.policy or k_and_l(self.k or 1, self.l, [name for name in table.contents if name not in labels])
+        secrets = [name for name in table.contents if name not in labels]
+        policy = k_and_l(self.k or 1, self.l, secrets) if self.policy is None else with_k(self.policy, self.k)
+        check_possible(table, policy)
         growth = self.growth
         if growth is None:
             growth = growth_for(table, policy, labels[0], seed=self.random_state, progress=progress) if labels else None
@@ -180,9 +184,18 @@ class LocalRecoding(Anonymizer):
         )
 
 
+def with_k(policy: Policy, k: int | None) -> Policy:
+    """A policy that asks for ``k`` records as well, where it does not ask for more itself."""
+    own = max((model.k for model in policy.models if isinstance(model, KAnonymity)), default=0)
+    if k is None or own >= k:
+        return policy
+    others = tuple(model for model in policy.models if not isinstance(model, KAnonymity))
+    return replace(policy, models=(KAnonymity(k=k), *others))
+
+
 def k_and_l(k: int, l: int, sensitive: Sequence[str]) -> Policy:  # noqa: E741 - l as in l-diversity
     """The policy of so many records a box and so many values of each sensitive attribute."""
-    secrets = {"l": {name: l for name in sensitive}} if l > 1 and sensitive else {}
+    secrets = {"l": dict.fromkeys(sensitive, l)} if l > 1 and sensitive else {}
     return Policy.from_mapping({"k": k, **secrets})
 
 
@@ -197,17 +210,17 @@ def _coded(records: Records) -> tuple[list[Domain], Ints]:
             columns.append(domain.codes(numbers))
         else:
             at = records.categorical_names.index(name)
-            domain, code_of = _coded_column(records.categories[at].tolist())
+            domain, code_of = _coded_column(records.categories[at].tolist(), text=True)
             domains.append(domain)
             columns.append(code_of[records.categorical[:, at]])
     return domains, np.column_stack(columns)
 
 
-def _coded_column(values: list[Any]) -> tuple[Domain, Ints]:
-    """Any values as a domain and codes: numbers as numbers, all else as texts, None and NaN as missing."""
+def _coded_column(values: list[Any], *, text: bool = False) -> tuple[Domain, Ints]:
+    """Any values as a domain and codes: numbers as numbers unless ``text``, None and NaN as missing."""
     absent = [value is None or value != value for value in values]
     present = [value for value, gone in zip(values, absent, strict=True) if not gone]
-    if present and all(isinstance(v, int | float) and not isinstance(v, bool) for v in present):
+    if not text and present and all(isinstance(v, int | float) and not isinstance(v, bool) for v in present):
         domain = Domain.of(Kind.REAL, present, missing=any(absent))
         place = {value: code for code, value in enumerate(domain.values.tolist())}
         codes = [len(domain.values) if gone else place[float(v)] for v, gone in zip(values, absent, strict=True)]

@@ -36,8 +36,8 @@ from aegis.privacy.policy import Policy
 class Growth:
     """How boxes are grown.
 
-    ``label_weight`` is how much the label counts against the width of intervals and sets, 0 to 1. ``doubt_nats`` is what
-    a cut must tell about the label before that counts at all: the best of many cuts tells something by chance, and
+    ``label_weight`` is how much the label counts against the width of intervals and sets, 0 to 1. ``doubt_nats`` is
+    what a cut must tell about the label before that counts at all: the best of many cuts tells something by chance, and
     boxes that follow chance teach models nothing. Where no cut tells more, width decides. ``least_records`` is
     the size below which no box is cut off; the policy's own k unless given. A smaller one than k makes boxes that the
     policy suppresses, which helps where it allows that. ``most_cuts`` limits the cuts on the way to a box.
@@ -98,7 +98,8 @@ def grow_boxes(
     else:
         nodes = grown(
             ready.columns, ready.sizes, ready.labels, ready.blocks, ready.scales, ready.ordered, ready.missing,
-            ready.domains, ready.ranks, ready.rank_starts, ready.by, chosen.label_weight, chosen.doubt_nats, least, deepest, order,
+            ready.domains, ready.ranks, ready.rank_starts, ready.by, chosen.label_weight, chosen.doubt_nats, least,
+            deepest, order,
         )  # fmt: skip
     return _pruned(ready, nodes, order, policy, tuple(labels))
 
@@ -133,6 +134,13 @@ def _pruned(ready: BoxTuples, nodes: Ints, order: Ints, policy: Policy, labels: 
     kept[released[released >= 0]] = True
     boxes = _as_boxes(ready, nodes, order, leaves, kept, policy, labels)
     return Grown(boxes=boxes, judgement=judgement, box_of_tuple=box_of_tuple)
+
+
+def check_possible(table: ClassTable, policy: Policy) -> None:
+    """Raise PolicyNotSatisfiedError, with the model and how far it is, where one box of all records fails."""
+    judgement = judge_all(boxed(table, np.zeros(table.classes, dtype=np.int64), 1), policy)
+    if not judgement.satisfied:
+        raise PolicyNotSatisfiedError(_why_none(table, policy, judgement))
 
 
 def boxed(table: ClassTable, box_of_tuple: Ints, boxes: int) -> ClassTable:
@@ -247,9 +255,7 @@ def _grown_by_models(
             before = uncertainty(ready.labels[inside].sum(axis=0), ready.blocks, ready.scales)
             for column in range(len(ready.columns)):
                 ordered = ready.ordered[column] == 1
-                used = gathered(
-                    ready.columns[column], order, start, end, ready.sizes, ready.labels, seen, table, codes
-                )
+                used = gathered(ready.columns[column], order, start, end, ready.sizes, ready.labels, seen, table, codes)
                 if used > 1:
                     own = ready.ranks[ready.rank_starts[column] : ready.rank_starts[column + 1]]
                     in_line(codes, used, table, ready.blocks, ready.scales, ordered, own, ready.by[column], places)
@@ -260,7 +266,8 @@ def _grown_by_models(
                     for turn in turns:
                         cut_gains(
                             turn, used, seen, table, ready.blocks, ready.scales, before, ordered,
-                            int(ready.missing[column]), int(ready.domains[column]), records, weight, doubt, least, gains,
+                            int(ready.missing[column]), int(ready.domains[column]), records, weight, doubt, least,
+                            gains,
                         )  # fmt: skip
                         best = float(gains[: used - 1].max())
                         if best > 0:

@@ -28,6 +28,8 @@ MOST_VALUES = 12
 """So many values of a category have a column of their own."""
 MOST_ROWS = 8_000
 """Ways to grow are compared on so many records."""
+LEAST_ROWS = 100
+"""With fewer records nothing can be compared."""
 TESTED = 0.4
 LARGER = (20, 60)
 """Boxes may be larger than the policy asks: these many records were tried with it."""
@@ -70,6 +72,8 @@ def growth_for(
     rng = np.random.default_rng(seed)
     tuples, labels = _rows(table, label, rng)
     rows = len(tuples)
+    if rows < LEAST_ROWS:
+        return Growth()
     order = rng.permutation(rows)
     testing, training = order[: int(TESTED * rows)], order[int(TESTED * rows) :]
     domain = table.contents[label].domain

@@ -244,7 +244,9 @@ class Boxes:
                 records=int(content["records"]),
             )
         except (KeyError, TypeError, ValueError, AttributeError):
-            raise ConfigurationError("these boxes are damaged: a part is not as it was written; make them again") from None
+            raise ConfigurationError(
+                "these boxes are damaged: a part is not as it was written; make them again"
+            ) from None
 
     @classmethod
     def from_text(cls, text: str) -> Boxes:
@@ -338,11 +340,12 @@ def _text(region: Region, column: BoxColumn) -> str | None:
         return None
     if region.low is None and region.high is None and region.missing:
         return STAR
-    if isinstance(region.low, str) or isinstance(region.high, str):
-        text = f"{'(-inf' if region.low is None else f'[{region.low}'}, {'inf' if region.high is None else region.high})"
+    if isinstance(region.low, str) or isinstance(region.high, str):  # dates
+        left = "(-inf" if region.low is None else f"[{region.low}"
+        text = f"{left}, {'inf' if region.high is None else region.high})"
     else:
-        low, high = (-math.inf if region.low is None else region.low), (math.inf if region.high is None else region.high)
-        text = str(Interval(low, high))
+        low = -math.inf if region.low is None else region.low
+        text = str(Interval(low, math.inf if region.high is None else region.high))
     return f"{text} or {MISSING}" if region.missing else text
 
 

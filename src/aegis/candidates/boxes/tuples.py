@@ -10,11 +10,12 @@ import numpy as np
 from aegis.candidates.boxes.compiled import Floats, Ints
 from aegis.counts.class_table import ClassTable
 from aegis.counts.content import Content
-from aegis.data.hierarchy import Hierarchy
 from aegis.data.domain import Domain, show
+from aegis.data.hierarchy import Hierarchy
 from aegis.data.kind import Kind
 from aegis.errors import LabelError
 
+MOST_CLASSES = 50
 FEW_NUMBERS = 20
 """A label of numbers or dates with more distinct values than these is cut by variance, with fewer by information."""
 
@@ -91,6 +92,8 @@ def label_columns(content: Content, classes: int) -> tuple[Floats, int]:
         centre = float(counts @ held / max(counts.sum(), 1.0))  # near zero, so that squares keep their digits
         sums = [counts, counts * (held - centre), counts * (held - centre) ** 2]
         return np.stack([np.bincount(owners[known], weights=s, minlength=classes) for s in sums], axis=1), 0
+    if values > MOST_CLASSES:
+        raise LabelError(f"a label of {values:,} classes cannot be kept predictable; at most {MOST_CLASSES} can")
     counted = np.zeros((classes, values))
     counted[owners[known], content.values[known]] = content.counts[known]
     return counted, values

@@ -35,6 +35,8 @@ OPTIONS: dict[str, Option] = {
     "centroid": Option(words="another centre than the mean (--centroid)", neutral="mean"),
     "scale": Option(words="another scale than the columns' own", neutral="raw"),
     "bound_share": Option(words="a share of the time for a lower bound"),
+    "policy": Option(words="a policy (--policy)"),
+    "hierarchies": Option(words="hierarchies (--hierarchies)"),
 }
 
 
@@ -43,7 +45,8 @@ class Method:
     """One anonymizer as people choose it.
 
     ``build`` is called with ``k``, ``seed`` and those options of ``uses`` that were asked for. Every method takes a
-    seed; one without randomness makes the same table for each.
+    seed; one without randomness makes the same table for each. One that ``recodes`` publishes intervals and sets
+    instead of centres: it is fitted to counts, for a label, and what it made can be kept and applied to other rows.
 
     >>> ANONYMIZERS["mdav"].anonymizer(k=5, l=2)
     Traceback (most recent call last):
@@ -54,8 +57,9 @@ class Method:
     summary: str
     uses: frozenset[str]
     build: Callable[..., Anonymizer]
+    recodes: bool = False
 
-    def anonymizer(self, *, k: int, seed: int = 0, **asked: Any) -> Anonymizer:
+    def anonymizer(self, *, k: int | None, seed: int = 0, **asked: Any) -> Anonymizer:
         """The anonymizer with these options; one that this method does not use is refused in words."""
         self.check(asked)
         return self.build(
@@ -111,11 +115,11 @@ def _instead(option: str) -> str:
     return f"leave it out, or use {' or '.join(users)}" if users else "leave it out"
 
 
-def _of(module: str, name: str) -> Callable[..., Anonymizer]:
+def _of(module: str, name: str, *, room: str = "clusters") -> Callable[..., Anonymizer]:
     """A builder that imports its class when it is first called: compiled loops take a second to load."""
 
     def build(*, seed: int, **options: Any) -> Anonymizer:
-        made = getattr(import_module(f"aegis.candidates.clusters.{module}"), name)
+        made = getattr(import_module(f"aegis.candidates.{room}.{module}"), name)
         return made(**options) if module == "mdav" else made(random_state=seed, **options)
 
     return build
@@ -140,6 +144,13 @@ for _method in (
         summary="classes grown one at a time by the record that costs least",
         uses=frozenset({"l", "centroid", "scale"}),
         build=_of("k_member", "KMember"),
+    ),
+    Method(
+        name="boxes",
+        summary="local recoding: intervals and sets, cut where the label gains most as long as the policy holds",
+        uses=frozenset({"l", "policy", "hierarchies"}),
+        build=_of("estimator", "LocalRecoding", room="boxes"),
+        recodes=True,
     ),
 ):
     ANONYMIZERS.add(_method.name, _method)
