@@ -24,6 +24,7 @@ from aegis.commands.fields import (
     WithRoles,
     Working,
 )
+from aegis.errors import OptionError
 from aegis.masking.plural import count
 
 if TYPE_CHECKING:
@@ -66,6 +67,9 @@ class Advise(Proposing, WithRoles, Working):
     tables: Annotated[
         Sequence[PathLike], Option("An anonymized table to rank beside the configurations.", repeat=True)
     ] = ()
+    candidates: Annotated[
+        Sequence[str], Option("Kinds of candidates to make: masks, search, clusters, boxes; comma separated.")
+    ] = ("masks",)
     policy: Annotated[PolicyLike | None, Option("Keep only configurations that satisfy this policy.")] = None
     seed: Seed = 0
     top: Annotated[int, Option("How many rows the table shows.", minimum=1)] = 20
@@ -84,6 +88,21 @@ class Advise(Proposing, WithRoles, Working):
         if self.fast or self.measure is not None:
             self.refuse("goal", "rows", because="counts alone rank without models, so there is no goal for them")
             self.refuse("tables", because="a finished table is judged by models, and counts alone cannot compare it")
+            self.refuse("candidates", because="what is no configuration is judged by models, not from counts alone")
+        if self.made_kinds and self.policy is None:
+            raise OptionError(f"{', '.join(self.made_kinds)} are made to satisfy a policy; give one with --policy")
+        if "masks" not in self.candidates:
+            self.refuse("configs", "generate", because="configurations are masks, and --candidates leaves them out")
+
+    @property
+    def made_kinds(self) -> tuple[str, ...]:
+        """The kinds that are made on the spot."""
+        return tuple(kind for kind in self.candidates if kind != "masks")
+
+    @property
+    def has_others(self) -> bool:
+        """Whether there are candidates that are no configurations of masks."""
+        return bool(self.tables or self.made_kinds)
 
 
 @command("advise", Advise, run="aegis.library.advise:advise", group=CHOOSE, working="counting")

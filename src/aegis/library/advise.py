@@ -8,7 +8,7 @@ the first three behind it.
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -24,6 +24,7 @@ from aegis.data.output import check_apart, check_free, write_text
 from aegis.data.schema import Roles
 from aegis.errors import LabelError, PolicyNotSatisfiedError, SummaryError
 from aegis.learners.race_result import RaceResult
+from aegis.library.candidate_kinds import CANDIDATES, Made, Workshop, make_candidates
 from aegis.library.counting import count, masked
 from aegis.library.finished_tables import JudgedTable, judged_tables
 from aegis.library.judging import judged, read_policy
@@ -134,7 +135,7 @@ class _Pipeline:
                 self.dataset,
                 self.options.policy,
                 hierarchies=self.hierarchies,
-                none_is_fine=bool(self.options.tables),
+                none_is_fine=self.options.has_others,
             )
         return self.verdicts
 
@@ -157,7 +158,7 @@ def _proposed(
         dataset.schema.names,
         seed=options.seed,
         hierarchies=hierarchies,
-        none_is_fine=bool(options.tables),
+        none_is_fine=options.has_others,
     )
 
 
@@ -184,10 +185,26 @@ def _raced(
     roles = own if policy is None else policy.roles_in(dataset.schema, own)
     sample = sample_of(dataset, counted, label_bins=options.label_bins, rows=options.rows, seed=options.seed)
     tables = judged_tables(options.tables, dataset, sample, policy=policy, roles=roles, hierarchies=hierarchies)
-    passing = [table for table in tables if policy is None or (table.verdict is not None and table.verdict.satisfied)]
-    rejected = {
-        **verdicts.rejected,
-        **{table.name: table.verdict.reason for table in tables if table not in passing and table.verdict is not None},
+    others: list[JudgedTable | Made] = [*tables]
+    rejected = dict(verdicts.rejected)
+    if policy is not None:
+        makings = make_candidates(
+            options.candidates,
+            Workshop(
+                dataset=dataset,
+                sample=sample,
+                policy=policy,
+                roles=roles,
+                hierarchies=hierarchies,
+                seed=options.seed,
+                progress=options.progress,
+            ),
+        )
+        others += makings.made
+        rejected |= makings.rejected
+    passing = [other for other in others if policy is None or (other.verdict is not None and other.verdict.satisfied)]
+    rejected |= {
+        other.name: other.verdict.reason for other in others if other not in passing and other.verdict is not None
     }
     if not verdicts.passed and not passing:
         raise PolicyNotSatisfiedError(
@@ -204,6 +221,8 @@ def _raced(
     )
     names = {configuration.name for configuration in verdicts.passed}
     best = next((candidate.name for candidate in raced.ranking if candidate.name in names), None)
+    if not names:  # no masks among the candidates: what the columns tell is read off the table as it is
+        counts = masked(counted, [Configuration(name="as it is", masks={})], name=dataset.name)
     return rank_raced(
         rank(counts, measure=BY_ATTRIBUTE, rejected=rejected, compared_with=best, seed=options.seed),
         raced,
@@ -232,7 +251,7 @@ def _measured(dataset: Dataset, counted: Counted, counts: Summary, verdicts: Ver
     return replace(ranking, ranking=places)
 
 
-def _privacy(verdicts: Mapping[str, CandidateVerdict], tables: list[JudgedTable]) -> dict[str, Privacy]:
+def _privacy(verdicts: Mapping[str, CandidateVerdict], tables: Sequence[JudgedTable | Made]) -> dict[str, Privacy]:
     both = {**verdicts, **{table.name: table.verdict for table in tables if table.verdict is not None}}
     return {
         name: Privacy(satisfied=verdict.satisfied, smallest_class=verdict.smallest_class, suppressed=verdict.suppressed)
@@ -243,7 +262,7 @@ def _privacy(verdicts: Mapping[str, CandidateVerdict], tables: list[JudgedTable]
 
 def _from_summary(options: Advise) -> tuple[Ranking, Summary]:
     options.refuse(
-        *("configs", "generate", "label_bins", "policy", "hierarchies", "tables", "goal", "rows"),
+        *("configs", "generate", "label_bins", "policy", "hierarchies", "tables", "candidates", "goal", "rows"),
         *ROLE_OPTIONS,
         *READING,
         because="a summary brings its label, roles, configurations and scores along, and no rows",
@@ -271,6 +290,8 @@ def _check(options: Advise) -> None:
     """A wrong name or an output in the way should not cost a pass over the rows."""
     if options.measure is not None:
         MEASURES[options.measure]
+    for kind in options.candidates:
+        CANDIDATES[kind]
     for output in (options.report, options.save):
         if output is not None:
             check_free(Path(output), overwrite=options.overwrite)

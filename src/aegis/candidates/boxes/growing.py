@@ -21,7 +21,7 @@ from aegis.candidates.boxes.tuples import BoxTuples, box_tuples
 from aegis.candidates.search.masks import edge_between
 from aegis.counts.class_table import ClassTable
 from aegis.counts.content import Content
-from aegis.counts.tuples import Tuples
+from aegis.counts.grouping import Tuples
 from aegis.data.domain import Domain
 from aegis.data.hierarchy import Hierarchy
 from aegis.data.kind import Kind

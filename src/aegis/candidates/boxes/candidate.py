@@ -1,0 +1,94 @@
+"""Boxes in the race: cut on the training rows of each part, and the test rows recoded by the same boxes."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from aegis.candidates.boxes.growing import Growth, grow_boxes
+from aegis.candidates.boxes.judged import box_columns
+from aegis.counts.class_table import ClassTable
+from aegis.learners.candidate import Part
+from aegis.learners.features import CodedColumn, Split, SplitColumn
+from aegis.learners.sample import Sample
+from aegis.learners.target import Places
+from aegis.privacy.models.k_anonymity import KAnonymity
+from aegis.privacy.policy import Policy
+
+
+class BoxesCandidate:
+    """Local recoding under a policy.
+
+    A part has fewer rows than the table, so k is taken in proportion: the boxes of the race are as fine as those of
+    the release. Columns that are not recoded are published as they are.
+    """
+
+    name = kind = "boxes"
+    draws = 1
+
+    def __init__(self, sample: Sample, policy: Policy, columns: tuple[str, ...], growth: Growth) -> None:
+        self._sample = sample
+        self._policy = policy
+        self._columns = columns
+        self._growth = growth
+        self._others = {
+            name: CodedColumn.of(sample.histograms[name].domain) for name in sample.codes if name not in columns
+        }
+
+    def __repr__(self) -> str:
+        return f"BoxesCandidate({', '.join(self._columns)})"
+
+    def split(self, part: Part, *, draw: int) -> Split:
+        sample = self._sample
+        codes = np.column_stack([sample.codes[name] for name in self._columns]).astype(np.int64)
+        share = len(part.training) / sample.table_rows
+        boxes = grow_boxes(
+            sample_classes(sample, self._columns, part.training, self._policy.attributes),
+            scaled_policy(self._policy, share),
+            labels=[sample.label],
+            growth=scaled_growth(self._growth, share),
+        ).boxes
+        domains = [sample.histograms[name].domain for name in self._columns]
+        recoded = box_columns(
+            boxes, boxes.box_of(domains, codes[part.training]), boxes.box_of(domains, codes[part.testing])
+        )
+        others = tuple(
+            SplitColumn(column, training=sample.codes[name][part.training], testing=sample.codes[name][part.testing])
+            for name, column in self._others.items()
+        )
+        return Split(columns=(*recoded, *others), target=part.training_target, test_rows=len(part.testing))
+
+
+def sample_classes(sample: Sample, columns: tuple[str, ...], rows: Places, contents: tuple[str, ...]) -> ClassTable:
+    """The class table of some rows of a sample, with the label and further contents."""
+    held = {
+        name: (sample.histograms[name].domain, sample.codes[name][rows].astype(np.int64))
+        for name in contents
+        if name != sample.label
+    }
+    return ClassTable.from_codes(
+        columns=columns,
+        domains=[sample.histograms[name].domain for name in columns],
+        codes=np.column_stack([sample.codes[name][rows] for name in columns]).astype(np.int64),
+        counts=np.ones(len(rows), dtype=np.int64),
+        contents={**held, sample.label: (sample.label_domain, sample.label_codes[rows].astype(np.int64))},
+        encoded=True,
+    )
+
+
+def scaled_policy(policy: Policy, share: float) -> Policy:
+    """The policy for a share of the rows: k in proportion, at least two."""
+    return replace(
+        policy,
+        models=tuple(
+            KAnonymity(k=max(min(2, model.k), round(model.k * share))) if isinstance(model, KAnonymity) else model
+            for model in policy.models
+        ),
+    )
+
+
+def scaled_growth(growth: Growth, share: float) -> Growth:
+    """The growth for a share of the rows."""
+    least = growth.least_records
+    return growth if least is None else replace(growth, least_records=max(1, round(least * share)))
