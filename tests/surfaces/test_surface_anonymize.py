@@ -99,7 +99,7 @@ MISTAKES = {  # what is given, and the sentence with the nearest that can be
         "mdav does not use a trade-off (--trade-off); leave it out, or use mo-obam",
     ),
     "seconds for mdav": (["--k", "5", "--method", "mdav", "--seconds", "3"], "does not use a time limit (--seconds)"),
-    "l for mdav": (["--k", "5", "--method", "mdav", "--l", "2"], "leave it out, or use k-member or mo-obam"),
+    "l for mdav": (["--k", "5", "--method", "mdav", "--l", "2"], "leave it out, or use boxes, k-member or mo-obam"),
     "trade-off": (["--k", "5", "--trade-off", "3"], "between 0 and 1"),
     "unknown centre": (["--k", "5", "--centroid", "medoit"], "--centroid cannot be 'medoit'; did you mean 'medoid'?"),
     "threshold": (["--k", "5", "--tau", "2"], "above 0 and at most 1"),

@@ -34,7 +34,9 @@ class ClustersCandidate:
 
     def classes_of(self, rows: Places) -> MDAV:
         """The classes of some rows of the sample, with the k of the table."""
-        return MDAV(k=self._k, scale="standardised").fit(clustered_records(self._sample, self._columns, rows))
+        mdav = MDAV(k=self._k, scale="standardised")
+        mdav.fit(clustered_records(self._sample, self._columns, rows))
+        return mdav
 
     def split(self, part: Part, *, draw: int) -> Split:
         sample = self._sample

@@ -50,7 +50,7 @@ class Method:
 
     >>> ANONYMIZERS["mdav"].anonymizer(k=5, l=2)
     Traceback (most recent call last):
-    aegis.errors.AnonymizerError: mdav does not use sensitive values (--l); leave it out, or use k-member or mo-obam
+    aegis.errors.AnonymizerError: mdav does not use sensitive values (--l); leave it out, or use boxes, k-member or mo-obam
     """
 
     name: str
@@ -112,7 +112,11 @@ def check_tunable(method: str) -> None:
 
 def _instead(option: str) -> str:
     users = users_of(option)
-    return f"leave it out, or use {' or '.join(users)}" if users else "leave it out"
+    return f"leave it out, or use {_any_of(users)}" if users else "leave it out"
+
+
+def _any_of(names: Sequence[str]) -> str:
+    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} or {names[-1]}"
 
 
 def _of(module: str, name: str, *, room: str = "clusters") -> Callable[..., Anonymizer]:
