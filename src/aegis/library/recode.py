@@ -24,7 +24,7 @@ from aegis.data.dataset import Dataset
 from aegis.data.engine import open_dataset
 from aegis.data.output import PRIVATE, PUBLIC, drafts_of
 from aegis.data.schema import Roles
-from aegis.errors import LabelError, PolicyNotSatisfiedError, RoleError
+from aegis.errors import AnonymizerError, LabelError, PolicyNotSatisfiedError, RoleError
 from aegis.library.judging import classes_of, read_policy, why_not
 from aegis.library.proposals import find_hierarchies
 from aegis.library.written import measure_written, open_written
@@ -56,6 +56,11 @@ def recoded(dataset: Dataset, options: Anonymize) -> Recoded:
     counts = classes_of(
         dataset, policy, roles, contents=tuple(dict.fromkeys((*labels, *roles.sensitive))), hierarchies=hierarchies
     )
+    if options.k is not None and options.k > counts.records:
+        raise AnonymizerError(
+            f"k = {options.k} needs at least {options.k} records and the table has {counts.records}: use k of at most "
+            f"{counts.records}"
+        )
     for label in labels:
         _check_label(counts, label)
     estimator = ANONYMIZERS[options.method].anonymizer(

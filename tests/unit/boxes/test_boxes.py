@@ -316,6 +316,9 @@ def test_what_is_not_used_is_refused(tmp_path: Path) -> None:
 
 def test_nothing_is_written_where_the_policy_cannot_hold(tmp_path: Path) -> None:
     data, out = people(tmp_path / "people.csv"), tmp_path / "out.csv"
-    with pytest.raises(PolicyNotSatisfiedError, match="at least 500 asked, found 400"):
+    with pytest.raises(AnonymizerError, match="k = 500 needs at least 500 records and the table has 400"):
         anonymize(data, method="boxes", k=500, label="label", quasi=["age", "town"], out=out)
+    policy = {"quasi_identifying": ["age", "town"], "k": 500}
+    with pytest.raises(PolicyNotSatisfiedError, match="at least 500 asked, found 400"):
+        anonymize(data, method="boxes", policy=policy, label="label", out=out)
     assert not out.exists()

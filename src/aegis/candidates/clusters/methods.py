@@ -48,9 +48,9 @@ class Method:
     seed; one without randomness makes the same table for each. One that ``recodes`` publishes intervals and sets
     instead of centres: it is fitted to counts, for a label, and what it made can be kept and applied to other rows.
 
-    >>> ANONYMIZERS["mdav"].anonymizer(k=5, l=2)
+    >>> ANONYMIZERS["mdav"].anonymizer(k=5, seconds=2.0)
     Traceback (most recent call last):
-    aegis.errors.AnonymizerError: mdav does not use sensitive values (--l); leave it out, or use boxes, k-member or mo-obam
+    aegis.errors.AnonymizerError: mdav does not use a time limit (--seconds); leave it out, or use mo-obam
     """
 
     name: str

@@ -1,0 +1,121 @@
+"""What makes the candidates of each kind, for a table, a label and a policy."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from aegis.candidates.boxes.candidate import BoxesCandidate, sample_classes
+from aegis.candidates.boxes.growing import check_possible, grow_boxes
+from aegis.candidates.boxes.judged import growth_for
+from aegis.candidates.clusters.candidate import MOST_ROWS, ClustersCandidate
+from aegis.candidates.search.search import search as search_classes
+from aegis.counts.class_table import ClassTable
+from aegis.data.domain import Domain
+from aegis.data.kind import Kind
+from aegis.errors import LabelError, RoleError
+from aegis.learners.candidate import MaskedCandidate, MaskTables
+from aegis.learners.sample import Sample
+from aegis.learners.target import Places
+from aegis.library.candidate_kinds import Made, Workshop
+from aegis.library.judging import classes_of
+from aegis.library.racing import suppressed_rows
+from aegis.masking.configuration import Configuration
+from aegis.masking.plural import count
+from aegis.privacy.judgement import Judgement, judge_all
+from aegis.privacy.models.k_anonymity import KAnonymity
+from aegis.privacy.policy import Suppressed
+from aegis.ranking.verdicts import CandidateVerdict, verdicts_on
+
+
+def boxes(workshop: Workshop) -> list[Made]:
+    """Local recoding; the way to grow is chosen on the sample, the verdict is of the whole table."""
+    contents = tuple(dict.fromkeys((workshop.label, *workshop.policy.attributes)))
+    counts = classes_of(
+        workshop.dataset, workshop.policy, workshop.roles, contents=contents, hierarchies=workshop.hierarchies
+    )
+    check_possible(counts, workshop.policy)
+    rows = np.arange(workshop.sample.rows, dtype=np.int64)
+    by_sample = sample_classes(workshop.sample, workshop.quasi, rows, ())
+    growth = growth_for(by_sample, workshop.policy, workshop.label, seed=workshop.seed)
+    grown = grow_boxes(counts, workshop.policy, labels=[workshop.label], growth=growth)
+    number = len(grown.boxes.leaves)
+    return [
+        Made(
+            candidate=BoxesCandidate(workshop.sample, workshop.policy, workshop.quasi, growth),
+            verdict=_verdict(grown.judgement),
+            reason=f"local recoding into {count(number, 'box', 'boxes')}, fitted on the training rows of each part",
+        )
+    ]
+
+
+def clusters(workshop: Workshop) -> list[Made]:
+    """Microaggregation, judged on a part of the sample."""
+    k = max((model.k for model in workshop.policy.models if isinstance(model, KAnonymity)), default=2)
+    candidate = ClustersCandidate(workshop.sample, k=k, columns=workshop.quasi)
+    rows = np.arange(min(workshop.sample.rows, MOST_ROWS), dtype=np.int64)
+    classes = candidate.classes_of(rows).labels_
+    judged = ClassTable.from_codes(
+        columns=("class",),
+        domains=(Domain.of(Kind.INTEGER, np.arange(int(classes.max()) + 1)),),
+        codes=classes.reshape(-1, 1),
+        counts=np.ones(len(rows), dtype=np.int64),
+        contents={name: _held(workshop.sample, name, rows) for name in workshop.policy.attributes},
+    )
+    judgement = judge_all(judged, workshop.policy)
+    return [
+        Made(
+            candidate=candidate,
+            verdict=_verdict(judgement),
+            reason=f"MDAV with classes of at least {k} records, judged on {len(rows):,} of the rows; the clustered "
+            "table trains and real rows test",
+        )
+    ]
+
+
+class _SearchedCandidate(MaskedCandidate):
+    """A configuration that a search found."""
+
+    kind = "search"
+
+
+def search(workshop: Workshop) -> list[Made]:
+    """The best configuration of cuts and levels."""
+    policy, label, sample = workshop.policy, workshop.label, workshop.sample
+    if sample.looks_like_numbers:
+        raise LabelError("a search keeps classes predictable, and this label is a number; cut it with --label-bins")
+    counts = classes_of(workshop.dataset, policy, workshop.roles, contents=(label,), hierarchies=workshop.hierarchies)
+    found = search_classes(
+        counts, label=label, policy=policy, hierarchies=workshop.hierarchies, seconds=workshop.seconds
+    )
+    configuration = Configuration(name="search", masks=found.best.masks, label=label, roles=workshop.roles)
+    verdict = verdicts_on([configuration], counts, policy)[configuration.name]
+    starred = None
+    if verdict.released is not None and verdict.suppressed:
+        starred = suppressed_rows(sample, verdict.released)
+    candidate = _SearchedCandidate(
+        configuration,
+        MaskTables(sample),
+        starred=starred,
+        quasi_identifiers=workshop.quasi,
+        dropped=policy.suppressed is Suppressed.DROPPED,
+    )
+    masks = ", ".join(f"{column}: {mask.describe()}" for column, mask in configuration.masks.items())
+    return [Made(candidate=candidate, verdict=verdict, reason=masks, id=configuration.id)]
+
+
+def _held(sample: Sample, name: str, rows: Places) -> tuple[Domain, Places]:
+    if name == sample.label:
+        return sample.label_domain, sample.label_codes[rows].astype(np.int64)
+    if name not in sample.codes:
+        raise RoleError(f"the policy speaks of {name!r}, which could not be counted")
+    return sample.histograms[name].domain, sample.codes[name][rows].astype(np.int64)
+
+
+def _verdict(judgement: Judgement) -> CandidateVerdict:
+    failing = tuple(verdict.title for verdict in judgement.verdicts if not verdict.satisfied)
+    return CandidateVerdict(
+        satisfied=judgement.satisfied,
+        suppressed=judgement.suppressed,
+        smallest_class=judgement.smallest_class,
+        failing=failing or (() if judgement.satisfied else ("max_suppression",)),
+    )
