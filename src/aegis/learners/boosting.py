@@ -15,7 +15,8 @@ from aegis.learners.target import Floats
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Boosting:
     """So many ``trees`` of at most ``leaves`` leaves, each resting on ``least_rows`` rows; ``penalty`` holds back what
-    a leaf says, ``rate`` what a tree adds. More than two classes have a tree each in every round."""
+    a leaf says, ``rate`` what a tree adds. More than two classes have a tree each in every round. At most 32,767 rows
+    are learnt from."""
 
     trees: int = 30
     rate: float = 0.2
@@ -26,8 +27,9 @@ class Boosting:
     def predict(self, split: Split, *, seed: int) -> Floats:
         target = split.target
         training, testing = split.bins
-        if len(target) > MOST_ROWS:
-            raise ValueError(f"boosted trees learn from at most {MOST_ROWS:,} rows")
+        if len(target) > MOST_ROWS:  # rows come in random order, so the first ones are a sample
+            target = target.at(np.arange(MOST_ROWS))
+            training = np.ascontiguousarray(training[:, :MOST_ROWS])
         starts = np.concatenate([[0], np.cumsum(split.bin_counts)])
         width = np.uint16 if starts[-1] < 2**16 else np.int32
         answers = boost(

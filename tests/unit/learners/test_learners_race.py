@@ -311,6 +311,27 @@ def test_a_table_of_other_rows_is_compared_without_pairing() -> None:
     assert {candidate.kind for candidate in result.ranking} == {"masks", "table"}
 
 
+def test_more_rows_than_boosted_trees_take_are_no_trouble() -> None:
+    rng = np.random.default_rng(6)
+    rows = 40_000
+    labels = rng.integers(0, 2, rows)
+    codes = (labels ^ (rng.random(rows) < 0.1)).astype(np.int32)
+    column = SplitColumn(CodedColumn(size=2), training=codes, testing=codes[:100])
+    split = Split(columns=(column,), target=Target.of_classes(labels, 2), test_rows=100)
+    expected = expect(LEARNERS["boosting"], split, seed=0)
+    np.testing.assert_array_equal(expected.argmax(axis=1), codes[:100])
+
+
+@pytest.mark.parametrize("goal", ["accuracy", "balanced-accuracy", "auc", "log-loss"])
+def test_thirty_rows_are_enough_for_a_race_with_wide_intervals(goal: str) -> None:
+    tables = tables_of("ward", clinic(30))
+    result = race(configurations(tables), tables, goal=goal)
+    assert result.notes == ("only 30 rows have a label: intervals are wide",)
+    assert len(result.ranking) == len(MASKS)
+    assert all(np.isfinite(candidate.interval).all() for candidate in result.ranking)
+    assert result.best.interval[1] - result.best.interval[0] > 0.05
+
+
 def test_what_cannot_race_is_refused() -> None:
     tables = tables_of("outcome")
     with pytest.raises(InputError, match="nothing to race"):
