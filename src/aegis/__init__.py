@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from aegis.library.exposure import exposure as exposure
     from aegis.library.inspect import inspect as inspect
     from aegis.library.parts import merge as merge
+    from aegis.library.reconstruct import reconstruct as reconstruct
     from aegis.library.reference import list_masks as list_masks
     from aegis.library.reference import list_measures as list_measures
     from aegis.library.release import release as release
@@ -86,6 +87,7 @@ _HOMES: dict[str, str] = {
     "push_release": "aegis.catalog.commands.push",
     "push_summary": "aegis.catalog.commands.push",
     "read_summary": "aegis.counts.folder",
+    "reconstruct": "aegis.library.reconstruct",
     "release": "aegis.library.release",
     "restore": "aegis.catalog.commands.backup",
     "sanitize": "aegis.library.sanitize",

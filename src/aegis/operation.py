@@ -93,7 +93,7 @@ class Field:
     @property
     def flag(self) -> str:
         """Its name on the command line."""
-        return self.name if isinstance(self.option, Argument) else "--" + self.name.replace("_", "-")
+        return self.name if isinstance(self.option, Argument) else _flag(self.name)
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -221,7 +221,8 @@ def _several(value: Any) -> tuple[Any, ...]:
 
 
 def _flag(name: str) -> str:
-    return "--" + name.replace("_", "-")
+    """An option on the command line; one that Python keeps for itself has a bar at its end (``with_``)."""
+    return "--" + name.removesuffix("_").replace("_", "-")
 
 
 _PLAIN = (bool, int, float, str, Path)

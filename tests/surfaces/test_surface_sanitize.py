@@ -18,7 +18,7 @@ import pytest
 from aegis.library.sanitize import sanitize
 
 Aegis = Callable[..., Any]
-ROWS = 700
+ROWS = 1600
 PARTIES = ("--authorized", "income,hours", "--adversary", "zip", "--adversary", "job")
 QUICK = ("--attackers", "neighbours")
 
@@ -34,7 +34,7 @@ def people(tmp_path_factory: pytest.TempPathFactory) -> Path:
         rows.writerow(["id", "age", "income", "hours", "zip", "job", "ill", "blood", "one", "gap", "copy", "weight"])
         for i in range(ROWS):
             age = round(40 + 12 * (0.7 * z[i, 0] + 0.5 * z[i, 1] + 0.5 * z[i, 2]))
-            ill = z[i, 0] + 0.4 * rng.standard_normal() > 0.3
+            ill = 0.7 * z[i, 0] + 0.7 * rng.standard_normal() > 0.3
             rows.writerow(
                 [
                     f"CANARY{i}",
@@ -73,7 +73,7 @@ def fitted(people: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
         private=["age", "ill"],
         authorized=["income", "hours"],
         adversary=[["zip"], ["job"]],
-        distortion=[24.0, 0.12],
+        distortion=[30.0, 0.18],
         attackers=["neighbours"],
         out=folder / "out.csv",
         model=folder / "model.npz",
@@ -82,17 +82,57 @@ def fitted(people: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def test_other_columns_stay_as_they_were_written(people: Path, fitted: Path) -> None:
-    before, after = read(people), read(fitted / "out.csv")
-    assert "age" not in after
-    assert "ill" not in after
-    for column in set(before) - {"age", "ill"}:
-        assert after[column] == before[column], "values as written, rows in order"
-    assert list(after)[1].startswith("age_released")
-    shown = np.array([float(f or "nan") for f in after["age_released"]])
+def test_every_recipient_gets_its_own_columns_and_nothing_else(people: Path, fitted: Path) -> None:
+    before, public, own = read(people), read(fitted / "out.csv"), read(fitted / "out-authorized.csv")
+    # no column is known to both adversaries, so the public file holds the releases alone
+    assert all(name.startswith(("age_", "ill_")) for name in public)
+    assert {name for name in own if not name.startswith(("age_", "ill_"))} == {"income", "hours"}
+    for column in ("income", "hours"):
+        assert own[column] == before[column], "values as written, rows in order"
+    for column in public:
+        assert own[column] == public[column], "both hold the same release"
+    shown = np.array([float(f or "nan") for f in public["age_released"]])
     age = np.array([float(a) for a in before["age"]])
-    assert not np.isclose(shown, age).all()
-    assert set(after["ill_released"]) <= {f"s{i}" for i in range(8)}
+    assert not np.isclose(shown, age).any(), "no value is written as it is"
+    assert set(public["ill_released"]) <= {f"s{i}" for i in range(8)}
+    assert (fitted / "out-authorized.csv").stat().st_mode & 0o077 == 0
+    assert (fitted / "out-authorized.npz").stat().st_mode & 0o077 == 0
+
+
+def test_the_certificate_names_the_sanitizer_its_caps_and_its_audit(fitted: Path) -> None:
+    content = json.loads((fitted / "out.csv.certificate.json").read_text(encoding="utf-8"))
+    assert content["sanitized"].keys() == {"age", "ill"}
+    assert content["caps"]["determined"] == 0.01
+    assert [one["column"] for one in content["audits"]] == ["age", "ill"]
+    for one, asked in zip(content["audits"], (30.0, 0.18), strict=True):
+        assert one["reconstruction"]["loss"] <= asked
+        assert one["audit"]["adversaries"][0]["attacker"]
+        assert "exact" in one["audit"]["adversaries"][0]["by_attacker"], "who knows the mechanism is always there"
+    assert all(one["equal"] <= 0.01 for one in content["written"])
+    assert "CANARY" not in json.dumps(content["audits"][0])
+
+
+def test_the_authorised_party_has_the_promised_error(aegis: Aegis, people: Path, fitted: Path, tmp_path: Path) -> None:
+    asked = ("reconstruct", fitted / "out.csv", "--with", fitted / "out-authorized.csv")
+    answer = aegis(*asked, "--model", fitted / "out-authorized.npz", "--out", tmp_path / "e.csv", "--json")
+    assert answer.status == 0, answer.err
+    before, got = read(people), read(tmp_path / "e.csv")
+    age, guess = (np.array([float(v) for v in part]) for part in (before["age"], got["age_estimate"]))
+    assert ((age - guess) ** 2).mean() <= 1.15 * 30.0
+    wrong = np.mean([a != b for a, b in zip(before["ill"], got["ill_estimate"], strict=True)])
+    assert wrong <= 1.15 * 0.18
+    assert answer.json["error_on_rows_kept_apart"]["age"] <= 30.0
+    again = aegis(*asked, "--model", fitted / "model.npz", "--out", tmp_path / "f.csv")
+    assert again.status == 2
+    assert "not a reconstructor" in again.err
+    short = tmp_path / "short.csv"
+    short.write_text(_first(fitted / "out-authorized.csv", 30), encoding="utf-8")
+    fewer = aegis(
+        "reconstruct", fitted / "out.csv", "--with", short, "--model", fitted / "out-authorized.npz",
+        "--out", tmp_path / "g.csv",
+    )  # fmt: skip
+    assert fewer.status == 2
+    assert "rows" in fewer.err
 
 
 def test_the_page_stands_alone_and_shows_no_record(people: Path, fitted: Path) -> None:
@@ -102,6 +142,9 @@ def test_the_page_stands_alone_and_shows_no_record(people: Path, fitted: Path) -
     assert "CANARYyes" in html, "a category that many records have is a published domain value"
     assert not re.search(r"CANARY\d", html)
     assert "see the releases of all private columns" in html
+    assert "a posterior of at least 0.99" in html
+    assert re.search(r"CANARYyes\s+[0-9.]+", html), "said for each value"
+    assert "noise of the same error" in html
 
 
 def test_the_model_is_arrays_and_json(fitted: Path) -> None:
@@ -125,11 +168,11 @@ def test_a_model_applies_to_new_rows(aegis: Aegis, people: Path, fitted: Path, t
     assert one.read_bytes() == two.read_bytes()
     assert aegis("sanitize", new, "--model", fitted / "model.npz", "--out", three).status == 0
     assert read(three)["age_released"] != read(one)["age_released"], "without a seed the noise is fresh"
-    assert read(three)["income"] == read(new)["income"]
+    assert read(tmp_path / "three-authorized.csv")["income"] == read(new)["income"]
 
 
 def test_fresh_noise_cannot_be_drawn_again_and_parquet_is_written(aegis: Aegis, people: Path, tmp_path: Path) -> None:
-    common = ("sanitize", people, "--private", "weight", *PARTIES, "--distortion", "9", "--family", "noise", *QUICK)
+    common = ("sanitize", people, "--private", "weight", *PARTIES, "--distortion", "20", "--family", "noise", *QUICK)
     for name in ("a", "b"):
         answer = aegis(*common, "--out", tmp_path / f"{name}.parquet")
         assert answer.status == 0, answer.err
@@ -137,7 +180,9 @@ def test_fresh_noise_cannot_be_drawn_again_and_parquet_is_written(aegis: Aegis, 
     a, b = (pyarrow.parquet.read_table(tmp_path / f"{name}.parquet") for name in ("a", "b"))
     assert a["weight_released"] != b["weight_released"]
     assert a.drop_columns(["weight_released"]).equals(b.drop_columns(["weight_released"]))
-    assert sorted(p.name for p in tmp_path.iterdir()) == ["a.parquet", "b.parquet"]
+    assert sorted(p.name for p in tmp_path.glob("a*")) == [
+        "a-authorized.npz", "a-authorized.parquet", "a.parquet", "a.parquet.certificate.json",
+    ]  # fmt: skip
 
 
 def test_more_than_saturation_releases_nothing_and_says_so(aegis: Aegis, people: Path, tmp_path: Path) -> None:
@@ -145,7 +190,7 @@ def test_more_than_saturation_releases_nothing_and_says_so(aegis: Aegis, people:
     answer = aegis("sanitize", people, "--private", "age", *PARTIES, "--distortion", "9999", *QUICK, "--out", out)
     assert answer.status == 0, answer.err
     assert "it is silent" in answer.err
-    assert set(read(out)["age_released"]) == {""}
+    assert set(read(tmp_path / "o-authorized.csv")["age_released"]) == {""}
 
 
 ZERO = "the distortion must be a positive number; a distortion of 0 releases the column itself"
@@ -172,11 +217,11 @@ MISTAKES: dict[str, tuple[list[str], str]] = {
     ),
     "missing values": (
         ["--private", "gap", *PARTIES, "--distortion", "0.1"],
-        "column 'gap' has 14 missing values; drop or fill those rows first",
+        "column 'gap' has 32 missing values; drop or fill those rows first",
     ),
     "missing side": (
         ["--private", "age", "--authorized", "gap", "--adversary", "zip", "--distortion", "9"],
-        "column 'gap' has 14 missing values; drop or fill those rows first",
+        "column 'gap' has 32 missing values; drop or fill those rows first",
     ),
     "zero distortion": (["--private", "age", *PARTIES, "--distortion", "0"], ZERO),
     "negative distortion": (["--private", "age", *PARTIES, "--distortion", "-3"], ZERO),
@@ -193,9 +238,21 @@ MISTAKES: dict[str, tuple[list[str], str]] = {
     "unknown side": (["--private", "age", "--adversary", "nope", "--distortion", "1"], "there is no column 'nope'"),
     "no adversary": (["--private", "age", "--authorized", "income", "--distortion", "1"], "adversary"),
     "unknown family": (["--private", "age", *PARTIES, "--distortion", "9", "--family", "magic"], "--family cannot be"),
+    "free": (
+        ["--private", "age", *PARTIES, "--distortion", "9", "--family", "free"],
+        "--family cannot be",
+    ),
+    "posterior": (
+        ["--private", "ill", *PARTIES, "--distortion", "0.1", "--posterior", "2"],
+        "--posterior is a probability",
+    ),
+    "too little distortion": (
+        ["--private", "weight", *PARTIES, "--distortion", "0.0001", *QUICK],
+        "only the values themselves would keep it",
+    ),
     "unknown attacker": (
         ["--private", "age", *PARTIES, "--distortion", "9", "--attackers", "magic"],
-        "--attackers cannot be",
+        "attackers cannot be",
     ),
     "nothing to do": ([], "--private"),
     "apply with parties": ([*PARTIES], "--private"),
@@ -203,7 +260,7 @@ MISTAKES: dict[str, tuple[list[str], str]] = {
     "apply with a page": (["--model", "m.npz", "--report", "r.html"], "leave out --report"),
     "model and table alike": (
         ["--private", "age", *PARTIES, "--distortion", "9", "--model", "{out}"],
-        "different names",
+        "a name of its own",
     ),
 }
 
@@ -243,20 +300,26 @@ MODELS: dict[str, tuple[Any, dict[str, Any], str]] = {
     "another version": (
         {"format": "aegis-sanitizer", "version": 7},
         {},
-        "m.npz was written in format 7 and this version of Aegis reads 1; fit the model again",
+        "m.npz was written in format 7 and this version of Aegis reads 2; fit the model again",
     ),
     "another program": ({"format": "CANARY"}, {}, "not a sanitizer model"),
     "not an object": (["CANARY"], {}, "not a sanitizer model"),
-    "nothing inside": ({"format": "aegis-sanitizer", "version": 1, "mechanisms": []}, {}, "damaged"),
+    "nothing inside": (
+        {"format": "aegis-sanitizer", "version": 2, "mechanisms": [], "public": [], "authorized": []},
+        {},
+        "damaged",
+    ),
     "half a mechanism": (
-        {"format": "aegis-sanitizer", "version": 1, "mechanisms": [{"column": "age"}]},
+        {"format": "aegis-sanitizer", "version": 2, "public": [], "authorized": [], "mechanisms": [{"column": "age"}]},
         {},
         "damaged",
     ),
     "no probabilities": (
         {
             "format": "aegis-sanitizer",
-            "version": 1,
+            "version": 2,
+            "public": [],
+            "authorized": [],
             "mechanisms": [{"column": "ill", "kind": "category", "values": ["CANARYno", "CANARYyes"]}],
         },
         {"mechanism0_release": BITS * np.nan},
@@ -265,7 +328,9 @@ MODELS: dict[str, tuple[Any, dict[str, Any], str]] = {
     "absent column": (
         {
             "format": "aegis-sanitizer",
-            "version": 1,
+            "version": 2,
+            "public": [],
+            "authorized": [],
             "mechanisms": [{"column": "nope", "kind": "category", "values": ["a", "b"]}],
         },
         {"mechanism0_release": BITS},
@@ -274,16 +339,20 @@ MODELS: dict[str, tuple[Any, dict[str, Any], str]] = {
     "unseen values": (
         {
             "format": "aegis-sanitizer",
-            "version": 1,
+            "version": 2,
+            "public": [],
+            "authorized": [],
             "mechanisms": [{"column": "ill", "kind": "category", "values": ["a", "b"]}],
         },
         {"mechanism0_release": BITS},
-        "700 rows of column 'ill' hold values",
+        "1600 rows of column 'ill' hold values",
     ),
     "text for a number": (
         {
             "format": "aegis-sanitizer",
-            "version": 1,
+            "version": 2,
+            "public": [],
+            "authorized": [],
             "mechanisms": [
                 {"column": "ill", "kind": "number", "weights": [1.0], "components": [{"kind": "noise", "std": 1.0}]}
             ],
@@ -321,7 +390,7 @@ def test_nothing_is_replaced_or_half_written(
 ) -> None:
     model = tmp_path / "m.npz"
     model.write_text("mine", encoding="utf-8")
-    asked = ("sanitize", people, "--private", "ill", *PARTIES, "--distortion", "0.12", *QUICK, "--model", model)
+    asked = ("sanitize", people, "--private", "ill", *PARTIES, "--distortion", "0.18", *QUICK, "--model", model)
     answer = aegis(*asked, "--out", tmp_path / "o.csv")
     assert answer.status == 2
     assert "exists already" in answer.err
@@ -345,7 +414,7 @@ def test_a_refused_audit_is_status_1_and_writes_nothing(
         raise VerificationError("the audit rejects this")
 
     monkeypatch.setattr("aegis.candidates.sanitizers.fitting.accept", refuse)
-    asked = ("sanitize", people, "--private", "ill", *PARTIES, "--distortion", "0.12", *QUICK)
+    asked = ("sanitize", people, "--private", "ill", *PARTIES, "--distortion", "0.18", *QUICK)
     answer = aegis(*asked, "--out", tmp_path / "o.csv", "--model", tmp_path / "m.npz", "--report", tmp_path / "r.html")
     assert answer.status == 1
     assert list(tmp_path.iterdir()) == []

@@ -1,9 +1,8 @@
 """Candidates that a sanitizer makes: private columns replaced by releases, at several distortions.
 
-Closed forms only: the best mixture of plain releases for a number, under the cap on exposure that is the default of
-``aegis sanitize``, and the exact finite program for a category. What side information tells is estimated by lines, on
-rows that the line was not fitted on. Nothing is tuned or attacked here: an evaluation asks what a release is good for,
-and how well it protects is what ``aegis sanitize`` audits before it writes one.
+They are found and audited as ``aegis sanitize`` does it, on a sample and with lines in place of networks: the exact
+posterior of an adversary that knows the mechanism is among the attackers, caps hold, and a release whose reconstructor
+misses its distortion is no candidate.
 """
 
 from __future__ import annotations
@@ -18,10 +17,8 @@ from numpy.typing import NDArray
 from aegis.candidates.sanitizers.attackers import fit_linear
 from aegis.candidates.sanitizers.audit import MINIMUM_ROWS
 from aegis.candidates.sanitizers.encoding import encode_side, refuse_copies, refuse_missing
-from aegis.candidates.sanitizers.finite import finite_problem
-from aegis.candidates.sanitizers.finite_program import optimum
-from aegis.candidates.sanitizers.mechanism import CategoryMechanism, Mechanism, NumberMechanism
-from aegis.candidates.sanitizers.mixtures import best_mixture, library, plain_noise
+from aegis.candidates.sanitizers.fitting import Fitted, fit
+from aegis.candidates.sanitizers.mechanism import Mechanism
 from aegis.errors import GuaranteeError, SanitizerError
 
 Columns = Mapping[str, NDArray[Any]]
@@ -38,8 +35,6 @@ MOST_ROWS = 10_000
 
 _CATEGORIES = 12
 _RAREST = 20  # rows of the sample that hold a category: with fewer its share is a guess
-_RULES = 150  # channels are estimates: more rules cost seconds and buy nothing
-_EPSILON_SHARE = 0.1  # of a standard deviation: within it a record counts as pinned
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,6 +45,7 @@ class Sanitizers:
     adversary: tuple[str, ...]
     authorized: tuple[str, ...]
     by_share: Mapping[float, tuple[Mechanism, ...]] = field(repr=False)  # holds the categories of columns
+    fitted: Mapping[float, tuple[Fitted, ...]] = field(default_factory=dict, repr=False)
     notes: tuple[str, ...] = ()
 
 
@@ -79,19 +75,29 @@ def find_sanitizers(
         if name not in private and not _misses(columns[name]) and not any(_tells(sample[one], values) for one in hidden)
     }
     known = {name: side[name] for name in adversary if name in side} or side
-    found: dict[str, list[Mechanism]] = {}
+    found: dict[float, list[Fitted]] = {share: [] for share in shares}
     for name in hidden:
         try:
-            found[name] = _mechanisms(sample[name], name, [side, known], shares)
+            fitted = _fitted(sample[name], name, side, known, shares, seed)
         except (SanitizerError, GuaranteeError) as error:
             notes.append(f"{name} is not sanitized: {error}")
-    if not found:
+            continue
+        for share, result in fitted.items():
+            if isinstance(result, str):
+                notes.append(f"{name} is not sanitized at {100 * share:.0f} %: {result}")
+            else:
+                found[share].append(result)
+    private_there = [[one.mechanism.column for one in column] for column in found.values()]
+    everywhere = max(private_there, key=len, default=[])
+    kept = {share: tuple(made) for share, made in found.items() if made and len(made) == len(everywhere)}
+    if not kept:
         return _none(*(notes or ["nothing is sanitized: no column can be"]))
     return Sanitizers(
-        private=tuple(found),
+        private=tuple(everywhere),
         adversary=tuple(known),
         authorized=tuple(side),
-        by_share=dict(zip(shares, zip(*found.values(), strict=True), strict=True)),
+        by_share={share: tuple(one.mechanism for one in made) for share, made in kept.items()},
+        fitted=kept,
         notes=tuple(notes),
     )
 
@@ -102,54 +108,45 @@ def choose_private(columns: Columns, order: Sequence[str], *, seed: int = 0) -> 
     return [name for name in order if _why_not(columns[name], columns[name][chosen]) is None][:MOST_CHOSEN]
 
 
-def _mechanisms(
-    values: NDArray[Any], name: str, parties: Sequence[Columns], shares: Sequence[float]
-) -> list[Mechanism]:
-    """One mechanism for each share of the distortion that the first party has without a release."""
-    rows = len(values)
-    sides = [encode_side(party, rows=rows, party="side") for party in parties]
-    if _is_number(values):
-        return _of_a_number(values.astype(np.float64), name, sides, shares)
-    return _of_a_category(values.astype(str), name, sides, shares)
+def _fitted(
+    values: NDArray[Any], name: str, side: Columns, known: Columns, shares: Sequence[float], seed: int
+) -> dict[float, Fitted | str]:
+    """One audited mechanism for each share of the error that the authorised party has without a release, or why not."""
+    number = _is_number(values)
+    private = values.astype(np.float64) if number else values.astype(str)
+    left = _left(private, side, number=number)
+    made: dict[float, Fitted | str] = {}
+    for place, share in enumerate(shares):
+        try:
+            made[share] = fit(
+                private,
+                column=name,
+                authorized=side,
+                adversaries=[known],
+                distortion=share * left,
+                names=(),
+                rng=np.random.default_rng([seed, place]),
+                quick=True,
+            )
+        except (SanitizerError, GuaranteeError) as error:
+            made[share] = str(error)
+    return made
 
 
-def _of_a_number(x: Floats, name: str, sides: Sequence[Floats], shares: Sequence[float]) -> list[Mechanism]:
-    left = [min(float(((x - _foretold(side, x)) ** 2).mean()), float(x.var())) for side in sides]
-    if min(left) < 1e-6 * x.var():
+def _left(private: NDArray[Any], side: Columns, *, number: bool) -> float:
+    """The error of a line through the other half of the rows: squared for a number, wrong guesses for a category."""
+    matrix = encode_side(side, rows=len(private), party="side")
+    if number:
+        left = float(((private - _foretold(matrix, private)) ** 2).mean())
+        if left < 1e-6 * private.var():
+            raise SanitizerError("the other columns determine it")
+        return min(left, float(private.var()))
+    codes = np.unique(private, return_inverse=True)[1]
+    guesses = _foretold(matrix, np.eye(int(codes.max()) + 1)[codes]).argmax(axis=1)
+    wrong = float((guesses != codes).mean())
+    if wrong == 0:
         raise SanitizerError("the other columns determine it")
-    shelf = library(
-        authorized_variance=left[0],
-        adversary_variances=left[1:],
-        epsilon=_EPSILON_SHARE * float(x.std()),
-        periods=28,
-        blurs=14,
-    )
-    caps = [plain_noise(shelf, distortion=share * left[0]).pinned_shares for share in shares]
-    return [
-        NumberMechanism(column=name, mixture=best_mixture(shelf, distortion=share * left[0], caps=cap).mixture)
-        for share, cap in zip(shares, caps, strict=True)
-    ]
-
-
-def _of_a_category(x: NDArray[Any], name: str, sides: Sequence[Floats], shares: Sequence[float]) -> list[Mechanism]:
-    values, codes = np.unique(x, return_inverse=True)
-    size = len(values)
-    channels = []
-    for side in sides:
-        cells = _foretold(side, np.eye(size)[codes]).argmax(axis=1)
-        counts = np.full((size, size), 0.5 / size)  # what no row shows may still happen
-        np.add.at(counts, (codes, cells), 1.0)
-        channels.append(counts / counts.sum(axis=1, keepdims=True))
-    prior = np.bincount(codes) / len(codes)
-    problem = finite_problem(prior=prior, authorized=channels[0], adversaries=channels[1:])
-    return [
-        CategoryMechanism(
-            column=name,
-            values=tuple(str(value) for value in values),
-            release=optimum(problem, distortion=share * problem.max_distortion, most_rules=_RULES).release,
-        )
-        for share in shares
-    ]
+    return wrong
 
 
 def _foretold(side: Floats, x: Floats) -> Floats:

@@ -1,10 +1,11 @@
-"""Replace private columns by releases that an authorised party can use and adversaries cannot."""
+"""Replace private columns by releases that an authorised party can use and adversaries cannot: a table for each."""
 
 from __future__ import annotations
 
+import datetime
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, replace
 from importlib.util import find_spec
 from itertools import chain
 from pathlib import Path
@@ -15,32 +16,42 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from aegis._version import __version__
-from aegis.candidates.sanitizers.fitting import AuditedColumn, Family, Fitted
+from aegis.candidates.sanitizers.fitting import CERTAIN_CAP, VALUE_CAP, AuditedColumn, Family, Fitted
 from aegis.candidates.sanitizers.gaussian import check_distortion
-from aegis.candidates.sanitizers.mechanism import Mechanism, NumberMechanism, load_model, write_model
-from aegis.candidates.sanitizers.together import fit_together
+from aegis.candidates.sanitizers.mechanism import Mechanism, Model, NumberMechanism, load_model, write_model
+from aegis.candidates.sanitizers.posterior import CERTAIN
+from aegis.candidates.sanitizers.reconstructor import Reconstructor, write_reconstructors
+from aegis.candidates.sanitizers.together import Written, check_written, fit_together
+from aegis.commands.fields import PolicyLike
 from aegis.commands.sanitize import Sanitize
 from aegis.counts.answer import ask
 from aegis.data.dataset import Dataset
 from aegis.data.engine import connect, open_dataset
 from aegis.data.kind import Kind
 from aegis.data.output import PRIVATE, PUBLIC, check_free, drafts_of
-from aegis.errors import DataError, MissingExtraError, OutputError, RoleError, SanitizerError
+from aegis.errors import DataError, MissingExtraError, OutputError, PolicyNotSatisfiedError, RoleError, SanitizerError
 from aegis.library.curve import installed
+from aegis.library.judging import classes_of, read_policy, why_not
 from aegis.library.opening import open_table, reading
 from aegis.masking.plural import count
 from aegis.operation import operation
-from aegis.releases.write import check_format, is_csv, write_table
+from aegis.privacy.judgement import Judgement, judge_all
+from aegis.privacy.narrowed import narrowed
+from aegis.releases.certificate import Certificate, certificate_paths
+from aegis.releases.write import check_format, is_csv, sha256_of, write_table
 from aegis.report.sanitize_report import render_sanitized
 from aegis.result import Result
+
+SANITIZED = "aegis_sanitizer_certificate"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sanitized(Result):
-    """A table with releases in place of its private columns, and what an audit of each found.
+    """Releases in place of private columns, one table for each recipient, and what an audit of each found.
 
-    ``table`` is not part of the JSON: one that was read from there has None. Where a saved model was applied nothing
-    was audited.
+    ``table`` is the public one and ``authorized_table`` that of the authorised party; neither is part of the JSON: a
+    result that was read from there has None. Where a saved model was applied nothing was audited. ``left_out`` are the
+    columns that are in neither table.
     """
 
     source: str
@@ -48,11 +59,18 @@ class Sanitized(Result):
     columns: tuple[str, ...]
     released: tuple[str, ...]
     audits: tuple[AuditedColumn, ...]
+    written: tuple[Written, ...]
+    verdicts: tuple[Mapping[str, Any], ...] | None
     seeded: bool
+    left_out: tuple[str, ...]
     out: Path | None
+    authorized_out: Path | None
+    reconstructor: Path | None
+    certificate: Path | None
     model: Path | None
     report: Path | None
     table: pa.Table | None = None
+    authorized_table: pa.Table | None = None
 
     @property
     def headline(self) -> str:
@@ -64,33 +82,37 @@ class Sanitized(Result):
         """The error of every party with the release and without, column by column."""
         rows = []
         for audited in self.audits:
-            parties = [("authorised", audited.max_distortion, audited.audit.distortion)]
+            reached = audited.reconstruction.loss
+            parties = [("authorised", audited.max_distortion, reached, "its reconstructor")]
             for number, party in enumerate(audited.audit.adversaries, start=1):
-                parties.append((f"adversary {number}", audited.saturation_losses[number - 1], party))
+                before = audited.saturation_losses[number - 1]
+                parties.append((f"adversary {number}", before, party.loss, party.attacker))
             rows += [
                 {
                     "column": audited.column,
                     "party": name,
                     "error_without": before,
-                    "error_with": party.loss,
-                    "best_attacker": party.attacker,
+                    "error_with": loss,
+                    "best_attacker": attacker,
                 }
-                for name, before, party in parties
+                for name, before, loss, attacker in parties
             ]
         return rows
 
     def to_json(self) -> dict[str, Any]:
         """The object that ``aegis sanitize --json`` prints."""
+        paths = ("out", "authorized_out", "reconstructor", "certificate", "model", "report")
         return {
             "source": self.source,
             "rows": self.rows,
             "private": list(self.columns),
             "released": list(self.released),
             "columns": [audited.to_json() for audited in self.audits],
+            "written": [asdict(column) for column in self.written],
+            "verdicts": None if self.verdicts is None else [dict(verdict) for verdict in self.verdicts],
             "noise": "from the seed" if self.seeded else "fresh",
-            "out": None if self.out is None else str(self.out),
-            "model": None if self.model is None else str(self.model),
-            "report": None if self.report is None else str(self.report),
+            "left_out": list(self.left_out),
+            **{name: None if getattr(self, name) is None else str(getattr(self, name)) for name in paths},
         }
 
     @classmethod
@@ -106,65 +128,90 @@ class Sanitized(Result):
 
 @operation(Sanitize)
 def sanitize(options: Sanitize) -> Sanitized:
-    """Find a mechanism for each private column, audit it, and give the table with releases in their place.
+    """Find a mechanism for each private column, audit it, and give one table to each recipient.
 
-    Table, model and report appear together, and only if the audit accepted every column. The noise of the table comes
-    from the system unless a ``seed`` is given: whoever knows the seed can undo it. ``keep_names`` calls a release what
-    the column was called, so that policies and the advisor take it for that column's masked form.
+    ``out`` is public: the releases and the columns that every adversary knows, nothing else. The authorised party's
+    file holds the releases and its own columns, its reconstructor turns them into estimates (`reconstruct`), and a
+    certificate says what was promised and measured. With a ``policy`` the true values of private columns are judged,
+    not what stands in their place.
+
+    All files appear together, and only if the reconstructor meets the distortion, the caps hold on what was drawn for
+    the table, and the policy is satisfied. The noise comes from the system unless a ``seed`` is given: whoever knows
+    the seed can undo it.
 
     Without ``private`` the saved ``model`` is applied to the rows: nothing is fitted and nothing audited.
     """
-    _check(options)
+    paths = _check(options)
     dataset = open_table(options.data, options)
-    page = None
     fitted: tuple[Fitted, ...] = ()
+    written: tuple[Written, ...] = ()
+    judgement = None
     if options.private:
+        public = tuple(n for n in options.adversary[0] if all(n in side for side in options.adversary))
         columns = _columns(dataset, [*options.private, *options.authorized, *chain(*options.adversary)])
+        judgement = None if options.policy is None else _judged(dataset, options.policy, options.private, public)
         fitted = _fitted(options, columns)
-        mechanisms = tuple(column.mechanism for column in fitted)
-        if options.report is not None:
-            page = render_sanitized(
-                fitted,
-                source=dataset.name,
-                authorized=options.authorized,
-                adversaries=options.adversary,
-                columns={name: columns[name] for name in options.private},
-                seeded=options.seed is not None,
-                version=__version__,
-            )
+        model = Model(
+            mechanisms=tuple(column.mechanism for column in fitted), public=public, authorized=tuple(options.authorized)
+        )
     else:
-        mechanisms = load_model(Path(str(options.model)))
-        columns = _columns(dataset, [mechanism.column for mechanism in mechanisms])
-        if not len(columns[mechanisms[0].column]):
+        model = load_model(Path(str(options.model)))
+        columns = _columns(dataset, [*(mechanism.column for mechanism in model.mechanisms)])
+        for name in (*model.public, *model.authorized):
+            dataset.schema.kind(name)
+        if not len(columns[model.mechanisms[0].column]):
             raise DataError(f"{dataset.name} has no rows; there is nothing to sanitize")
-    released = released_columns(mechanisms, columns, _noise(options.seed), keep_names=options.keep_names)
-    table = with_releases(_carrier(options, dataset), released)
-    _write(options, table, mechanisms, page)
-    return Sanitized(
+    noise = _noise(options.seed)
+    drawn = {one.column: one.apply(columns[one.column], rng=noise) for one in model.mechanisms}
+    if fitted:
+        written = check_written(fitted, columns, drawn, rng=np.random.default_rng(options.seed or 0))
+    released = released_columns(model.mechanisms, drawn, keep_names=options.keep_names)
+    carrier = _carrier(options, dataset)
+    tables = _tables(carrier, released, model)
+    result = Sanitized(
         source=dataset.name,
-        rows=table.num_rows,
-        columns=tuple(mechanism.column for mechanism in mechanisms),
+        rows=carrier.num_rows,
+        columns=tuple(mechanism.column for mechanism in model.mechanisms),
         released=tuple(name for parts in released.values() for name in parts),
         audits=fitted,
+        written=written,
+        verdicts=None if judgement is None else tuple(judgement.as_certificate()["models"]),
         seeded=options.seed is not None,
-        out=None if options.out is None else Path(options.out),
-        model=None if options.model is None else Path(options.model),
-        report=None if options.report is None else Path(options.report),
-        table=table,
+        left_out=tuple(n for n in carrier.column_names if n not in {*drawn, *model.public, *model.authorized}),
+        table=tables["out"],
+        authorized_table=tables["authorized_out"],
+        **{"model": None if options.model is None else Path(options.model), **_named(paths)},
     )
+    _write(options, paths, result, model, fitted, columns)
+    return result
 
 
-def _check(options: Sanitize) -> None:
-    """Say what is wrong before anything is read."""
+PATHS = ("out", "authorized_out", "reconstructor", "certificate", "model", "report")
+SECRET = {"authorized_out", "reconstructor", "model"}
+
+
+def _check(options: Sanitize) -> dict[str, Path]:
+    """Say what is wrong before anything is read; gives the files to write by what they hold, the public one first."""
+    paths: dict[str, Path] = {}
     if options.out is not None:
-        check_format(Path(options.out))
-    written = [path for path, _ in _outputs(options)]
-    for path in written:
+        public = Path(options.out)
+        own = Path(options.authorized_out or public.with_name(f"{public.stem}-authorized{public.suffix}"))
+        paths |= {"out": public, "authorized_out": own}
+        for path in paths.values():
+            check_format(path)
+        if options.private:
+            paths["reconstructor"] = Path(options.reconstructor or own.with_suffix(".npz"))
+            paths["certificate"] = certificate_paths(public)[0]
+    if options.private and options.model is not None:
+        paths["model"] = Path(options.model)
+    if options.report is not None:
+        paths["report"] = Path(options.report)
+    for path in paths.values():
         check_free(path, overwrite=options.overwrite)
-    if len({path.resolve() for path in written}) < len(written):
-        raise OutputError("table, model and report need three different names")
+    if len({path.resolve() for path in paths.values()}) < len(paths):
+        raise OutputError("every file that is written needs a name of its own")
     if not options.private:
-        return
+        return paths
     if options.report is not None and find_spec("jinja2") is None:
         raise MissingExtraError(feature="the report", extra="report")
     _distortions(options)
@@ -172,13 +219,60 @@ def _check(options: Sanitize) -> None:
     if find_spec("jax") is None:
         # an audit without networks would be too kind
         raise MissingExtraError(feature="aegis sanitize", extra="sanitize")
+    return paths
 
 
-def _outputs(options: Sanitize) -> list[tuple[Path, int]]:
-    """What is written, with who may read it: a model that is applied is not."""
-    model = options.model if options.private else None
-    named = ((options.out, PUBLIC), (model, PRIVATE), (options.report, PUBLIC))
-    return [(Path(path), mode) for path, mode in named if path is not None]
+def _named(paths: Mapping[str, Path]) -> dict[str, Path | None]:
+    return {name: paths.get(name) for name in PATHS if name != "model"} | (
+        {"model": paths["model"]} if "model" in paths else {}
+    )
+
+
+def _judged(dataset: Dataset, policy: PolicyLike, private: Sequence[str], public: Sequence[str]) -> Judgement:
+    """The policy on classes of the public columns and the *true* values of private ones, or an error."""
+    rules = read_policy(policy)
+    roles = rules.roles_in(dataset.schema, dataset.roles)
+    # a private column is never a quasi-identifier here: nobody sees it, and it is judged by its values
+    narrow = narrowed(rules, roles, left_out=[n for n in dataset.schema.names if n not in {*private, *public}])
+    seen = tuple(name for name in narrow.roles.quasi_identifying if name not in private)
+    table = classes_of(dataset, narrow.policy, replace(narrow.roles, quasi_identifying=seen))
+    found = judge_all(table, narrow.policy, suppress=False)
+    if not found.satisfied:
+        raise PolicyNotSatisfiedError(
+            f"nothing is written: judged by the true values of {', '.join(private)}, {why_not(found, table)}"
+        )
+    return found
+
+
+def _certificate(options: Sanitize, result: Sanitized, draft: Path) -> dict[str, Any]:
+    """What the release promises: recipients, sanitizers with their caps and audits, and what was written."""
+    rules = None if options.policy is None else read_policy(options.policy)
+    return {
+        SANITIZED: 1,
+        "software": {"aegis": __version__},
+        "date": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
+        "release": {"name": Path(str(options.out)).name, "sha256": sha256_of(draft), "rows": result.rows},
+        "source": {"name": result.source},
+        "recipients": {
+            "adversaries": [list(side) for side in options.adversary],
+            "authorized": list(options.authorized),
+            "left_out": list(result.left_out),
+        },
+        "sanitized": list(result.columns),
+        "released": list(result.released),
+        "caps": {
+            "determined": CERTAIN_CAP,
+            "determined_of_a_value": VALUE_CAP,
+            "posterior_at_least": CERTAIN,
+            "pinned": "no more than noise of the same measured error",
+        },
+        "audits": [audited.to_json() for audited in result.audits],
+        "written": [asdict(column) for column in result.written],
+        "policy": None if rules is None else rules.to_mapping(),
+        "policy_id": None if rules is None else rules.id,
+        "judged": "the true values of the private columns, in classes of the public columns",
+        "verdicts": None if result.verdicts is None else [dict(verdict) for verdict in result.verdicts],
+    }
 
 
 def _columns(dataset: Dataset, names: Sequence[str]) -> dict[str, NDArray[Any]]:
@@ -195,6 +289,7 @@ def _fitted(options: Sanitize, columns: Mapping[str, NDArray[Any]]) -> tuple[Fit
         adversaries=[{name: columns[name] for name in side} for side in options.adversary],
         distortions=_distortions(options),
         family=cast(Family, options.family),
+        posterior_cap=options.posterior,
         names=installed(options.attackers),
         rng=np.random.default_rng(0 if options.seed is None else options.seed),
         progress=options.progress,
@@ -233,20 +328,19 @@ def column_values(column: pa.ChunkedArray, kind: Kind) -> NDArray[Any]:
 
 def released_columns(
     mechanisms: Sequence[Mechanism],
-    columns: Mapping[str, NDArray[Any]],
-    rng: np.random.Generator,
+    drawn: Mapping[str, Mapping[str, NDArray[Any]]],
     *,
     keep_names: bool,
 ) -> dict[str, dict[str, pa.Array]]:
-    """What is released in place of each private column: its values and, for a mixture, which part was drawn."""
+    """What stands in place of each private column: the values drawn and, for a mixture, which part was drawn."""
     made: dict[str, dict[str, pa.Array]] = {}
     for mechanism in mechanisms:
-        parts = mechanism.apply(columns[mechanism.column], rng=rng)
-        hidden = np.zeros(len(columns[mechanism.column]), dtype=bool)
-        if isinstance(mechanism, NumberMechanism):
-            drawn = parts.get(f"{mechanism.column}_component", np.zeros(hidden.size, dtype=np.int64))
-            hidden = np.isin(drawn, mechanism.silent)
+        parts = drawn[mechanism.column]
         first, *rest = parts.items()
+        hidden = np.zeros(len(first[1]), dtype=bool)
+        if isinstance(mechanism, NumberMechanism):
+            component = parts.get(f"{mechanism.column}_component", np.zeros(hidden.size, dtype=np.int64))
+            hidden = np.isin(component, mechanism.silent)
         # silence is a missing value, not a zero that looks like one
         name = mechanism.column if keep_names else first[0]
         made[mechanism.column] = {name: pa.array(first[1], mask=hidden)} | {n: pa.array(v) for n, v in rest}
@@ -273,17 +367,52 @@ def with_releases(table: pa.Table, released: Mapping[str, Mapping[str, pa.Array]
     return pa.table(fields)
 
 
-def _write(options: Sanitize, table: pa.Table, mechanisms: Sequence[Mechanism], page: str | None) -> None:
-    outputs = _outputs(options)
-    if not outputs:
+def _tables(carrier: pa.Table, released: Mapping[str, Mapping[str, pa.Array]], model: Model) -> dict[str, pa.Table]:
+    """The public table and the authorised party's: the releases, and the columns that each may have."""
+    whole = with_releases(carrier, released)
+    shown = {name for parts in released.values() for name in parts}
+    return {
+        recipient: whole.select([name for name in whole.column_names if name in shown or name in columns])
+        for recipient, columns in (("out", set(model.public)), ("authorized_out", set(model.authorized)))
+    }
+
+
+def _write(
+    options: Sanitize,
+    paths: Mapping[str, Path],
+    result: Sanitized,
+    model: Model,
+    fitted: Sequence[Fitted],
+    columns: Mapping[str, NDArray[Any]],
+) -> None:
+    """Every file, together or not at all; what only some may have is theirs alone to read."""
+    if not paths:
         return
-    paths = [path for path, _ in outputs]
-    with drafts_of(paths, overwrite=options.overwrite, modes=[mode for _, mode in outputs]) as drafts:
-        left = list(drafts)
-        if options.out is not None:
-            expression = connect(None).create_table("sanitized", table, temp=True)
-            write_table(expression, left.pop(0), like=Path(options.out), shuffle=False)
-        if options.model is not None and options.private:
-            write_model(mechanisms, left.pop(0))
+    page = None
+    if "report" in paths:
+        page = render_sanitized(
+            fitted,
+            written=result.written,
+            source=result.source,
+            authorized=options.authorized,
+            adversaries=options.adversary,
+            columns={name: columns[name] for name in options.private},
+            seeded=result.seeded,
+            version=__version__,
+        )
+    modes = [PRIVATE if name in SECRET else PUBLIC for name in paths]
+    with drafts_of(list(paths.values()), overwrite=options.overwrite, modes=modes) as made:
+        drafts = dict(zip(paths, made, strict=True))
+        for recipient, table in (("out", result.table), ("authorized_out", result.authorized_table)):
+            if recipient in drafts:
+                expression = connect(None).create_table(f"sanitized_{recipient}", table, temp=True)
+                write_table(expression, drafts[recipient], like=paths[recipient], shuffle=False)
+        if "reconstructor" in drafts:
+            write_reconstructors([Reconstructor.of(column) for column in fitted], drafts["reconstructor"])
+        if "certificate" in drafts:
+            content = _certificate(options, result, drafts["out"])
+            drafts["certificate"].write_text(Certificate(content=content).to_json(), encoding="utf-8")
+        if "model" in drafts:
+            write_model(model, drafts["model"])
         if page is not None:
-            left.pop(0).write_text(page, encoding="utf-8")
+            drafts["report"].write_text(page, encoding="utf-8")

@@ -57,7 +57,8 @@ class SanitizedTables:
         """The sanitized tables by name, rows in their order, releases called what the columns were called."""
         for number, (share, mechanisms) in enumerate(self.found.by_share.items()):
             noise = np.random.default_rng([seed, number])
-            released = released_columns(mechanisms, self.columns, noise, keep_names=True)
+            drawn = {one.column: one.apply(self.columns[one.column], rng=noise) for one in mechanisms}
+            released = released_columns(mechanisms, drawn, keep_names=True)
             yield _called(share), with_releases(self.table, released)
 
 
@@ -81,8 +82,15 @@ def _notes(found: Sanitizers, why: str) -> tuple[str, ...]:
     if not found.by_share:
         return found.notes
     said = (
-        f"{', '.join(_called(share) for share in found.by_share)}: {listed(list(found.private))} ({why}) released by "
-        "closed forms at that percentage of the error which knowing the other columns leaves without a release; the "
-        f"adversary knows {', '.join(found.adversary)}; nothing was attacked: aegis sanitize audits before it writes"
+        f"{', '.join(_called(share) for share in found.by_share)}: {listed(list(found.private))} ({why}) released at "
+        "that percentage of the error which knowing the other columns leaves without a release; the adversary knows "
+        f"{', '.join(found.adversary)} and how the release was made"
     )
-    return (said, *found.notes)
+    audited = [
+        f"{_called(share)}, {one.mechanism.column}: the authorised party errs by {one.reconstruction.loss:.4g}, the "
+        f"adversary by {one.audit.worst:.4g}, and {100 * one.protection[0].after.certain:.1f} % of the records are "
+        "determined for it"
+        for share, fitted in found.fitted.items()
+        for one in fitted
+    ]
+    return (said, *audited, *found.notes)

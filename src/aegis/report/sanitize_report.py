@@ -18,6 +18,7 @@ from aegis.report.release_pictures import RECORDS, picture_of_mixture, picture_o
 if TYPE_CHECKING:
     from aegis.candidates.sanitizers.audit import PartyAudit
     from aegis.candidates.sanitizers.fitting import Fitted
+    from aegis.candidates.sanitizers.together import Written
 
 FEWEST = 10  # a value that fewer records have is not named on the page
 
@@ -50,6 +51,7 @@ class ColumnPart:
 def render_sanitized(
     fitted: Sequence[Fitted],
     *,
+    written: Sequence[Written],
     source: str,
     authorized: Sequence[str],
     adversaries: Sequence[Sequence[str]],
@@ -68,14 +70,21 @@ def render_sanitized(
         title=f"Sanitized {', '.join(names)} · {source} · Aegis",
         version=version,
         source=source,
-        headline=f"{', '.join(names)}: usable for some, hidden from others",
-        columns=[_part(one, columns[one.mechanism.column], authorized, adversaries) for one in fitted],
+        headline=f"{', '.join(names)}: what the authorised party gets, and what others can tell",
+        columns=[
+            _part(one, drawn, columns[one.mechanism.column], authorized, adversaries)
+            for one, drawn in zip(fitted, written, strict=True)
+        ],
         ledger=_ledger(fitted, authorized, adversaries, seeded=seeded),
     )
 
 
 def _part(
-    one: Fitted, values: NDArray[Any], authorized: Sequence[str], adversaries: Sequence[Sequence[str]]
+    one: Fitted,
+    drawn: Written,
+    values: NDArray[Any],
+    authorized: Sequence[str],
+    adversaries: Sequence[Sequence[str]],
 ) -> ColumnPart:
     audit, exposure = one.audit, one.audit.exposure
     category = isinstance(one.mechanism, CategoryMechanism)
@@ -89,16 +98,19 @@ def _part(
     ]
     facts = [
         Fact(term="distortion asked for", value=_loss(one.distortion, category=category)),
-        Fact(term="distortion audited", value=_loss(audit.distortion.loss, category=category)),
+        Fact(term="error of the reconstructor", value=_loss(one.reconstruction.loss, category=category)),
         Fact(term="worst adversary", value=_loss(audit.worst, category=category), unit=unit),
         Fact(term="records named correctly" if category else "records pinned", value=percent(exposure.pinned_share)),
     ]
     if exposure.reference_pinned_share is not None:
-        facts.append(Fact(term="pinned under plain noise", value=percent(exposure.reference_pinned_share)))
+        facts.append(Fact(term="pinned under equal noise", value=percent(exposure.reference_pinned_share)))
+    facts.append(Fact(term="records determined", value=percent(drawn.determined)))
+    if not category:
+        facts.append(Fact(term="values written as they are", value=percent(drawn.equal)))
     chart, caption = _picture(one, values)
     return ColumnPart(
         name=one.mechanism.column,
-        summary=_summary(one, category=category),
+        summary=_summary(one, values, category=category),
         facts=tuple(facts),
         rows=tuple(rows),
         chart=chart,
@@ -106,40 +118,55 @@ def _part(
     )
 
 
-def _summary(one: Fitted, *, category: bool) -> str:
+def _summary(one: Fitted, values: NDArray[Any], *, category: bool) -> str:
     audit = one.audit
     if one.distortion >= one.max_distortion:
         return (
             "The authorised party has that little error without any release: nothing is released, and the column says "
-            "nothing."
+            f"nothing. {_certain_words(one, values)}"
         )
     text = (
-        f"The authorised party errs by {_loss(audit.distortion.loss, category=category)}, the adversary that does best "
+        f"The authorised party errs by {_loss(one.reconstruction.loss, category=category)}, the best adversary "
         f"by {_loss(audit.worst, category=category)}."
     )
-    if audit.distortion.loss > one.distortion:
-        text += " The former is above what was asked, but not beyond what so few rows can tell apart."
-    if audit.worst <= audit.distortion.loss:
+    if audit.worst <= one.reconstruction.loss:
         text += " That adversary does as well as the authorised party: this release protects nobody from it."
-    if category:
-        return text
-    reference = audit.exposure.reference_pinned_share
-    if reference is not None and audit.exposure.pinned_share > reference + 0.02:
-        text += " It exposes more records than plain noise would: part of the mean error comes from few records."
-    return text
+    return f"{text} {_certain_words(one, values)}"
+
+
+def _certain_words(one: Fitted, values: NDArray[Any]) -> str:
+    """What an adversary that knows the mechanism is sure of, by value of a category or by width of a window."""
+    after = [protection.after for protection in one.protection]
+    if isinstance(one.mechanism, CategoryMechanism):
+        shares = [max(found.by_value[i] for found in after) for i in range(len(one.mechanism.values))]
+        named = _named(one.mechanism, values)[0]
+        sure = ", ".join(f"{name} {percent(share)}" for name, share in zip(named, shares, strict=True))
+        return f"Records whose value an adversary gives a posterior of at least 0.99, of those with each value: {sure}."
+    noise = [protection.noise for protection in one.protection if protection.noise is not None]
+    widths = [
+        f"within {figure(epsilon, 3)} {percent(max(found.pinned[i] for found in after))}"
+        + (f" (noise of the same error: {percent(max(found.pinned[i] for found in noise))})" if noise else "")
+        for i, epsilon in enumerate(after[0].epsilons)
+    ]
+    return f"Records that an adversary who knows the mechanism places: {', '.join(widths)}."
+
+
+def _named(mechanism: CategoryMechanism, values: NDArray[Any]) -> tuple[list[str], int]:
+    """The categories by name where enough records have them, else by number; and how many have no name."""
+    codes = np.unique(values.astype(str), return_inverse=True)[1]
+    counts = np.bincount(codes, minlength=len(mechanism.values))
+    names = [
+        value if held >= FEWEST else f"value {number}"
+        for number, (value, held) in enumerate(zip(mechanism.values, counts, strict=True), start=1)
+    ]
+    return names, int((counts < FEWEST).sum())
 
 
 def _picture(one: Fitted, values: NDArray[Any]) -> tuple[Any, str]:
     mechanism = one.mechanism
     if isinstance(mechanism, CategoryMechanism):
-        _, codes = np.unique(values.astype(str), return_inverse=True)
-        counts = np.bincount(codes, minlength=len(mechanism.values))
-        names = [
-            v if n >= FEWEST else f"value {i + 1}"
-            for i, (v, n) in enumerate(zip(mechanism.values, counts, strict=True))
-        ]
+        names, hidden = _named(mechanism, values)
         drawn = picture_of_table(mechanism.release, names=names, title=f"Release of {mechanism.column}")
-        hidden = int((counts < FEWEST).sum())
         note = f" {hidden} values of fewer than {FEWEST} records are not named." if hidden else ""
         return picture(drawn), f"How often the value in a row is released as the symbol in a column.{note}"
     numbers = values.astype(np.float64)
@@ -194,8 +221,8 @@ def _ledger(
         Entry(
             term="what this is not",
             lines=(
-                "The audit speaks for the attackers that ran and the columns that were named. It is no differential "
-                "privacy, and an adversary that knows more columns does better.",
+                "The audit speaks for the attackers that ran, one of which knows how the release was made, and for the "
+                "columns that were named. It is no differential privacy; an adversary that knows more does better.",
             ),
         ),
     ]

@@ -12,10 +12,11 @@ import pytest
 
 from aegis.candidates.sanitizers.attackers import available
 from aegis.candidates.sanitizers.components import Erasure, Modulo, Noise
-from aegis.candidates.sanitizers.fitting import Fitted, fit
+from aegis.candidates.sanitizers.fitting import CERTAIN_CAP, VALUE_CAP, Fitted, fit
 from aegis.candidates.sanitizers.learned import Learned
-from aegis.candidates.sanitizers.mechanism import CategoryMechanism, NumberMechanism, load_model, save_model
+from aegis.candidates.sanitizers.mechanism import CategoryMechanism, Model, NumberMechanism, load_model, write_model
 from aegis.candidates.sanitizers.mixtures import Mixture
+from aegis.candidates.sanitizers.number_fitting import FLOOR_SHARE, narrowest
 from aegis.candidates.sanitizers.starts import start_weights
 from aegis.errors import SanitizerError
 
@@ -47,28 +48,40 @@ def fitted(table: Table, column: str, distortion: float, **options: Any) -> Fitt
         distortion=distortion,
         names=QUICK,
         rng=np.random.default_rng(1),
+        quick=True,
         **options,
     )
 
 
 def test_a_number_is_released_within_its_distortion(table: Table) -> None:
     result = fitted(table, "age", 22.0)
-    assert result.audit.distortion.interval[0] <= 22.0 * 1.02
-    assert result.audit.distortion.loss > 0.6 * 22.0
-    assert result.audit.worst > result.audit.distortion.loss
     assert isinstance(result.mechanism, NumberMechanism)
+    assert 0.6 * 22.0 < result.reconstruction.loss <= 22.0
+    assert result.audit.worst > result.reconstruction.loss
+    assert narrowest(result.mechanism.mixture) >= FLOOR_SHARE * table["age"].std()
+    for protection in result.protection:
+        assert protection.after.certain <= protection.before.certain + CERTAIN_CAP
+        assert protection.noise is not None
+        assert all(
+            mine <= theirs + 0.02 for mine, theirs in zip(protection.after.pinned, protection.noise.pinned, strict=True)
+        )
     again, same = (result.mechanism.apply(table["age"][:50], rng=np.random.default_rng(5)) for _ in range(2))
     assert (again["age_released"] == same["age_released"]).all()
     json.dumps(result.to_json())
 
 
 def test_a_category_is_released_within_its_distortion(table: Table) -> None:
-    result = fitted(table, "ill", 0.1)
-    assert result.audit.distortion.interval[0] <= 0.1 * 1.02
+    result = fitted(table, "ill", 0.17)
+    assert result.reconstruction.loss <= 0.17
     assert isinstance(result.mechanism, CategoryMechanism)
+    assert all(
+        share <= was + VALUE_CAP
+        for protection in result.protection
+        for was, share in zip(protection.before.by_value, protection.after.by_value, strict=True)
+    )
     released = result.mechanism.apply(table["ill"][:20], rng=np.random.default_rng(0))["ill_released"]
     assert set(released) <= {"s0", "s1", "s2", "s3", "s4", "s5", "s6"}
-    assert max(result.audit.adversaries[0].loss, 0.1) >= result.audit.distortion.loss
+    assert max(result.audit.adversaries[0].loss, 0.17) >= result.audit.distortion.loss
 
 
 @pytest.mark.parametrize(
@@ -79,8 +92,8 @@ def test_a_category_is_released_within_its_distortion(table: Table) -> None:
     ],
 )
 def test_a_model_survives_disk(mixture: Mixture, tmp_path: Path) -> None:
-    save_model(NumberMechanism(column="age", mixture=mixture), tmp_path / "m.npz")
-    (back,) = load_model(tmp_path / "m.npz")
+    write_model(Model(mechanisms=(NumberMechanism(column="age", mixture=mixture),)), tmp_path / "m.npz")
+    (back,) = load_model(tmp_path / "m.npz").mechanisms
     assert isinstance(back, NumberMechanism)
     assert back.mixture == mixture
     assert [p.name for p in tmp_path.iterdir()] == ["m.npz"]
@@ -90,8 +103,8 @@ def test_a_learned_component_survives_disk(tmp_path: Path) -> None:
     layers = tuple(start_weights("fold", hidden=30, period=1.5, noise=0.1, rng=np.random.default_rng(0)))
     learned = Learned(layers=layers, center=1.0, scale=2.0, mean=1.0, std=2.0)
     mechanism = NumberMechanism(column="age", mixture=Mixture(components=(learned,), weights=(1.0,)))
-    save_model(mechanism, tmp_path / "m.npz")
-    (back,) = load_model(tmp_path / "m.npz")
+    write_model(Model(mechanisms=(mechanism,)), tmp_path / "m.npz")
+    (back,) = load_model(tmp_path / "m.npz").mechanisms
     x = np.linspace(-3, 5, 40)
     first, second = (m.apply(x, rng=np.random.default_rng(7))["age_released"] for m in (mechanism, back))
     assert (first == second).all()
@@ -108,6 +121,7 @@ def test_a_category_that_few_rows_hold_is_released_too(table: Table) -> None:
             distortion=0.2,
             names=QUICK[:1],
             rng=np.random.default_rng(seed),
+            quick=True,
         ).mechanism
         assert isinstance(mechanism, CategoryMechanism)
         assert mechanism.release.shape[0] == 3
@@ -117,8 +131,8 @@ def test_a_category_that_few_rows_hold_is_released_too(table: Table) -> None:
 
 def test_a_category_model_survives_disk_and_refuses_new_values(tmp_path: Path) -> None:
     mechanism = CategoryMechanism(column="ill", values=("no", "yes"), release=np.array([[0.9, 0.1], [0.2, 0.8]]))
-    save_model(mechanism, tmp_path / "m.npz")
-    (back,) = load_model(tmp_path / "m.npz")
+    write_model(Model(mechanisms=(mechanism,)), tmp_path / "m.npz")
+    (back,) = load_model(tmp_path / "m.npz").mechanisms
     assert isinstance(back, CategoryMechanism)
     assert (back.release == mechanism.release).all()
     with pytest.raises(SanitizerError, match="1 rows of column 'ill'") as caught:
@@ -136,7 +150,7 @@ def test_other_files_are_refused(tmp_path: Path) -> None:
         np.savez(tmp_path / "old.npz", header=np.frombuffer(json.dumps(header).encode(), dtype=np.uint8))
         with pytest.raises(SanitizerError, match=match):
             load_model(tmp_path / "old.npz")
-    damaged = {"format": "aegis-sanitizer", "version": 1, "mechanisms": [{"column": "a", "kind": "number"}]}
+    damaged = {"format": "aegis-sanitizer", "version": 2, "mechanisms": [{"column": "a", "kind": "number"}]}
     np.savez(tmp_path / "bad.npz", header=np.frombuffer(json.dumps(damaged).encode(), dtype=np.uint8))
     with pytest.raises(SanitizerError, match="damaged"):
         load_model(tmp_path / "bad.npz")
@@ -152,6 +166,7 @@ def attempt(private: np.ndarray[Any, Any], side: np.ndarray[Any, Any], distortio
         distortion=distortion,
         names=QUICK,
         rng=np.random.default_rng(0),
+        quick=True,
     )
 
 

@@ -35,6 +35,7 @@ def test_what_two_releases_say_together_is_counted(table: Table) -> None:
         "authorized": {"income": table["income"]},
         "adversaries": [{"zip": table["zip"]}],
         "names": QUICK,
+        "quick": True,
     }
     alone = fit(table["weight"], column="weight", distortion=0.2, family="noise", rng=np.random.default_rng(1), **sides)
     weight, height = fit_together(
@@ -46,7 +47,7 @@ def test_what_two_releases_say_together_is_counted(table: Table) -> None:
     )
     # the first column is fitted as if alone, but its twin's release comes on top and the audit says so
     assert weight.audit.worst < 0.8 * alone.audit.worst
-    assert height.audit.distortion.interval[0] <= 0.1 * 1.02
+    assert height.reconstruction.loss <= 0.1
     assert "together" in weight.method
 
 
@@ -59,6 +60,7 @@ def test_one_column_is_simply_fitted(table: Table) -> None:
         family="noise",
         names=QUICK,
         rng=np.random.default_rng(1),
+        quick=True,
     )
     assert "together" not in one.method
     reference = one.audit.exposure.reference_pinned_share

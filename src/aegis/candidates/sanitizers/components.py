@@ -38,6 +38,9 @@ class Component(Protocol):
     def posterior_mean(self, released: Floats, scores: Floats, variance: float) -> Floats:
         """E[X | released value, side information], where side information alone says N(score, variance)."""
 
+    def likelihood(self, released: Floats, values: Floats) -> Floats:
+        """How likely each released value (row) is for each private value (column), up to a factor per row."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Erasure:
@@ -54,6 +57,9 @@ class Erasure:
 
     def posterior_mean(self, released: Floats, scores: Floats, variance: float) -> Floats:
         return scores
+
+    def likelihood(self, released: Floats, values: Floats) -> Floats:
+        return np.ones((released.size, values.size))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -79,6 +85,14 @@ class Noise:
     def posterior_mean(self, released: Floats, scores: Floats, variance: float) -> Floats:
         mean: Floats = scores + (released - scores) * variance / (variance + self.std**2)
         return mean
+
+    def likelihood(self, released: Floats, values: Floats) -> Floats:
+        away = released[:, None] - values[None, :]
+        if self.std == 0:
+            return (away == 0).astype(np.float64)
+        squares = (away / self.std) ** 2
+        # the nearest value has likelihood 1: nobody's row is lost to rounding
+        return np.asarray(np.exp(-0.5 * (squares - squares.min(axis=1, keepdims=True))))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -143,6 +157,14 @@ class Modulo:
             first += moments[1]
         mean: Floats = scores + np.divide(first, mass, out=offset.copy(), where=mass > 1e-290)
         return mean
+
+    def likelihood(self, released: Floats, values: Floats) -> Floats:
+        away = released[:, None] - values[None, :]
+        if math.isfinite(self.period):
+            away = (away + self.period / 2) % self.period - self.period / 2
+        # what rounding in a remainder may add, so that the true value is never ruled out
+        slack = 1e-9 * (1.0 + np.abs(values).max())
+        return (np.abs(away) <= self.blur / 2 + slack).astype(np.float64)
 
 
 @dataclass(frozen=True, slots=True)

@@ -130,6 +130,11 @@ class Learned:
         estimate: Floats = (1 - part) * table[row, column] + part * table[row + 1, column]
         return estimate
 
+    def likelihood(self, released: Floats, values: Floats) -> Floats:
+        """How likely each released value (row) is for each private value (column), read off the table."""
+        cell = np.clip(((values - self.mean) / (self.std * _SPAN) + 1) / 2 * _X_CELLS, 0, _X_CELLS - 1).astype(np.int64)
+        return np.asarray(self._channel[cell][:, np.searchsorted(self._edges, released)].T)
+
     def _scores(self, variance: float, *, count: int = _SCORES, reach: float = 4.5) -> tuple[Floats, Floats]:
         """What side information alone may say, with its probability."""
         known = math.sqrt(max(self.std**2 - variance, 0.0))

@@ -9,7 +9,6 @@ from __future__ import annotations
 import json
 import math
 import zipfile
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -21,12 +20,11 @@ from aegis.candidates.sanitizers.components import Component, Erasure, Modulo, N
 from aegis.candidates.sanitizers.encoding import refuse_missing
 from aegis.candidates.sanitizers.learned import Learned
 from aegis.candidates.sanitizers.mixtures import Mixture
-from aegis.data.output import draft_of
 from aegis.errors import SanitizerError
 
 Floats = NDArray[np.float64]
 FORMAT = "aegis-sanitizer"
-VERSION = 1
+VERSION = 2  # 1 knew no recipients, and its components might have no width at all
 Array = np.ndarray[Any, Any]
 
 
@@ -100,24 +98,34 @@ def draw_symbols(release: Floats, codes: NDArray[np.int64], rng: np.random.Gener
     return np.asarray((rng.random(len(codes))[:, None] > steps[codes]).sum(axis=1))
 
 
-def save_model(mechanisms: Mechanism | Sequence[Mechanism], path: Path, *, overwrite: bool = True) -> None:
-    """Write the model whole or not at all."""
-    with draft_of(path, overwrite=overwrite) as draft:
-        write_model(mechanisms, draft)
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Model:
+    """Mechanisms for a table, and which of its other columns go to the public and to the authorised party."""
+
+    mechanisms: tuple[Mechanism, ...]
+    public: tuple[str, ...] = ()
+    authorized: tuple[str, ...] = ()
 
 
-def write_model(mechanisms: Mechanism | Sequence[Mechanism], path: Path) -> None:
+def write_model(model: Model, path: Path) -> None:
     """Write the model to a file that somebody else puts in place."""
-    listed = [mechanisms] if isinstance(mechanisms, NumberMechanism | CategoryMechanism) else list(mechanisms)
     arrays: dict[str, Array] = {}
-    described = [_described(mechanism, f"mechanism{i}_", arrays) for i, mechanism in enumerate(listed)]
-    header = {"format": FORMAT, "version": VERSION, "mechanisms": described}
+    described = [
+        describe_mechanism(mechanism, f"mechanism{i}_", arrays) for i, mechanism in enumerate(model.mechanisms)
+    ]
+    header = {
+        "format": FORMAT,
+        "version": VERSION,
+        "mechanisms": described,
+        "public": list(model.public),
+        "authorized": list(model.authorized),
+    }
     arrays["header"] = np.frombuffer(json.dumps(header).encode(), dtype=np.uint8)
     with path.open("wb") as stream:
         np.savez(stream, allow_pickle=False, **arrays)
 
 
-def load_model(path: Path) -> tuple[Mechanism, ...]:
+def load_model(path: Path) -> Model:
     """Read a model back; anything that is not one of this version is refused with a sentence."""
     try:
         with np.load(path, allow_pickle=False) as stored:
@@ -137,15 +145,17 @@ def load_model(path: Path) -> tuple[Mechanism, ...]:
             "fit the model again"
         )
     try:
-        made = tuple(_mechanism(entry, f"mechanism{i}_", arrays) for i, entry in enumerate(header["mechanisms"]))
+        made = tuple(mechanism_from(entry, f"mechanism{i}_", arrays) for i, entry in enumerate(header["mechanisms"]))
+        public, authorized = (tuple(str(name) for name in header[part]) for part in ("public", "authorized"))
     except (KeyError, TypeError, ValueError, IndexError):
         made = ()
     if not made:
         raise SanitizerError(f"the model file {path.name} is damaged; fit the model again")
-    return made
+    return Model(mechanisms=made, public=public, authorized=authorized)
 
 
-def _described(mechanism: Mechanism, prefix: str, arrays: dict[str, Array]) -> dict[str, Any]:
+def describe_mechanism(mechanism: Mechanism, prefix: str, arrays: dict[str, Array]) -> dict[str, Any]:
+    """A mechanism as JSON; its arrays go to ``arrays`` under names that begin with ``prefix``."""
     if isinstance(mechanism, CategoryMechanism):
         arrays[f"{prefix}release"] = mechanism.release
         return {"column": mechanism.column, "kind": "category", "values": list(mechanism.values)}
@@ -157,7 +167,8 @@ def _described(mechanism: Mechanism, prefix: str, arrays: dict[str, Array]) -> d
     return {"column": mechanism.column, "kind": "number", "weights": weights, "components": components}
 
 
-def _mechanism(entry: dict[str, Any], prefix: str, arrays: dict[str, Array]) -> Mechanism:
+def mechanism_from(entry: dict[str, Any], prefix: str, arrays: dict[str, Array]) -> Mechanism:
+    """A mechanism from what `describe_mechanism` gave; a damaged entry raises a ValueError, KeyError or TypeError."""
     column = entry["column"]
     if not isinstance(column, str):
         raise TypeError

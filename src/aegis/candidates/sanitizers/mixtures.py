@@ -62,6 +62,14 @@ class Mixture:
             released[chosen] = component.release(values[chosen], rng)
         return Released(component=drawn.astype(np.int64), value=released)
 
+    def likelihood(self, released: Released, values: Floats) -> Floats:
+        """How likely each release (row) is for each private value (column), up to a factor per row."""
+        table = np.empty((released.value.size, values.size))
+        for index, component in enumerate(self.components):
+            chosen = released.component == index
+            table[chosen] = component.likelihood(released.value[chosen], values)
+        return table
+
     def posterior_mean(self, released: Released, scores: Floats, variance: float) -> Floats:
         """The estimate of an observer that knows the mechanism and the law: nobody does better in the mean."""
         estimate = np.empty(released.value.size)

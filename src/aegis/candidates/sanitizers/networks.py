@@ -15,6 +15,7 @@ import jax.numpy as jnp
 import numpy as np
 from numpy.typing import NDArray
 
+from aegis.candidates.sanitizers.learned import apply_layers
 from aegis.candidates.sanitizers.training_settings import Optimizer
 from aegis.errors import MissingExtraError
 
@@ -95,26 +96,33 @@ def descend(
 
 def fit_attacker(
     features: Floats, x: Floats, kind: Literal["number", "category"], *, seed: int, steps: int, width: int
-) -> Any:
+) -> Callable[[Floats], Floats]:
     """A network trained from scratch on these rows, standardised, with a decaying rate: features to guesses."""
-    center, spread = features.mean(axis=0), np.maximum(features.std(axis=0), 1e-9)
     classes = 1 if kind == "number" else int(x.max()) + 1
-    shift, scale = (float(x.mean()), float(x.std()) or 1.0) if kind == "number" else (0.0, 1.0)
-    inputs = jnp.asarray((features - center) / spread, jnp.float32)
-    targets = jnp.asarray((x - shift) / scale, jnp.float32 if kind == "number" else jnp.int32)
-    network = _train(inputs, targets, jax.random.key(seed), classes=classes, steps=steps, width=width)
-    layers = [(np.asarray(w, dtype=np.float64), np.asarray(b, dtype=np.float64)) for w, b in network]
+    layers = fit_layers(features, x, classes=classes, seed=seed, steps=steps, width=width)
 
     def guess(rows: Floats) -> Floats:
-        hidden = (rows - center) / spread
-        for weights, bias in layers[:-1]:
-            hidden = np.maximum(hidden @ weights + bias, 0.0)
-        out = hidden @ layers[-1][0] + layers[-1][1]
-        if kind == "number":
-            return np.asarray(shift + scale * out[:, 0])
-        return np.asarray(out.argmax(axis=1), dtype=np.float64)
+        out = apply_layers(layers, rows)
+        return out[:, 0] if kind == "number" else np.asarray(out.argmax(axis=1), dtype=np.float64)
 
     return guess
+
+
+def fit_layers(
+    features: Floats, x: Floats, *, classes: int, seed: int = 0, steps: int = 1500, width: int = 96
+) -> list[tuple[Floats, Floats]]:
+    """The weights of such a network for raw features: one output for a number (``classes`` 1), else a logit each."""
+    center, spread = features.mean(axis=0), np.maximum(features.std(axis=0), 1e-9)
+    shift, scale = (float(x.mean()), float(x.std()) or 1.0) if classes == 1 else (0.0, 1.0)
+    inputs = jnp.asarray((features - center) / spread, jnp.float32)
+    targets = jnp.asarray((x - shift) / scale, jnp.float32 if classes == 1 else jnp.int32)
+    network = _train(inputs, targets, jax.random.key(seed), classes=classes, steps=steps, width=width)
+    layers = [(np.asarray(w, dtype=np.float64), np.asarray(b, dtype=np.float64)) for w, b in network]
+    # the standardisation becomes part of the first layer, the unit of X part of the last
+    weights, bias = layers[0]
+    layers[0] = (weights / spread[:, None], bias - (center / spread) @ weights)
+    layers[-1] = (layers[-1][0] * scale, layers[-1][1] * scale + shift)
+    return layers
 
 
 @partial(jax.jit, static_argnames=("classes", "steps", "width"))

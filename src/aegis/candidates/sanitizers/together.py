@@ -1,30 +1,57 @@
-"""Several private columns of one table, released together.
+"""Several private columns in one table, each told to the authorised party, each hidden from the adversaries.
 
-Columns are fitted in the order given. Everybody sees the releases of the earlier columns, so for a later column those
-are side information like any other: the authorised party needs less from its own release, and the adversaries already
-know what the earlier ones let slip. At the end all releases are drawn once more and each column is attacked again by
-parties that see *all* of them. A party may look away from what only confuses it, so the smaller of its two losses,
-with and without the later releases, is the one that is reported.
+Columns are fitted one after the other, and the parties of each see the releases before it. Then every column is
+audited once more with all releases in sight: what is reported is the smaller loss, the larger certainty. What is
+finally drawn for the table is measured as well, before anybody gets it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from aegis.candidates.sanitizers.attackers import View
-from aegis.candidates.sanitizers.audit import AuditReport, Evidence, PartyAudit, audit
-from aegis.candidates.sanitizers.encoding import encode_side
-from aegis.candidates.sanitizers.fitting import Columns, Family, Fitted, accept, fit
-from aegis.candidates.sanitizers.mechanism import CategoryMechanism, Mechanism, numbers
-from aegis.errors import SanitizerError
+from aegis.candidates.sanitizers.attackers import available as available_attackers
+from aegis.candidates.sanitizers.audit import PartyAudit
+from aegis.candidates.sanitizers.encoding import Encoder
+from aegis.candidates.sanitizers.fitting import (
+    CERTAIN_CAP,
+    POSTERIOR_CAP,
+    Columns,
+    Family,
+    Fitted,
+    Protection,
+    Split,
+    fit,
+    refuse_certain,
+)
+from aegis.candidates.sanitizers.mechanism import CategoryMechanism, Mechanism, NumberMechanism, numbers
+from aegis.candidates.sanitizers.posterior import (
+    EPSILON_SHARES,
+    Certainty,
+    certainty,
+    fit_category_belief,
+    fit_number_belief,
+)
+from aegis.errors import SanitizerError, VerificationError
 from aegis.progress import Progress
 
 Floats = NDArray[np.float64]
+_WRITTEN_ROWS = 4_000  # of what was written, on which posteriors are computed; equal values are looked for in all
+_FLAGS = 6
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Written:
+    """What the values that were drawn for the table give away: equal ones, and those determined for any adversary."""
+
+    column: str
+    equal: float
+    determined: float
 
 
 def fit_together(
@@ -34,9 +61,11 @@ def fit_together(
     adversaries: Sequence[Columns],
     distortions: Mapping[str, float],
     family: Family = "capped",
+    posterior_cap: float = POSTERIOR_CAP,
     names: Sequence[str] | None = None,
     rng: np.random.Generator,
     progress: Progress | None = None,
+    quick: bool = False,
 ) -> tuple[Fitted, ...]:
     """A mechanism for each private column, audited against parties that see every release.
 
@@ -61,87 +90,168 @@ def fit_together(
             adversaries=[{**side, **seen} for side in adversaries],
             distortion=distortions[column],
             family=family,
+            posterior_cap=posterior_cap,
             names=names,
             rng=rng,
+            quick=quick,
         )
         made.append(fitted)
-        seen |= _as_side(fitted.mechanism, values, rng)
+        seen |= as_side(fitted.mechanism.apply(values, rng=rng))
     if len(made) == 1:
         return tuple(made)
     if progress is not None:
         progress(steps - 1, steps, "auditing together")
-    order = rng.permutation(len(next(iter(private.values()))))
-    releases = {f.mechanism.column: _as_side(f.mechanism, private[f.mechanism.column], rng) for f in made}
-    return tuple(
-        _audited(f, private[f.mechanism.column], releases, authorized, adversaries, order, names, rng) for f in made
-    )
+    releases = {f.mechanism.column: f.mechanism.apply(private[f.mechanism.column], rng=rng) for f in made}
+    return tuple(_audited(f, private, releases, (authorized, *adversaries), names, rng, quick=quick) for f in made)
 
 
 def _audited(
     fitted: Fitted,
-    values: NDArray[Any],
+    private: Columns,
     releases: Mapping[str, Columns],
-    authorized: Columns,
-    adversaries: Sequence[Columns],
-    order: NDArray[np.int64],
+    parties: Sequence[Columns],
     names: Sequence[str] | None,
     rng: np.random.Generator,
+    *,
+    quick: bool,
 ) -> Fitted:
-    column = fitted.mechanism.column
-    rows = len(values)
-    others = {name: given for other, columns in releases.items() if other != column for name, given in columns.items()}
-    shown = _as_release(fitted.mechanism, releases[column], rows)[order]
-
-    def evidence(side: Columns, party: str) -> Evidence:
-        return Evidence(view=View(release=shown, side=encode_side({**side, **others}, rows=rows, party=party)[order]))
-
-    category = isinstance(fitted.mechanism, CategoryMechanism)
-    truth = (
-        np.unique(values.astype(str), return_inverse=True)[1].astype(np.float64)
-        if category
-        else numbers(values, column)
+    """The same mechanism before parties that see the releases of the other columns too."""
+    column, mechanism = fitted.mechanism.column, fitted.mechanism
+    values = private[column]
+    others = {name: part for other, made in releases.items() if other != column for name, part in as_side(made).items()}
+    order = rng.permutation(len(values))
+    seeing = [{**side, **others} for side in parties]
+    sides = [Encoder.fit(side, party="a").matrix(side, rows=len(values))[order] for side in seeing]
+    split = Split(
+        column=column,
+        sides=sides,
+        names=available_attackers() if names is None else tuple(names),
+        rng=rng,
+        quick=quick,
+        distortion=fitted.distortion,
     )
-    report: AuditReport = audit(
-        truth[order],
-        evidence(authorized, "authorized"),
-        [evidence(side, f"adversary {number}") for number, side in enumerate(adversaries, start=1)],
-        kind="category" if category else "number",
-        epsilon=fitted.audit.exposure.epsilon,
-        names=names,
-        seed=int(rng.integers(2**31)),
-    )
+    truth = true_values(mechanism, values)[order]
+    half = split.half
+    if isinstance(mechanism, CategoryMechanism):
+        codes = truth.astype(np.int64)
+        beliefs = [
+            fit_category_belief(side[:half], codes[:half], size=len(mechanism.values), quick=quick) for side in sides
+        ]
+    else:
+        codes = None
+        beliefs = [
+            fit_number_belief(side[:half], truth[:half], column=truth, quick=quick, coarse=number == 0)
+            for number, side in enumerate(sides)
+        ]
+    release = release_matrix(mechanism, releases[column])[order]
+    after = [
+        _worse(now, protection.after)
+        for now, protection in zip(
+            split.known_channel(mechanism, release, truth, beliefs), fitted.protection, strict=True
+        )
+    ]
+    before = [protection.before for protection in fitted.protection]
+    refuse_certain(column, before, after, codes=None if codes is None else codes[split.measured])
+    report = split.audited(mechanism, release, truth, beliefs)
     alone = fitted.audit
     report = replace(
         report,
         distortion=_better(report.distortion, alone.distortion),
         adversaries=tuple(
-            _better(one, other) for one, other in zip(report.adversaries, alone.adversaries, strict=True)
+            _better(here, there) for here, there in zip(report.adversaries, alone.adversaries, strict=True)
         ),
-        exposure=max(report.exposure, alone.exposure, key=lambda exposure: exposure.pinned_share),
+        exposure=replace(
+            max(report.exposure, alone.exposure, key=lambda exposure: exposure.pinned_share),
+            reference_pinned_share=alone.exposure.reference_pinned_share,
+        ),
     )
-    accept(report, fitted.distortion, column)
-    reference = fitted.audit.exposure.reference_pinned_share
-    report = replace(report, exposure=replace(report.exposure, reference_pinned_share=reference))
-    return replace(fitted, audit=report, method=f"{fitted.method}, together")
+    protection = tuple(
+        Protection(before=then.before, after=now, noise=then.noise)
+        for then, now in zip(fitted.protection, after, strict=True)
+    )
+    return replace(fitted, audit=report, protection=protection, method=f"{fitted.method}, together")
+
+
+def check_written(
+    fitted: Sequence[Fitted],
+    columns: Columns,
+    releases: Mapping[str, Columns],
+    *,
+    rng: np.random.Generator,
+) -> tuple[Written, ...]:
+    """Measure what was drawn for the table, as every adversary would; too much of it raises, and nothing is written.
+
+    ``columns`` holds all columns by name, ``releases`` for each private column what its mechanism gave.
+    """
+    shown = {name: part for made in releases.values() for name, part in as_side(made).items()}
+    found = []
+    for one in fitted:
+        mechanism, column = one.mechanism, one.mechanism.column
+        truth = true_values(mechanism, columns[column])
+        release = release_matrix(mechanism, releases[column])
+        equal = 0.0
+        if isinstance(mechanism, NumberMechanism):
+            told = ~np.isin(release[:, 1:].argmax(axis=1), mechanism.silent)
+            near = np.isclose(release[:, 0], truth, rtol=1e-12, atol=1e-9 * (float(truth.std()) or 1.0))
+            equal = float((near & told).mean())
+        rows = rng.permutation(len(truth))[:_WRITTEN_ROWS]
+        epsilons = [share * float(truth.std()) for share in EPSILON_SHARES]
+        sure = []
+        for party, protection in zip(one.adversaries, one.protection, strict=True):
+            known = {name: (shown | dict(columns))[name][rows] for name in party.encoder.names}
+            view = View(release=release[rows], side=party.encoder.matrix(known, rows=len(rows)))
+            now = certainty(party.belief, mechanism, view, truth[rows], epsilons=epsilons)
+            sure.append(now.certain)
+            # drawing adds its own chance to what was measured at fitting
+            noise = 3 * np.sqrt(max(now.certain * (1 - now.certain), 1e-4) / len(rows))
+            if now.certain > max(protection.before.certain + CERTAIN_CAP, protection.after.certain) + noise:
+                raise VerificationError(
+                    f"the values drawn for column '{column}' determine {100 * now.certain:.1f} % of the records; "
+                    "nothing is written: allow more distortion"
+                )
+        if equal > CERTAIN_CAP:
+            raise VerificationError(
+                f"{100 * equal:.1f} % of the values drawn for column '{column}' equal the private ones; nothing is "
+                "written: allow more distortion"
+            )
+        found.append(Written(column=column, equal=equal, determined=max(sure)))
+    return tuple(found)
+
+
+def as_side(released: Columns) -> dict[str, NDArray[Any]]:
+    """A release as columns that others see; which component was drawn is a name, not a number."""
+    return {name: part if part.dtype.kind == "f" else part.astype(str) for name, part in released.items()}
+
+
+def release_matrix(mechanism: Mechanism, released: Columns) -> Floats:
+    """A release as numbers: the code of a symbol, or a value with one flag for each component."""
+    first = released[mechanism.released_columns[0]]
+    if isinstance(mechanism, CategoryMechanism):
+        return np.array([float(str(symbol)[1:]) for symbol in first])[:, None]
+    component = np.zeros(len(first), dtype=np.int64)
+    if len(mechanism.released_columns) > 1:
+        component = released[mechanism.released_columns[1]].astype(np.int64)
+    flags = np.eye(max(_FLAGS, len(mechanism.mixture.weights)))[component]
+    return np.hstack([np.nan_to_num(first.astype(np.float64))[:, None], flags])
+
+
+def true_values(mechanism: Mechanism, values: NDArray[Any]) -> Floats:
+    """The private values as numbers: themselves, or the codes of categories."""
+    if isinstance(mechanism, NumberMechanism):
+        return numbers(values, mechanism.column)
+    return np.searchsorted(np.array(mechanism.values), values.astype(str)).astype(np.float64)
 
 
 def _better(one: PartyAudit, other: PartyAudit) -> PartyAudit:
     return min(one, other, key=lambda party: party.loss)
 
 
-def _as_side(mechanism: Mechanism, values: NDArray[Any], rng: np.random.Generator) -> dict[str, NDArray[Any]]:
-    """A release as columns that others see; which component was drawn is a name, not a number."""
-    released = mechanism.apply(values, rng=rng)
-    return {name: part if part.dtype.kind == "f" else part.astype(str) for name, part in released.items()}
-
-
-def _as_release(mechanism: Mechanism, columns: Columns, rows: int) -> Floats:
-    parts: list[Floats] = []
-    for part in columns.values():
-        if part.dtype.kind == "f":
-            parts.append(part[:, None])
-        elif isinstance(mechanism, CategoryMechanism):
-            parts.append(np.array([float(symbol[1:]) for symbol in part])[:, None])
-        else:
-            parts.append((part[:, None] == np.unique(part)[None, :]).astype(np.float64))
-    return np.hstack(parts) if parts else np.zeros((rows, 0))
+def _worse(one: Certainty, other: Certainty) -> Certainty:
+    """The more that either of two says of single records."""
+    return Certainty(
+        certain=max(one.certain, other.certain),
+        by_value=tuple(max(pair) for pair in zip(one.by_value, other.by_value, strict=True)),
+        epsilons=one.epsilons,
+        pinned=tuple(max(pair) for pair in zip(one.pinned, other.pinned, strict=True)),
+        loss=min(one.loss, other.loss),
+    )

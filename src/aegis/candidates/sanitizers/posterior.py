@@ -1,0 +1,287 @@
+"""What somebody who knows the mechanism believes about a record: the exact posterior on the column's own values.
+
+An attacker knows how a release was drawn, which values the column takes and how often, and side information. Side
+information becomes a prior: a model foretells X, records with like forecasts share a cell, and a cell has its own
+shares of values. For a category the model gives the shares itself. Bayes' rule with the mechanism's likelihood does
+the rest. The same belief is the authorised party's reconstructor: it is arrays, and needs no library to be read back.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from importlib.util import find_spec
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.optimize import minimize
+
+from aegis.candidates.sanitizers.attackers import View
+from aegis.candidates.sanitizers.learned import apply_layers
+from aegis.candidates.sanitizers.mechanism import CategoryMechanism, Mechanism
+from aegis.candidates.sanitizers.mixtures import Released
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+Layers = Sequence[tuple[Floats, Floats]]
+CERTAIN = 0.99  # a value with a posterior of at least this is determined
+EPSILON_SHARES = (0.02, 0.1, 0.3)  # half-widths of windows, in standard deviations of the column
+MOST_VALUES = 20_000  # of a column; beyond, every so many of them stand for all
+_BLOCK = 4_000_000  # entries of a table of records by values that are held at once
+_BINS = 24
+_CELLS = 24
+_CELL_ROWS = 120  # forecasts are cut into cells of at least so many records
+_SHARED = 20  # records that have a value, or lie in a group, before a party is told of it
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
+class Belief:
+    """A prior over the values of a column for each record, from what one party knows beside the release.
+
+    ``values`` are numbers in ascending order, or codes 0 … of categories. For a number ``cuts`` divides forecasts into
+    cells and ``shares[cell]`` are the shares of values there; for a category the model's outputs are logits and
+    ``shares`` has one row, the shares in the whole column.
+    """
+
+    kind: Literal["number", "category"]
+    values: Floats
+    layers: Layers
+    cuts: Floats
+    shares: Floats
+
+    def thinned(self, most: int) -> Belief:
+        """The same belief about a number with at most so many values, each the mean of some neighbours."""
+        if self.values.size <= most:
+            return self
+        start = np.unique(np.linspace(0, self.values.size, most, endpoint=False).astype(np.int64))
+        weight = self.shares.sum(axis=0)
+        total = np.maximum(np.add.reduceat(weight, start), 1e-300)
+        return replace(
+            self,
+            values=np.add.reduceat(weight * self.values, start) / total,
+            shares=np.add.reduceat(self.shares, start, axis=1),
+        )
+
+    def prior(self, side: Floats) -> Floats:
+        """P(value | side information), one row for each record."""
+        forecast = apply_layers(self.layers, side)
+        if self.kind == "number":
+            return np.asarray(self.shares[np.searchsorted(self.cuts, forecast[:, 0])])
+        odds = np.exp(forecast - forecast.max(axis=1, keepdims=True))
+        # nobody is surer than the number of records allows
+        return np.asarray(0.998 * odds / odds.sum(axis=1, keepdims=True) + 0.002 * self.shares)
+
+    def posterior(self, mechanism: Mechanism, view: View) -> Iterator[tuple[slice, Floats]]:
+        """P(value | release, side information) in blocks of records."""
+        step = max(1, _BLOCK // self.values.size)
+        for start in range(0, len(view.side), step):
+            rows = slice(start, min(start + step, len(view.side)))
+            before = self.prior(view.side[rows])
+            after = before * likelihood(mechanism, view.release[rows], self.values)
+            total = after.sum(axis=1, keepdims=True)
+            yield rows, np.where(total > 1e-300, after / np.maximum(total, 1e-300), before)
+
+    def guess(self, mechanism: Mechanism, view: View) -> Floats:
+        """The best estimate of each record: the posterior mean of a number, the likeliest category."""
+        guesses = np.empty(len(view.side))
+        for rows, after in self.posterior(mechanism, view):
+            guesses[rows] = after @ self.values if self.kind == "number" else self.values[after.argmax(axis=1)]
+        return guesses
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Certainty:
+    """How sure the holder of a belief is of single records.
+
+    ``certain`` is the share of records whose true value has a posterior of at least 0.99, ``by_value`` the same for
+    each category; ``pinned`` the share that the heaviest window of each half-width in ``epsilons`` catches.
+    """
+
+    certain: float
+    by_value: tuple[float, ...]
+    epsilons: tuple[float, ...]
+    pinned: tuple[float, ...]
+    loss: float
+
+
+def certainty(
+    belief: Belief, mechanism: Mechanism, view: View, truth: Floats, *, epsilons: Sequence[float]
+) -> Certainty:
+    """What a belief comes to on these records, whose values are ``truth`` (codes for a category)."""
+    chance, caught = np.empty(len(truth)), np.zeros((len(epsilons), len(truth)), dtype=bool)
+    squares = np.empty(len(truth))
+    place = np.clip(np.searchsorted(belief.values, truth), 0, belief.values.size - 1)
+    # a value that was thinned out counts for the nearest that was kept
+    below = np.maximum(place - 1, 0)
+    place = np.where(np.abs(belief.values[below] - truth) < np.abs(belief.values[place] - truth), below, place)
+    for rows, after in belief.posterior(mechanism, view):
+        chance[rows] = after[np.arange(after.shape[0]), place[rows]]
+        if belief.kind == "category":
+            squares[rows] = truth[rows] != belief.values[after.argmax(axis=1)]
+            continue
+        squares[rows] = (truth[rows] - after @ belief.values) ** 2
+        running = np.hstack([np.zeros((after.shape[0], 1)), np.cumsum(after, axis=1)])
+        for number, epsilon in enumerate(epsilons):
+            end = np.searchsorted(belief.values, belief.values + 2 * epsilon, side="right")
+            best = (running[:, end] - running[:, : belief.values.size]).argmax(axis=1)
+            low = belief.values[best]
+            caught[number, rows] = (truth[rows] >= low) & (truth[rows] <= low + 2 * epsilon)
+    sure = chance >= CERTAIN
+    by_value: Sequence[float] = ()
+    if belief.kind == "category":
+        codes = truth.astype(np.int64)
+        held = np.bincount(codes, minlength=belief.values.size)
+        by_value = tuple(np.bincount(codes, weights=sure, minlength=belief.values.size) / np.maximum(held, 1))
+    return Certainty(
+        certain=float(sure.mean()),
+        by_value=tuple(float(share) for share in by_value),
+        epsilons=tuple(float(epsilon) for epsilon in epsilons) if belief.kind == "number" else (),
+        pinned=tuple(float(row.mean()) for row in caught) if belief.kind == "number" else (),
+        loss=float(squares.mean()),
+    )
+
+
+def likelihood(mechanism: Mechanism, release: Floats, values: Floats) -> Floats:
+    """P(release | value) up to a factor per row; a release is its value and flags, or the code of a symbol."""
+    if isinstance(mechanism, CategoryMechanism):
+        return np.asarray(mechanism.release.T[release[:, 0].astype(np.int64)])
+    component = release[:, 1:].argmax(axis=1) if release.shape[1] > 1 else np.zeros(len(release), dtype=np.int64)
+    return mechanism.mixture.likelihood(Released(component=component, value=release[:, 0]), values)
+
+
+def fit_number_belief(
+    side: Floats, x: Floats, *, column: Floats, seed: int = 0, quick: bool = False, coarse: bool = False
+) -> Belief:
+    """A belief about a number from rows of side information and X; ``column`` is the whole private column.
+
+    The forecast comes from one half of the rows and its cells from the other. ``coarse`` takes values
+    that tell of no single record: what a party may be given. ``quick`` fits a
+    line where otherwise a network is fitted.
+    """
+    if coarse:
+        values, weights = _shareable(column)
+    else:
+        values, counts = np.unique(column, return_counts=True)
+        weights = counts.astype(np.float64)
+        if values.size > MOST_VALUES:
+            chosen = np.unique(np.linspace(0, values.size - 1, MOST_VALUES).astype(np.int64))
+            values, weights = values[chosen], weights[chosen]
+    share: Floats = weights / weights.sum()
+    half = len(x) // 2
+    layers = _forecast(side[:half], x[:half], 1, seed=seed, quick=quick)
+    forecast = apply_layers(layers, side[half:])[:, 0]
+    cells = int(np.clip((len(x) - half) // _CELL_ROWS, 1, _CELLS))
+    cuts = np.unique(np.quantile(forecast, np.arange(1, cells) / cells))
+    edges = np.unique(np.quantile(column, np.arange(1, _BINS) / _BINS))
+    of_value = np.searchsorted(edges, values)
+    whole = np.bincount(of_value, weights=share, minlength=edges.size + 1)
+    table = np.zeros((cuts.size + 1, edges.size + 1))
+    np.add.at(table, (np.searchsorted(cuts, forecast), np.searchsorted(edges, x[half:])), 1.0)
+    table += whole  # one record's worth of doubt, spread as in the whole column
+    table /= table.sum(axis=1, keepdims=True)
+    within = share / np.maximum(whole[of_value], 1e-300)
+    shares = table[:, of_value] * within
+    return Belief(
+        kind="number", values=values, layers=layers, cuts=cuts, shares=shares / shares.sum(axis=1, keepdims=True)
+    )
+
+
+def fit_category_belief(side: Floats, codes: Ints, *, size: int, seed: int = 0, quick: bool = False) -> Belief:
+    """A belief about a category, given as codes 0 … size − 1."""
+    counts = np.bincount(codes, minlength=size) + 0.5
+    # the model is fitted on most rows, and how far it may be trusted is learned on the others
+    most = len(codes) * 2 // 3
+    layers = _tempered(
+        _forecast(side[:most], codes[:most].astype(np.float64), size, seed=seed, quick=quick), side[most:], codes[most:]
+    )
+    return Belief(
+        kind="category",
+        values=np.arange(size, dtype=np.float64),
+        layers=layers,
+        cuts=np.zeros(0),
+        shares=(counts / counts.sum())[None, :],
+    )
+
+
+def _shareable(column: Floats) -> tuple[Floats, Floats]:
+    """Values and weights that tell of no single record: those that twenty records have, and a grid for all others.
+
+    The others lie in groups of at least twenty records; a group's weight is spread evenly over the grid inside it. The
+    two ends are rounded to a tenth of a standard deviation.
+    """
+    values, counts = np.unique(column, return_counts=True)
+    common = counts >= _SHARED
+    points, weights = [values[common]], [counts[common].astype(np.float64)]
+    rest = column[~np.isin(column, values[common])]
+    if rest.size >= _SHARED:
+        spread = float(column.std())
+        edges = np.quantile(rest, np.linspace(0, 1, min(rest.size // _SHARED, 512) + 1))
+        unit = spread / 10
+        edges[0], edges[-1] = np.floor(edges[0] / unit) * unit, np.ceil(edges[-1] / unit) * unit
+        edges = np.unique(edges)
+        inside = np.histogram(rest, bins=edges)[0]
+        step = max(spread / 100, float(np.ptp(edges)) / 3000)
+        for low, high, held in zip(edges[:-1], edges[1:], inside, strict=True):
+            pieces = max(1, int(np.ceil((high - low) / step)))
+            points.append(low + (np.arange(pieces) + 0.5) * (high - low) / pieces)
+            weights.append(np.full(pieces, held / pieces))
+    joined, weight = np.concatenate(points), np.concatenate(weights)
+    order = np.argsort(joined, kind="stable")
+    kept = order[weight[order] > 0]
+    return joined[kept], weight[kept]
+
+
+def _forecast(side: Floats, x: Floats, classes: int, *, seed: int, quick: bool) -> list[tuple[Floats, Floats]]:
+    """The layers of a model of X: a network, or a line where nothing is to be gained or no JAX is there."""
+    if side.shape[1] > 0 and not quick and find_spec("jax") is not None:
+        from aegis.candidates.sanitizers.networks import fit_layers
+
+        if classes > 1 or len(x) >= 200:
+            return fit_layers(side, x, classes=classes, seed=seed)
+    return [_line(side, x)] if classes == 1 else [_softmax_line(side, x.astype(np.int64), classes)]
+
+
+def _tempered(layers: list[tuple[Floats, Floats]], side: Floats, codes: Ints) -> list[tuple[Floats, Floats]]:
+    """The same model with its logits shrunk by the factor, and shifted by the constants, that fit other rows best."""
+    logits = apply_layers(layers, side)
+    size = logits.shape[1]
+
+    def loss(free: Floats) -> float:
+        scaled = logits * free[0] + free[1:]
+        scaled -= scaled.max(axis=1, keepdims=True)
+        chosen = scaled[np.arange(len(codes)), codes]
+        return float((np.log(np.exp(scaled).sum(axis=1)) - chosen).mean() + 1e-4 * (free[1:] ** 2).sum())
+
+    found = minimize(loss, np.append(1.0, np.zeros(size)), method="L-BFGS-B", bounds=[(0.05, 1.0), *[(-3, 3)] * size])
+    weights, bias = layers[-1]
+    return [*layers[:-1], (weights * found.x[0], bias * found.x[0] + found.x[1:])]
+
+
+def _line(side: Floats, x: Floats) -> tuple[Floats, Floats]:
+    """A ridge regression as one layer."""
+    center = side.mean(axis=0)
+    shifted = side - center
+    weights = np.linalg.solve(shifted.T @ shifted + np.eye(side.shape[1]), shifted.T @ (x - x.mean()))
+    return weights[:, None], np.array([x.mean() - center @ weights])
+
+
+def _softmax_line(side: Floats, codes: Ints, classes: int) -> tuple[Floats, Floats]:
+    """A multinomial logistic regression, a little shrunk, as one layer."""
+    design = np.hstack([np.ones((len(side), 1)), side])
+    truth = np.eye(classes)[codes]
+
+    def objective(flat: Floats) -> tuple[float, Floats]:
+        weights = flat.reshape(design.shape[1], classes)
+        logits = design @ weights
+        logits -= logits.max(axis=1, keepdims=True)
+        odds = np.exp(logits)
+        shares = odds / odds.sum(axis=1, keepdims=True)
+        loss = float(np.log(odds.sum(axis=1)).sum() - (logits * truth).sum() + 0.5 * (weights[1:] ** 2).sum())
+        slope = design.T @ (shares - truth)
+        slope[1:] += weights[1:]
+        return loss / len(side), slope.ravel() / len(side)
+
+    found = minimize(objective, np.zeros(design.shape[1] * classes), jac=True, method="L-BFGS-B")
+    weights = found.x.reshape(design.shape[1], classes)
+    return weights[1:], weights[0]

@@ -1,0 +1,123 @@
+"""What the authorised party gets beside the release: a reconstructor for each private column, in one file.
+
+It knows the mechanism and holds a prior that tells of no single record; with the party's own columns and the release
+it gives the best estimate of every private value. Arrays and a JSON header in one .npz, no pickle.
+"""
+
+from __future__ import annotations
+
+import json
+import zipfile
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from aegis.candidates.sanitizers.attackers import View
+from aegis.candidates.sanitizers.encoding import Encoder
+from aegis.candidates.sanitizers.fitting import Fitted, Party
+from aegis.candidates.sanitizers.mechanism import (
+    CategoryMechanism,
+    Mechanism,
+    describe_mechanism,
+    mechanism_from,
+)
+from aegis.candidates.sanitizers.posterior import Belief
+from aegis.candidates.sanitizers.together import as_side, release_matrix
+from aegis.errors import SanitizerError
+
+FORMAT = "aegis-reconstructor"
+VERSION = 1
+Array = NDArray[Any]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
+class Reconstructor:
+    """The estimate of one private column; ``promised_loss`` is its error on rows that nothing was fitted on."""
+
+    mechanism: Mechanism
+    party: Party
+    promised_loss: float
+
+    @classmethod
+    def of(cls, fitted: Fitted) -> Reconstructor:
+        """The reconstructor whose error the fitting accepted."""
+        return cls(mechanism=fitted.mechanism, party=fitted.authorized, promised_loss=fitted.reconstruction.loss)
+
+    @property
+    def needs(self) -> tuple[str, ...]:
+        """The columns of the party, and the releases, that it is made from."""
+        return (*self.mechanism.released_columns, *self.party.encoder.names)
+
+    def estimate(self, columns: Mapping[str, Array], *, rows: int) -> Array:
+        """The best estimate of every record: numbers, or values of the category."""
+        released = {name: columns[name] for name in self.mechanism.released_columns}
+        known = {
+            name: as_side({name: columns[name]})[name] if name.endswith("_component") else columns[name]
+            for name in self.party.encoder.names
+        }
+        view = View(release=release_matrix(self.mechanism, released), side=self.party.encoder.matrix(known, rows=rows))
+        guesses = self.party.belief.guess(self.mechanism, view)
+        if isinstance(self.mechanism, CategoryMechanism):
+            return np.array(self.mechanism.values)[guesses.astype(np.int64)]
+        return guesses
+
+
+def write_reconstructors(reconstructors: Sequence[Reconstructor], path: Path) -> None:
+    """Write the file to a path that somebody else puts in place."""
+    arrays: dict[str, Array] = {}
+    entries = []
+    for number, one in enumerate(reconstructors):
+        prefix, belief = f"column{number}_", one.party.belief
+        arrays |= {f"{prefix}values": belief.values, f"{prefix}cuts": belief.cuts, f"{prefix}shares": belief.shares}
+        for layer, (weights, bias) in enumerate(belief.layers):
+            arrays |= {f"{prefix}weights{layer}": weights, f"{prefix}bias{layer}": bias}
+        entries.append(
+            {
+                "mechanism": describe_mechanism(one.mechanism, f"{prefix}mechanism_", arrays),
+                "encoder": one.party.encoder.to_json(),
+                "kind": belief.kind,
+                "layers": len(belief.layers),
+                "promised_loss": one.promised_loss,
+            }
+        )
+    header = {"format": FORMAT, "version": VERSION, "columns": entries}
+    arrays["header"] = np.frombuffer(json.dumps(header).encode(), dtype=np.uint8)
+    with path.open("wb") as stream:
+        np.savez(stream, allow_pickle=False, **arrays)
+
+
+def load_reconstructors(path: Path) -> tuple[Reconstructor, ...]:
+    """Read the file back; anything else is refused with a sentence."""
+    wrong = SanitizerError(
+        f"{path.name} is not a reconstructor of this version; 'aegis sanitize' writes one for the authorised party"
+    )
+    try:
+        with np.load(path, allow_pickle=False) as stored:
+            arrays = {name: stored[name] for name in stored.files}
+        header = json.loads(arrays["header"].tobytes().decode())
+        if (header["format"], header["version"]) != (FORMAT, VERSION):
+            raise wrong
+        return tuple(_reconstructor(entry, f"column{n}_", arrays) for n, entry in enumerate(header["columns"]))
+    except FileNotFoundError:
+        raise SanitizerError(f"there is no reconstructor file {path.name}") from None
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, IndexError, zipfile.BadZipFile, EOFError):
+        raise wrong from None
+
+
+def _reconstructor(entry: Mapping[str, Any], prefix: str, arrays: dict[str, Array]) -> Reconstructor:
+    belief = Belief(
+        kind="category" if entry["kind"] == "category" else "number",
+        values=arrays[f"{prefix}values"],
+        layers=[(arrays[f"{prefix}weights{i}"], arrays[f"{prefix}bias{i}"]) for i in range(int(entry["layers"]))],
+        cuts=arrays[f"{prefix}cuts"],
+        shares=arrays[f"{prefix}shares"],
+    )
+    return Reconstructor(
+        mechanism=mechanism_from(entry["mechanism"], f"{prefix}mechanism_", arrays),
+        party=Party(encoder=Encoder.from_json(entry["encoder"]), belief=belief),
+        promised_loss=float(entry["promised_loss"]),
+    )

@@ -1,0 +1,77 @@
+"""What the authorised party makes of a sanitized release: the best estimate of every private value."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from aegis.candidates.sanitizers.reconstructor import load_reconstructors
+from aegis.commands.reconstruct import Reconstruct
+from aegis.counts.answer import ask
+from aegis.data.dataset import Dataset
+from aegis.data.engine import connect
+from aegis.data.output import PRIVATE, check_apart, check_free, draft_of
+from aegis.errors import DataError, RoleError
+from aegis.library.opening import open_table
+from aegis.library.sanitize import column_values
+from aegis.operation import operation
+from aegis.releases.write import check_format, write_table
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reconstructed:
+    """Where the estimates are, and the error that was measured for each column when the release was made."""
+
+    rows: int
+    promised: dict[str, float]
+    out: Path
+
+    def to_json(self) -> dict[str, Any]:
+        """The object that ``aegis reconstruct --json`` prints."""
+        return {"rows": self.rows, "error_on_rows_kept_apart": self.promised, "out": str(self.out)}
+
+
+@operation(Reconstruct)
+def reconstruct(options: Reconstruct) -> Reconstructed:
+    """Write the party's columns with an estimate of each private column beside them.
+
+    Release and own columns hold the same records in the same order. Squared error for a number, share of wrong guesses
+    for a category; both were measured on rows that nothing was fitted on.
+    """
+    out = Path(options.out)
+    check_format(out)
+    check_free(out, overwrite=options.overwrite)
+    check_apart([out], [options.release, options.with_, options.model])
+    reconstructors = load_reconstructors(Path(options.model))
+    own, release = open_table(options.with_, options), open_table(options.release, options)
+    needed = list(dict.fromkeys(name for one in reconstructors for name in one.needs))
+    homes: dict[str, Dataset] = {}
+    for name in needed:
+        # a release is read from the release: the party's own file may hold an older one
+        first, second = (release, own) if name.endswith(("_released", "_component")) else (own, release)
+        home = next((one for one in (first, second) if name in one.schema.names), None)
+        if home is None:
+            raise RoleError(f"neither file has the column {name!r} that the reconstructor needs")
+        homes[name] = home
+    read = {id(one): ask(one.table) for one in (own, release)}
+    rows = read[id(own)].num_rows
+    if read[id(release)].num_rows != rows:
+        raise DataError(f"the release has {read[id(release)].num_rows:,} rows and the own columns {rows:,}")
+    columns = {name: column_values(read[id(home)][name], home.schema.kind(name)) for name, home in homes.items()}
+    for name in columns:
+        if name.endswith("_released") and columns[name].dtype.kind == "f":
+            columns[name] = np.nan_to_num(columns[name])  # where nothing was released nothing stands there
+    table: pa.Table = read[id(own)]
+    for one in reconstructors:
+        estimate = pa.array(one.estimate(columns, rows=rows))
+        table = table.append_column(f"{one.mechanism.column}_estimate", estimate)
+    with draft_of(out, overwrite=options.overwrite, mode=PRIVATE) as draft:
+        expression = connect(None).create_table("reconstructed", table, temp=True)
+        write_table(expression, draft, like=out, shuffle=False)
+    return Reconstructed(
+        rows=rows, promised={one.mechanism.column: one.promised_loss for one in reconstructors}, out=out
+    )
