@@ -101,7 +101,7 @@ def test_every_recipient_gets_its_own_columns_and_nothing_else(people: Path, fit
 
 def test_the_certificate_names_the_sanitizer_its_caps_and_its_audit(fitted: Path) -> None:
     content = json.loads((fitted / "out.csv.certificate.json").read_text(encoding="utf-8"))
-    assert content["sanitized"].keys() == {"age", "ill"}
+    assert content["sanitized"] == ["age", "ill"]
     assert content["caps"]["determined"] == 0.01
     assert [one["column"] for one in content["audits"]] == ["age", "ill"]
     for one, asked in zip(content["audits"], (30.0, 0.18), strict=True):
@@ -433,13 +433,14 @@ def test_a_sanitized_table_is_ranked_judged_released_and_verified_like_any_other
     data.write_bytes((DATASETS / "german/german_credit_coded.csv").read_bytes())
     answer = aegis(
         "sanitize", data, "--private", "housing", "--authorized", "property_magnitude,age,residence_since",
-        "--adversary", "job", "--distortion", "0.15", *QUICK, "--keep-names", "--seed", "7", "--json",
-        "--out", sanitized,
+        "--adversary", "job,own_telephone,class", "--distortion", "0.2", *QUICK, "--keep-names", "--seed", "7",
+        "--json", "--out", sanitized,
     )  # fmt: skip
     assert answer.status == 0, answer.err
     assert answer.json["released"] == ["housing"]
     assert set(read(sanitized)["housing"]) <= {f"s{i}" for i in range(9)}
-    assert read(sanitized)["purpose"] == read(data)["purpose"]
+    assert read(sanitized)["own_telephone"] == read(data)["own_telephone"]
+    assert set(read(sanitized)) == {"housing", "job", "own_telephone", "class"}
     policy, config = tmp_path / "policy.yaml", tmp_path / "plain.yaml"
     policy.write_text("quasi_identifying: [housing, own_telephone]\nk: 5\n", encoding="utf-8")
     config.write_text("housing: {suppress: {}}\n", encoding="utf-8")
@@ -457,3 +458,28 @@ def test_a_sanitized_table_is_ranked_judged_released_and_verified_like_any_other
     strict = aegis("advise", data, *asked).json
     assert [one["configuration"] for one in strict["ranking"]] == ["plain"]
     assert "k-anonymity" in strict["rejected"]["sanitized"]
+    # two symbols in a class may hide one value, so a policy on the column's values is judged on the truth or not at all
+    policy.write_text("quasi_identifying: [own_telephone]\nk: 5\nl: {housing: 2}\n", encoding="utf-8")
+    for asking in (("check", sanitized), ("release", sanitized, "--out", tmp_path / "again.csv")):
+        refused = aegis(*asking, "--policy", policy)
+        assert refused.status == 2
+        assert "holds what a sanitizer released" in refused.err
+    assert aegis("advise", data, *asked).status == 2
+
+
+def test_a_policy_judges_the_true_values(aegis: Aegis, tmp_path: Path) -> None:
+    """In every class of one job all records have one truth, and the symbols of the release would hide that."""
+    rng = np.random.default_rng(1)
+    job = rng.integers(0, 40, 1600)
+    hint = rng.integers(0, 2, 1600)
+    ill = np.where(job < 4, 1, np.where(rng.random(1600) < 0.25, 1 - hint, hint))
+    data = tmp_path / "d.csv"
+    lines = ["job,hint,ill", *(f"j{j},h{h},{'yes' if i else 'no'}" for j, h, i in zip(job, hint, ill, strict=True))]
+    data.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    policy = tmp_path / "policy.yaml"
+    asked = ("sanitize", data, "--private", "ill", "--authorized", "hint", "--adversary", "job", "--distortion", "0.2")
+    policy.write_text("quasi_identifying: [job]\nk: 5\nl: {ill: 2}\n", encoding="utf-8")
+    answer = aegis(*asked, *QUICK, "--policy", policy, "--out", tmp_path / "o.csv")
+    assert answer.status == 1
+    assert "judged by the true values of ill" in answer.err
+    assert not (tmp_path / "o.csv").exists()

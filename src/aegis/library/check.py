@@ -8,7 +8,7 @@ from typing import Any
 
 from aegis.commands.check import Check
 from aegis.data.schema import Roles, Schema
-from aegis.library.judging import classes_of, read_policy, why_not
+from aegis.library.judging import classes_of, read_policy, refuse_sanitized, why_not
 from aegis.library.masked_data import masked_data, roles_with
 from aegis.library.opening import open_table
 from aegis.library.proposals import find_hierarchies, one_configuration
@@ -64,6 +64,7 @@ def check(options: Check) -> Checked:
     Failing records are suppressed up to the policy's limit unless ``suppress`` is off.
     """
     policy = read_policy(options.policy)
+    refuse_sanitized(options.data, policy)
     if options.config is None and not policy.hierarchical:
         options.refuse("hierarchies", because="without a configuration and a policy that use them they change nothing")
     hierarchies = find_hierarchies(options.hierarchies, options.data)

@@ -16,7 +16,7 @@ from aegis.data.schema import Roles
 from aegis.errors import DataError, LabelError
 from aegis.learners.finished import FinishedTable
 from aegis.learners.sample import Sample, draw_sample
-from aegis.library.judging import classes_of
+from aegis.library.judging import classes_of, refuse_sanitized
 from aegis.masking.plural import count
 from aegis.privacy.judgement import judge_all
 from aegis.privacy.policy import Policy
@@ -58,6 +58,8 @@ def _judged(
     roles: Roles,
     hierarchies: Mapping[str, Hierarchy],
 ) -> JudgedTable:
+    if policy is not None:
+        refuse_sanitized(path, policy)
     written = open_dataset(path, as_text=True, roles=Roles())  # judged as it is written: 1 and 1.0 are two values
     if sample.label not in written.schema:
         raise LabelError(f"{path.name} has no column {sample.label!r}; give a table that holds the label")

@@ -25,6 +25,7 @@ from aegis.masking.transition import transition
 from aegis.privacy.judgement import Judgement, hopeless
 from aegis.privacy.policy import Policy
 from aegis.ranking.verdicts import Verdicts, class_sizes, judge
+from aegis.releases.certificate import sanitized_columns
 
 _EVERYBODY = "_aegis_everybody"
 
@@ -57,6 +58,23 @@ def read_policy(policy: PolicyLike) -> Policy:
     if isinstance(policy, Mapping):
         return Policy.from_mapping(policy)
     return policy if isinstance(policy, Policy) else Policy.read(Path(policy))
+
+
+def refuse_sanitized(data: object, policy: Policy) -> None:
+    """Raise if ``policy`` speaks of the values of a column in which a sanitizer's release stands.
+
+    A symbol says less, or more, than the value behind it: two symbols in a class may hide one value. The true values
+    were judged when the release was made, if by this very policy.
+    """
+    if not isinstance(data, str | Path):
+        return
+    released, judged_by = sanitized_columns(Path(data))
+    spoken = [name for name in policy.attributes if name in released]
+    if spoken and judged_by != policy.id:
+        raise PolicyError(
+            f"{spoken[0]!r} holds what a sanitizer released, and the policy speaks of its true values: judge them with "
+            "aegis sanitize --policy"
+        )
 
 
 def classes_of(

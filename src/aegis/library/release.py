@@ -28,7 +28,7 @@ from aegis.data.schema import Roles
 from aegis.data.yaml_text import dump
 from aegis.errors import OutputError, PolicyNotSatisfiedError, RoleError
 from aegis.library.check import unlisted
-from aegis.library.judging import classes_of, read_policy, why_not
+from aegis.library.judging import classes_of, read_policy, refuse_sanitized, why_not
 from aegis.library.masked_data import MaskedData, all_masks, mapping_text, masked_data, roles_with
 from aegis.library.opening import open_table
 from aegis.library.proposals import find_hierarchies, one_configuration
@@ -177,6 +177,7 @@ class _Source:
 
 def _open(options: Release) -> _Source:
     policy = read_policy(options.policy)
+    refuse_sanitized(options.data, policy)
     if options.drop_suppressed:
         policy = replace(policy, suppressed=Suppressed.DROPPED)
     if options.config is None and not policy.hierarchical:

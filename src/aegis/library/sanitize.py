@@ -37,12 +37,10 @@ from aegis.masking.plural import count
 from aegis.operation import operation
 from aegis.privacy.judgement import Judgement, judge_all
 from aegis.privacy.narrowed import narrowed
-from aegis.releases.certificate import Certificate, certificate_paths
+from aegis.releases.certificate import SANITIZED, Certificate, certificate_paths
 from aegis.releases.write import check_format, is_csv, sha256_of, write_table
 from aegis.report.sanitize_report import render_sanitized
 from aegis.result import Result
-
-SANITIZED = "aegis_sanitizer_certificate"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -15,6 +15,7 @@ from typing import Any
 from aegis.errors import DataError, VerificationError
 
 FORMAT_VERSION = 1
+SANITIZED = "aegis_sanitizer_certificate"
 _PARTS = {"release", "source", "roles", "kinds", "hierarchies", "policy", "suppressed", "verdicts", "classes"}
 
 
@@ -80,3 +81,25 @@ def certificate_paths(release: Path) -> tuple[Path, Path]:
         release.with_name(f"{release.name}.certificate.json"),
         release.with_name(f"{release.name}.certificate.html"),
     )
+
+
+def sanitized_columns(release: Path) -> tuple[tuple[str, ...], str | None]:
+    """The columns of a file that hold what a sanitizer released, and the policy that their true values satisfy.
+
+    They are named by the certificate beside the file; a file without one, or one that was changed since, has none.
+    """
+    path = certificate_paths(release)[0]
+    if not path.is_file() or not release.is_file():
+        return (), None
+    try:
+        content = json.loads(path.read_text(encoding="utf-8"))
+        if SANITIZED not in content or content["release"]["sha256"] != _sha256(release):
+            return (), None
+        return tuple(str(name) for name in content["released"]), content["policy_id"]
+    except (OSError, ValueError, KeyError, TypeError):
+        return (), None
+
+
+def _sha256(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()

@@ -11,7 +11,10 @@ import numpy as np
 import pytest
 
 from aegis.candidates.sanitizers.fitting import fit
-from aegis.candidates.sanitizers.together import fit_together
+from aegis.candidates.sanitizers.mechanism import NumberMechanism
+from aegis.candidates.sanitizers.number_fitting import narrowest
+from aegis.candidates.sanitizers.together import check_written, fit_together
+from aegis.errors import VerificationError
 
 pytestmark = pytest.mark.datasets
 DATASETS = Path(os.environ.get("AEGIS_DATASETS", Path(__file__).parents[4] / "shared" / "datasets"))
@@ -74,15 +77,60 @@ def test_the_income_of_adult(adult: Table) -> None:
     assert found.audit.worst > found.reconstruction.loss
 
 
-def test_german_savings_of_five_values_and_the_class_together(german: Table) -> None:
-    credit, savings = fit_together(
-        some(german, "class", "savings_status"),
-        authorized=some(german, "checking_status", "duration", "credit_history"),
-        adversaries=[some(german, "purpose"), some(german, "personal_status")],
-        distortions={"class": 0.15, "savings_status": 0.2},
+def test_the_class_of_german_credit_meets_its_distortion_or_is_refused_together(german: Table) -> None:
+    sides: dict[str, Any] = {
+        "authorized": some(german, "checking_status", "duration", "credit_history"),
+        "adversaries": [some(german, "purpose"), some(german, "personal_status")],
+        "names": QUICK,
+    }
+    found = fit(german["class"], column="class", distortion=0.25, rng=np.random.default_rng(0), **sides)
+    assert found.reconstruction.loss <= 0.25
+    assert found.determined <= max(one.before.certain for one in found.protection) + 0.01
+
+
+def test_prices_of_a_hotel_are_not_written_as_they_are() -> None:
+    """Under the defaults of the first version 99.6 % of them were; the audit spoke of an adversary error of 44.6."""
+    numbers = ("arrival_month", "no_of_adults", "no_of_children", "arrival_year", "lead_time", "no_of_week_nights")
+    table = read("hotel/hotel_reservations.csv", numbers=(*numbers, "avg_price_per_room"), rows=9000)
+    price = table["avg_price_per_room"]
+    (found,) = fit_together(
+        {"avg_price_per_room": price},
+        authorized=some(table, *numbers[:5], "room_type_reserved", "market_segment_type"),
+        adversaries=[some(table, "type_of_meal_plan", "no_of_week_nights")],
+        distortions={"avg_price_per_room": 10.0},
         names=QUICK,
         rng=np.random.default_rng(0),
     )
-    for one, distortion in ((credit, 0.15), (savings, 0.2)):
-        assert one.reconstruction.loss <= distortion
-        assert 0 < one.audit.exposure.pinned_share < 1
+    assert isinstance(found.mechanism, NumberMechanism)
+    assert narrowest(found.mechanism.mixture) > 0.02 * price.std()
+    assert found.reconstruction.loss <= 10.0, "the point estimate counts, not the end of its interval"
+    # the figure that is reported is that of whoever knows the mechanism: it sees as much as the authorised party
+    assert found.audit.worst <= 1.1 * found.protection[0].after.loss
+    assert found.audit.worst < 15.0
+    for mine, theirs in zip(found.protection[0].after.pinned, found.protection[0].noise.pinned, strict=True):  # type: ignore[union-attr]
+        assert mine <= theirs + 0.02
+    drawn = {"avg_price_per_room": found.mechanism.apply(price, rng=np.random.default_rng(1))}
+    (written,) = check_written([found], table, drawn, rng=np.random.default_rng(2))
+    assert written.equal == 0.0
+    assert written.determined <= 0.02
+    raw = {"avg_price_per_room_released": price.copy()}
+    if len(found.mechanism.released_columns) > 1:
+        raw["avg_price_per_room_component"] = drawn["avg_price_per_room"]["avg_price_per_room_component"]
+    with pytest.raises(VerificationError, match="nothing is written"):
+        check_written([found], table, {"avg_price_per_room": raw}, rng=np.random.default_rng(2))
+
+
+def test_small_groups_are_not_certain(adult: Table) -> None:
+    """A symbol alone made race certain for 66 % of the records, and for every Asian."""
+    found = fit(
+        adult["race"],
+        column="race",
+        authorized=some(adult, "native-country", "education", "occupation", "age"),
+        adversaries=[some(adult, "sex", "income")],
+        distortion=0.1,
+        names=QUICK,
+        rng=np.random.default_rng(0),
+    )
+    assert max(found.protection[0].after.by_value) <= 0.05
+    assert found.determined <= 0.01
+    assert found.posterior_cap is not None
