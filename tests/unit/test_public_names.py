@@ -38,6 +38,7 @@ PUBLIC = {
     "anonymize",
     "apply",
     "check",
+    "reconstruct",
     "release",
     "verify",
     "exposure",

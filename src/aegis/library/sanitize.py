@@ -36,9 +36,9 @@ from aegis.library.opening import open_table, reading
 from aegis.masking.plural import count
 from aegis.operation import operation
 from aegis.privacy.judgement import Judgement, judge_all
-from aegis.privacy.narrowed import narrowed
-from aegis.releases.certificate import SANITIZED, Certificate, certificate_paths
-from aegis.releases.write import check_format, is_csv, sha256_of, write_table
+from aegis.privacy.policy import narrowed
+from aegis.releases.certificate import SANITIZED, Certificate, certificate_paths, hash_of
+from aegis.releases.write import check_format, is_csv, write_table
 from aegis.report.sanitize_report import render_sanitized
 from aegis.result import Result
 
@@ -249,7 +249,7 @@ def _certificate(options: Sanitize, result: Sanitized, draft: Path) -> dict[str,
         SANITIZED: 1,
         "software": {"aegis": __version__},
         "date": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
-        "release": {"name": Path(str(options.out)).name, "sha256": sha256_of(draft), "rows": result.rows},
+        "release": {"name": Path(str(options.out)).name, "sha256": hash_of(draft), "rows": result.rows},
         "source": {"name": result.source},
         "recipients": {
             "adversaries": [list(side) for side in options.adversary],

@@ -93,13 +93,14 @@ def sanitized_columns(release: Path) -> tuple[tuple[str, ...], str | None]:
         return (), None
     try:
         content = json.loads(path.read_text(encoding="utf-8"))
-        if SANITIZED not in content or content["release"]["sha256"] != _sha256(release):
+        if SANITIZED not in content or content["release"]["sha256"] != hash_of(release):
             return (), None
         return tuple(str(name) for name in content["released"]), content["policy_id"]
     except (OSError, ValueError, KeyError, TypeError):
         return (), None
 
 
-def _sha256(path: Path) -> str:
+def hash_of(path: Path) -> str:
+    """The SHA-256 of a file, as certificates state it."""
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
