@@ -71,8 +71,8 @@ def test_a_number_is_released_within_its_distortion(table: Table) -> None:
 
 
 def test_a_category_is_released_within_its_distortion(table: Table) -> None:
-    result = fitted(table, "ill", 0.17)
-    assert result.reconstruction.loss <= 0.17
+    result = fitted(table, "ill", 0.2)
+    assert result.reconstruction.loss <= 0.2
     assert isinstance(result.mechanism, CategoryMechanism)
     assert all(
         share <= was + VALUE_CAP
@@ -81,7 +81,7 @@ def test_a_category_is_released_within_its_distortion(table: Table) -> None:
     )
     released = result.mechanism.apply(table["ill"][:20], rng=np.random.default_rng(0))["ill_released"]
     assert set(released) <= {"s0", "s1", "s2", "s3", "s4", "s5", "s6"}
-    assert max(result.audit.adversaries[0].loss, 0.17) >= result.audit.distortion.loss
+    assert max(result.audit.adversaries[0].loss, 0.2) >= result.audit.distortion.loss
 
 
 @pytest.mark.parametrize(
