@@ -29,7 +29,9 @@
     │   ├── RequestTimeoutError           408   the body of a request did not arrive, or too slowly
     │   ├── ConflictError                 409   the state of things does not allow it, or somebody was faster
     │   ├── TooLargeError                 413   more was sent than is accepted
-    │   └── TooManyAttemptsError          429   too many failed sign-ins
+    │   ├── TooManyAttemptsError          429   too many failed sign-ins, or too many requests at once
+    │   ├── TooBusyError                  503   everything that takes long is taken; try again in a moment
+    │   └── StorageFullError              507   there is no room, or no right to write, where files are kept
     └── EngineError                   2   502   the database refused or broke off
 
 Each message is one sentence that says what is wrong and what to do. No message holds a cell value: messages name
@@ -184,10 +186,23 @@ class TooLargeError(ServiceError):
 
 
 class TooManyAttemptsError(ServiceError):
-    """Too many failed sign-ins."""
+    """Too many failed sign-ins, or too many requests at once."""
 
     http_status: ClassVar[int] = 429
 
     def __init__(self, message: str, *, retry_after_seconds: int) -> None:
         super().__init__(message)
         self.retry_after_seconds = retry_after_seconds
+
+
+class TooBusyError(ServiceError):
+    """Everything that takes long is taken; try again in a moment."""
+
+    http_status: ClassVar[int] = 503
+    retry_after_seconds: ClassVar[int] = 2
+
+
+class StorageFullError(ServiceError):
+    """There is no room, or no right to write, where files are kept."""
+
+    http_status: ClassVar[int] = 507

@@ -21,9 +21,13 @@ Moment = datetime.datetime
 
 
 class UserRole(StrEnum):
-    """What a person is in the catalog, for one product or for all."""
+    """What a person is in the catalog, for one product or for all.
+
+    A registrar may register products, and becomes the provider of those and of no others.
+    """
 
     ADMIN = "admin"
+    REGISTRAR = "registrar"
     PROVIDER = "provider"
     EXPERT = "expert"
     CONSUMER = "consumer"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, fields
 from pathlib import Path
+from urllib.parse import urlsplit
 
 from aegis.errors import InputError
 
@@ -15,15 +16,27 @@ CERTIFICATE_VARIABLE, KEY_VARIABLE = "AEGIS_TLS_CERTIFICATE", "AEGIS_TLS_KEY"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Settings:
-    """Limits in bytes, times in the unit of their name, and the cost of argon2."""
+    """Limits in bytes, times in the unit of their name, the cost of argon2, and where people find the catalog.
+
+    ``public_url`` stands in invitations and in commands that are shown; nothing that a request says does.
+    """
+
+    public_url: str = ""
 
     summary_bytes: int = 128 * MEBIBYTE
-    summary_unpacked_bytes: int = 512 * MEBIBYTE
-    summary_file_bytes: int = 64 * MEBIBYTE
+    summary_unpacked_bytes: int = 128 * MEBIBYTE
+    summary_file_bytes: int = 16 * MEBIBYTE
     summary_files: int = 5_000
     release_bytes: int = 4096 * MEBIBYTE
     certificate_bytes: int = 8 * MEBIBYTE
     document_bytes: int = 4 * MEBIBYTE
+    free_bytes: int = 256 * MEBIBYTE
+    stored_bytes_per_product: int = 256 * 1024 * MEBIBYTE
+    stored_bytes_per_person: int = 512 * 1024 * MEBIBYTE
+    requests_per_minute: int = 3_000
+    database_wait_seconds: float = 10.0
+    header_seconds: float = 15.0
+    connections_per_address: int = 400
     upload_idle_seconds: float = 30.0
     upload_bytes_per_second: int = 32_768
     session_hours: int = 12
@@ -32,12 +45,16 @@ class Settings:
     request_days: int = 730
     pending_days: int = 90
     sign_in_failures: int = 5
-    sign_in_failures_per_address: int = 20
     sign_in_window_minutes: int = 15
     idempotency_hours: int = 48
     audit_walk_hours: float = 24.0
     heartbeat_seconds: float = 30.0
     job_attempts: int = 3
+    job_seconds: float = 1_800.0
+    job_memory_bytes: int = 4096 * MEBIBYTE
+    job_result_bytes: int = 64 * MEBIBYTE
+    job_file_bytes: int = 8192 * MEBIBYTE
+    release_decoded_bytes: int = 16_384 * MEBIBYTE
     jobs_queued_per_product: int = 20
     password_characters: int = 12
     argon2_time_cost: int = 3
@@ -45,8 +62,11 @@ class Settings:
     argon2_lanes: int = 1
 
     def __post_init__(self) -> None:
+        parts = urlsplit(self.public_url)
+        if self.public_url and (parts.scheme not in ("http", "https") or not parts.hostname or parts.query):
+            raise InputError("the setting public_url must be an address like https://catalog.example")
         for field in fields(self):
-            if not getattr(self, field.name) > 0:
+            if field.name != "public_url" and not getattr(self, field.name) > 0:
                 raise InputError(f"the setting {field.name} must be above 0")
 
 
@@ -61,6 +81,9 @@ def read_settings(path: Path | None) -> Settings:
     for name, value in given.items():
         if name not in known:
             raise InputError(f"{path} names no setting with {name!r}; there are {', '.join(known)}")
-        if isinstance(value, bool) or not isinstance(value, int | float if known[name] == "float" else int):
+        if known[name] == "str":
+            if not isinstance(value, str):
+                raise InputError(f"{path}: {name} must be text")
+        elif isinstance(value, bool) or not isinstance(value, int | float if known[name] == "float" else int):
             raise InputError(f"{path}: {name} must be a number{'' if known[name] == 'float' else ' without decimals'}")
     return Settings(**given)

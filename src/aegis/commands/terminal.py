@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import shlex
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -14,6 +13,7 @@ from rich.console import Console, Group
 from rich.table import Table
 from rich.text import Text
 
+from aegis.data.shell import word as word
 from aegis.errors import AegisError
 
 
@@ -54,15 +54,6 @@ def table(title: str, columns: Sequence[str | tuple[str, str]], rows: Sequence[S
     for row in rows:
         drawn.add_row(*(cell if isinstance(cell, Text) else Text(cell) for cell in row))
     return Group(Text(title, style="bold"), drawn)  # a title of the table itself would wrap at the table's width
-
-
-def word(text: object) -> str:
-    """A path or a name as a shell takes it, for commands that are shown.
-
-    >>> word("my file.csv"), word("age")
-    ("'my file.csv'", 'age')
-    """
-    return shlex.quote(str(text))
 
 
 def data_words(data: object, *, table: str | None = None, engine: str | None = None) -> str:

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from aegis.data.shell import word
 from aegis.report.figures import MORE_THAN_ALL, count, figure, listed, percent
 from aegis.report.page import render_page
 from aegis.report.ranking_words import Entry, Fact
@@ -49,7 +50,7 @@ def certificate_parts(content: Mapping[str, Any]) -> dict[str, Any]:
         "masks": _masks(content),
         "suppressed": _suppressed(content["suppressed"]),
         "ledger": _ledger(content),
-        "check": f"aegis verify {name} {name}.certificate.json",
+        "check": f"aegis verify {word(name)} {word(f'{name}.certificate.json')}",
     }
 
 

@@ -5,12 +5,15 @@ The routes are taken from the app itself: one that has no entry here fails the t
 
 from __future__ import annotations
 
+import datetime
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from sqlalchemy import update
 
+from aegis.catalog.database.tables import Request
 from aegis.catalog.server.api.app import description
 
 if TYPE_CHECKING:
@@ -31,6 +34,7 @@ EVERYBODY = frozenset(
     }
 )
 ADMIN = frozenset({"admin"})
+LONG_AGO = datetime.datetime(2020, 1, 1, tzinfo=datetime.UTC)
 PROVIDER = ADMIN | {"provider"}
 STAFF = PROVIDER | {"expert"}
 EXPERT = ADMIN | {"expert"}
@@ -92,6 +96,14 @@ def _with_role(stage: Stage) -> Call:
 
 def _on(product: Callable[[Stage], Call], content: Any) -> Callable[[Stage], Call]:
     return lambda stage: Call(product(stage).names, json=content)
+
+
+def _expired(stage: Stage) -> str:
+    request_id = _request(stage)
+    with stage.catalog.database.write() as session:
+        session.execute(update(Request).where(Request.id == request_id).values(expires_at=LONG_AGO))
+        session.commit()
+    return request_id
 
 
 def _request(stage: Stage, **more: Any) -> str:
@@ -232,6 +244,9 @@ TABLE: dict[tuple[str, str], list[Case]] = {
     ("POST", "/requests/{request_id}/fulfilment"): [Case(PROVIDER, _fulfilment)],
     ("POST", "/requests/{request_id}/withdraw"): [
         Case(frozenset({"consumer"}), lambda s: Call({"request_id": _request(s)}))
+    ],
+    ("POST", "/requests/{request_id}/reinstate"): [
+        Case(ADMIN, lambda s: Call({"request_id": _expired(s)}, json={"days": 3}))
     ],
     ("GET", "/products/{product}/releases"): [Case(EVERYBODY, _product), Case(STAFF, _draft, "draft")],
     ("POST", "/products/{product}/releases"): [Case(PROVIDER, _release_form)],

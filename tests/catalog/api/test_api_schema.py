@@ -56,7 +56,7 @@ EXCLUDED = CHECKS.get_by_names(LEFT_OUT)
 
 @pytest.fixture(scope="module")
 def known(stage: Stage) -> dict[str, list[str]]:
-    """Things that are there, so that calls reach further than the door."""
+    """Things that are there, so that calls get far."""
     stage.new_summary(stage.product)
     configuration = stage.new_configuration(stage.product)
     request = stage.new_request(stage.product, approved=True)

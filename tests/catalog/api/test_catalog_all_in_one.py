@@ -21,7 +21,7 @@ from aegis import Client
 from aegis.library.clinic import write_clinic
 
 PASSWORD = "correct horse battery"
-PATIENCE_S = 180.0
+TIMEOUT_S = 180.0
 
 
 @contextlib.contextmanager
@@ -50,7 +50,7 @@ def _is_well(url: str) -> bool:
 
 
 def _until(reached: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + PATIENCE_S
+    deadline = time.monotonic() + TIMEOUT_S
     while not reached():
         assert time.monotonic() < deadline, "it did not happen"
         time.sleep(0.2)

@@ -330,4 +330,4 @@ def test_the_documented_limits_are_the_settings() -> None:
         f"expire after {known.pending_days} days",
     ):
         assert words in told
-    assert (known.sign_in_failures, known.sign_in_failures_per_address, known.token_days) == (5, 20, 365)
+    assert (known.sign_in_failures, known.token_days) == (5, 365)

@@ -190,7 +190,8 @@ def test_a_configuration_is_entered_once_and_comes_back_when_proposed_again(stag
 def test_what_is_stored_is_what_was_proposed_and_can_be_taken_home(stage: Stage) -> None:
     stage.product()
     for view in stage.configurations().values():
-        loaded = configurations.masks_of(parsed_document(configurations.as_yaml(view), most_bytes=10**6))
+        text = configurations.as_yaml(view)
+        loaded = configurations.masks_of(parsed_document(text, what="it", most_characters=10**6))
         assert isinstance(loaded, Configuration)
         assert loaded.id == view.content_id
 

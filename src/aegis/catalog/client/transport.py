@@ -110,10 +110,10 @@ class Transport:
         http = _httpx()
         params = {name: value for name, value in (query or {}).items() if value is not None}
         for attempt in range(1, self._attempts + 1):
-            told = body()
-            sent = {**(headers or {}), **told.pop("headers", {})}
+            keywords = body()
+            all_headers = {**(headers or {}), **keywords.pop("headers", {})}
             try:
-                response = self._http.request(method, path, params=params or None, headers=sent, **told)
+                response = self._http.request(method, path, params=params or None, headers=all_headers, **keywords)
             except http.HTTPError as error:
                 if attempt == self._attempts:
                     raise _unreachable(error) from None
@@ -129,8 +129,8 @@ class Transport:
 def error_of(response: httpx.Response) -> AegisError:
     """The error that the catalog raised, raised here."""
     try:
-        told = response.json()
-        kind, detail = str(told["type"]), str(told["detail"])
+        problem = response.json()
+        kind, detail = str(problem["type"]), str(problem["detail"])
     except (ValueError, KeyError, TypeError):
         kind, detail = "", f"the server answered {response.status_code} without a reason; is this a catalog of Aegis?"
     found = _classes().get(kind.removeprefix(_PREFIX))

@@ -311,7 +311,7 @@ def release_command(release: PushedRelease, options: PushRelease) -> None:
         raise GuaranteeError(release.headline)
     state, _, name = release.headline.rpartition(": ")
     terminal.out().print(Text.assemble((f"{state}: ", "bold green"), name), soft_wrap=True)
-    terminal.next_step(f"aegis pull {release.id}")
+    terminal.next_step(f"aegis pull {terminal.word(release.id)}")
 
 
 def columns_of(dataset: Dataset, *, label: str | None) -> list[dict[str, Any]]:

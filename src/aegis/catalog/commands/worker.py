@@ -7,6 +7,7 @@ import signal
 import sys
 import threading
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Annotated, Any, Self
 
 from aegis.catalog.commands.catalog_options import OwnCatalog, SettingsFile, open_catalog
@@ -55,9 +56,16 @@ def worker(options: Worker) -> WorkDone:
     """Do the jobs of the catalog, until SIGTERM or Ctrl-C unless ``once`` is asked for."""
     process = BackgroundProcess.started()
     with open_catalog(options, settings=options.settings) as catalog:
-        from aegis.catalog.worker.loop import run_pending, run_worker  # an extra
+        from aegis.catalog.worker.job_process import JobProcess  # an extra
+        from aegis.catalog.worker.loop import run_pending, run_worker
 
-        done = run_pending(catalog) if options.once else run_worker(catalog, process.stop)
+        with JobProcess(
+            database_url=options.database, storage=Path(options.storage), settings=catalog.settings
+        ) as runner:
+            if options.once:
+                done = run_pending(catalog, runner=runner)
+            else:
+                done = run_worker(catalog, process.stop, runner=runner)
     return WorkDone(jobs_done=done, supervised=process.supervised)
 
 

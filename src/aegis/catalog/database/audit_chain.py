@@ -206,6 +206,7 @@ ACTS_OF: Mapping[str, tuple[str, ...]] = {
         "request revoked",
         "request withdrawn",
         "request expired",
+        "request reinstated",
     ),
     "releases": (
         "release pushed",

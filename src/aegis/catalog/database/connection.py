@@ -7,6 +7,7 @@ itself. Whoever writes on SQLite takes the write lock first (BEGIN IMMEDIATE), s
 from __future__ import annotations
 
 import os
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -14,10 +15,11 @@ from typing import Any, Self
 
 from sqlalchemy import Connection, Engine, create_engine, event
 from sqlalchemy.engine import URL, make_url
-from sqlalchemy.exc import ArgumentError, DBAPIError
+from sqlalchemy.exc import ArgumentError, DBAPIError, OperationalError
 from sqlalchemy.orm import Session
 
 from aegis.catalog.database.migrate import NEWEST, migrate
+from aegis.catalog.database.storage import storing
 from aegis.errors import EngineError, InputError, MissingExtraError
 
 BUSY_SECONDS = 30
@@ -27,20 +29,21 @@ DEFAULT_POOL = 12
 class Database:
     """An open, migrated database."""
 
-    def __init__(self, engine: Engine) -> None:
+    def __init__(self, engine: Engine, *, wait_seconds: float = 0.0) -> None:
         self.engine = engine
+        self._wait_seconds = wait_seconds
         self._reading = engine.execution_options(aegis_writes=False)
         self._writing = engine.execution_options(aegis_writes=True)
 
     @classmethod
-    def open(cls, url: str, *, pool_size: int = DEFAULT_POOL, form: str = NEWEST) -> Self:
+    def open(cls, url: str, *, pool_size: int = DEFAULT_POOL, form: str = NEWEST, wait_seconds: float = 0.0) -> Self:
         """Connect and bring the tables up to date, or up to an older ``form``; that of a newer Aegis is refused."""
         parsed = parse_url(url)
         if parsed.get_backend_name() == "sqlite":
             engine = _sqlite(parsed, pool_size)
         else:
             engine = _postgres(parsed, pool_size)
-        database = cls(engine)
+        database = cls(engine, wait_seconds=wait_seconds)
         try:
             with database._writing.connect() as connection:
                 migrate(connection, form=form)
@@ -63,13 +66,33 @@ class Database:
     def read(self) -> Iterator[Session]:
         """A session that only looks; nothing it does is kept."""
         with Session(self._reading, expire_on_commit=False, autoflush=False) as session:
+            self._connect(session)
             yield session
 
     @contextmanager
     def write(self) -> Iterator[Session]:
         """A session that holds the write lock where there is only one; commit inside, else nothing happened."""
         with Session(self._writing, expire_on_commit=False) as session:
+            self._connect(session)
             yield session
+
+    def _connect(self, session: Session) -> None:
+        """Begin the transaction; a server that is just starting again is waited for."""
+        if self.is_sqlite:
+            return  # it begins with its first statement, and a file is there or not
+        deadline = time.monotonic() + self._wait_seconds
+        pause_s = 0.05
+        while True:
+            try:
+                session.connection()
+            except OperationalError:
+                if time.monotonic() + pause_s > deadline:
+                    raise
+                session.rollback()
+                time.sleep(pause_s)
+                pause_s = min(2 * pause_s, 1.0)
+            else:
+                return
 
     def close(self) -> None:
         self.engine.dispose()
@@ -104,9 +127,10 @@ def parse_url(url: str) -> URL:
 def _sqlite(url: URL, pool_size: int) -> Engine:
     assert url.database is not None
     path = Path(url.database)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    if not path.exists():
-        os.close(os.open(path, os.O_CREAT | os.O_RDWR, 0o600))
+    with storing():
+        path.parent.mkdir(parents=True, exist_ok=True)
+        if not path.exists():
+            os.close(os.open(path, os.O_CREAT | os.O_RDWR, 0o600))
     engine = create_engine(
         url,
         pool_size=pool_size,

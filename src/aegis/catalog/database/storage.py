@@ -7,10 +7,12 @@ and is swept up later.
 
 from __future__ import annotations
 
+import errno
 import fcntl
 import hashlib
 import os
 import re
+import shutil
 import tempfile
 from collections.abc import Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager, suppress
@@ -18,9 +20,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO, Protocol
 
-from aegis.errors import NotFoundError, TooLargeError
+from aegis.errors import NotFoundError, StorageFullError, TooLargeError
 
 CHUNK_BYTES = 1 << 20
+_WATCHED_BYTES = 32 << 20
 _DIGEST = re.compile(r"[0-9a-f]{64}")
 
 Stream = BinaryIO | Iterable[bytes]
@@ -49,6 +52,10 @@ class Store(Protocol):
 
     def draft(self, stream: Stream, *, limit_bytes: int) -> Draft:
         """Write the bytes down, outside of any transaction; `TooLargeError` beyond the limit, and nothing stays."""
+        ...
+
+    def check_room(self) -> None:
+        """Raise `StorageFullError` where nothing more can be written."""
         ...
 
     def keep(self, draft: Draft) -> Stored:
@@ -91,21 +98,40 @@ class Store(Protocol):
 class FolderStore:
     """A folder on the local disk: ``ab/cd/<sha256>``, readable by its owner only."""
 
-    def __init__(self, root: Path) -> None:
+    def __init__(self, root: Path, *, reserve_bytes: int = 0) -> None:
         self.root = root
+        self._reserve_bytes = reserve_bytes
         self._drafts = root / "drafts"
-        self._drafts.mkdir(parents=True, exist_ok=True, mode=0o700)
         self._lock = root / "lock"
-        self._lock.touch(mode=0o600, exist_ok=True)
+        with storing():
+            self._drafts.mkdir(parents=True, exist_ok=True, mode=0o700)
+            self._lock.touch(mode=0o600, exist_ok=True)
+
+    def check_room(self) -> None:
+        with storing():
+            free = shutil.disk_usage(self.root).free
+            if free < self._reserve_bytes:
+                raise StorageFullError(
+                    f"the disk of the catalog has {free >> 20} MiB left and {self._reserve_bytes >> 20} MiB are kept "
+                    "free; an administrator has to make room"
+                )
+            handle, name = tempfile.mkstemp(dir=self._drafts)
+            os.close(handle)
+            Path(name).unlink()
 
     def draft(self, stream: Stream, *, limit_bytes: int) -> Draft:
-        handle, name = tempfile.mkstemp(dir=self._drafts)  # 0600 from the start
+        self.check_room()
+        with storing():
+            handle, name = tempfile.mkstemp(dir=self._drafts)  # 0600 from the start
         path = Path(name)
-        hashed, size = hashlib.sha256(), 0
+        hashed, size, watched = hashlib.sha256(), 0, 0
         try:
-            with os.fdopen(handle, "wb") as file:
+            with storing(), os.fdopen(handle, "wb") as file:
                 for chunk in limited(stream, limit_bytes=limit_bytes):
                     size += len(chunk)
+                    if size - watched > _WATCHED_BYTES:
+                        watched = size
+                        self.check_room()
                     hashed.update(chunk)
                     file.write(chunk)
                 file.flush()
@@ -117,12 +143,13 @@ class FolderStore:
 
     def keep(self, draft: Draft) -> Stored:
         place = self._place(draft.digest)
-        for folder in (place.parent.parent, place.parent):
-            if not folder.exists():
-                folder.mkdir(mode=0o700, exist_ok=True)
-                _flush_folder(folder.parent)
-        draft.path.replace(place)
-        _flush_folder(place.parent)
+        with storing():
+            for folder in (place.parent.parent, place.parent):
+                if not folder.exists():
+                    folder.mkdir(mode=0o700, exist_ok=True)
+                    _flush_folder(folder.parent)
+            draft.path.replace(place)
+            _flush_folder(place.parent)
         return Stored(digest=draft.digest, bytes=draft.bytes)
 
     def discard(self, draft: Draft) -> None:
@@ -172,6 +199,21 @@ class FolderStore:
         if not _DIGEST.fullmatch(digest):
             raise ValueError("a digest has 64 hexadecimal digits")
         return self.root / digest[:2] / digest[2:4] / digest
+
+
+@contextmanager
+def storing() -> Iterator[None]:
+    """What the disk refuses, as an error with a sentence: it is full, or may not be written."""
+    try:
+        yield
+    except OSError as error:
+        if error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
+            raise StorageFullError("the disk of the catalog is full; an administrator has to make room") from None
+        if error.errno in (errno.EROFS, errno.EACCES, errno.EPERM):
+            raise StorageFullError(
+                "the folder where the catalog keeps files may not be written; an administrator has to look at it"
+            ) from None
+        raise
 
 
 def chunks_of(stream: Stream) -> Iterator[bytes]:

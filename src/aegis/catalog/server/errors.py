@@ -22,7 +22,7 @@ from starlette.exceptions import HTTPException
 from starlette.responses import HTMLResponse, JSONResponse, Response
 from starlette.types import Scope
 
-from aegis.errors import AegisError, NotSignedInError, RequestTimeoutError, TooManyAttemptsError
+from aegis.errors import AegisError, NotSignedInError, RequestTimeoutError, TooBusyError, TooManyAttemptsError
 
 log = logging.getLogger("aegis.trouble")
 MEDIA_TYPE = "application/problem+json"
@@ -40,6 +40,8 @@ TITLES = {
     413: "Too large",
     422: "That cannot be used",
     429: "Too many attempts",
+    503: "Too busy",
+    507: "No room",
 }
 
 
@@ -100,7 +102,7 @@ def error_headers(error: AegisError) -> dict[str, str]:
     headers: dict[str, str] = {}
     if isinstance(error, NotSignedInError):
         headers["WWW-Authenticate"] = 'Bearer realm="aegis"'
-    if isinstance(error, TooManyAttemptsError):
+    if isinstance(error, TooManyAttemptsError | TooBusyError):
         headers["Retry-After"] = str(error.retry_after_seconds)
     if isinstance(error, RequestTimeoutError):
         headers["Connection"] = "close"

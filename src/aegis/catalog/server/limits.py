@@ -7,6 +7,7 @@ sender gets a 413 or a 408. Only the time that is spent waiting for the sender c
 from __future__ import annotations
 
 import asyncio
+import math
 import re
 import time
 from collections.abc import Callable
@@ -17,10 +18,11 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from aegis.catalog.server.errors import error_response
 from aegis.catalog.settings import Settings
-from aegis.errors import AegisError, InputError, RequestTimeoutError, TooLargeError
+from aegis.errors import AegisError, InputError, RequestTimeoutError, TooLargeError, TooManyAttemptsError
 
 JSON_BYTES = 1 << 20
 FORM_BYTES = 2_000_000
+_MOST_PERSONS = 10_000
 _PARTS_BYTES = 1 << 16  # what surrounds the files of a form
 
 # Everything else has a body of JSON or of fields.
@@ -65,6 +67,28 @@ class Pace:
     def of(cls, settings: Settings) -> Pace:
         """The pace that an administrator set."""
         return cls(idle_seconds=settings.upload_idle_seconds, bytes_per_second=settings.upload_bytes_per_second)
+
+
+class RequestQuota:
+    """So many requests a minute for each person, or for each address before they signed in; a burst of as many."""
+
+    def __init__(self, *, per_minute: int, clock: Callable[[], float] = time.monotonic) -> None:
+        self._per_minute = per_minute
+        self._clock = clock
+        self._left: dict[str, tuple[float, float]] = {}
+
+    def take(self, person: str) -> None:
+        """Count a request; `TooManyAttemptsError` where there were too many."""
+        now = self._clock()
+        if len(self._left) > _MOST_PERSONS:
+            self._left = {who: entry for who, entry in self._left.items() if now - entry[1] < 60}
+        left, since = self._left.get(person, (float(self._per_minute), now))
+        left = min(left + (now - since) * self._per_minute / 60, self._per_minute)
+        if left < 1:
+            self._left[person] = (left, now)
+            wait = math.ceil((1 - left) * 60 / self._per_minute)
+            raise TooManyAttemptsError("too many requests in a short time; slow down", retry_after_seconds=wait)
+        self._left[person] = (left - 1, now)
 
 
 class BodyLimits:

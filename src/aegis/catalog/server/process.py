@@ -15,6 +15,7 @@ import anyio.to_thread
 import uvicorn
 
 from aegis.catalog.server.app import create_site
+from aegis.catalog.server.connections import limited, raise_file_limit
 from aegis.catalog.server.supervisor import hold_lifeline
 from aegis.catalog.service.catalog import Catalog
 from aegis.catalog.settings import (
@@ -45,9 +46,15 @@ def main() -> int:
         sys.stderr.write(f"error: {error}\n")
         return 2
     with catalog:
-        app = create_site(catalog, behind_proxy=bool(os.environ.get(PROXY)))
+        behind_proxy = bool(os.environ.get(PROXY))
+        app = create_site(catalog, behind_proxy=behind_proxy)
+        raise_file_limit()
         config = uvicorn.Config(
             app,
+            http=limited(
+                header_seconds=settings.header_seconds,
+                most_of_address=None if behind_proxy else settings.connections_per_address,
+            ),
             log_config=None,
             log_level="warning",
             access_log=False,  # ours names routes instead of addresses

@@ -20,9 +20,11 @@ from starlette.responses import Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from aegis.catalog.server.errors import error_response, is_api
+from aegis.catalog.server.limits import RequestQuota
 from aegis.catalog.service import sessions
 from aegis.catalog.service.catalog import Catalog
 from aegis.catalog.service.permissions import ANONYMOUS, Actor
+from aegis.catalog.settings import Settings
 from aegis.errors import AegisError, NotPermittedError, NotSignedInError
 
 SESSION_COOKIE = "aegis_session"
@@ -32,6 +34,7 @@ CSRF_HEADER = "X-CSRF-Token"
 HEALTH = "/api/v1/health"
 _SAFE = frozenset({"GET", "HEAD", "OPTIONS"})
 _LONGEST_SECRET = 512
+_LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
 _FORM_COOKIE_SECONDS = 86_400
 
 
@@ -59,6 +62,7 @@ class Authentication:
     def __init__(self, app: ASGIApp, *, catalog: Catalog) -> None:
         self._app = app
         self._catalog = catalog
+        self._quota = RequestQuota(per_minute=catalog.settings.requests_per_minute)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "http":
@@ -68,11 +72,34 @@ class Authentication:
             else:
                 who = _api_identity if is_api(scope) else _page_identity
                 try:
-                    state["identity"] = await run_in_threadpool(who, self._catalog, scope)
+                    identity = await run_in_threadpool(who, self._catalog, scope)
+                    client = scope.get("client") or ("",)
+                    self._quota.take(identity.actor.user_id or str(client[0]))
+                    state["identity"] = identity
                 except AegisError as error:
                     await error_response(scope, error)(scope, receive, send)
                     return
         await self._app(scope, receive, send)
+
+
+def public_origin(settings: Settings, *, scheme: str, host: str) -> str:
+    """Where people find the catalog: the configured address. A Host header is anybody's to choose, and is believed for
+    this machine only.
+
+    >>> public_origin(Settings(public_url="https://catalog.example/"), scheme="http", host="evil.example")
+    'https://catalog.example'
+    >>> public_origin(Settings(), scheme="http", host="127.0.0.1:8080")
+    'http://127.0.0.1:8080'
+    >>> public_origin(Settings(), scheme="https", host="evil.example")
+    'https://ADDRESS-OF-THE-CATALOG'
+    """
+    if settings.public_url:
+        return settings.public_url.rstrip("/")
+    try:
+        local = urlsplit(f"//{host}").hostname in _LOOPBACK
+    except ValueError:
+        local = False
+    return f"{scheme}://{host}" if local else f"{scheme}://ADDRESS-OF-THE-CATALOG"
 
 
 def check_form(identity: Identity, *, csrf: str, headers: Mapping[str, str]) -> None:

@@ -218,22 +218,22 @@ def _note(work: Work, *, lock: bool = False) -> _Note:
     row = work.session.get(Setting, _KEY, with_for_update=lock or None, populate_existing=True)
     if row is None:
         return _Note()
-    told: dict[str, Any] = dict(row.value)
+    values: dict[str, Any] = dict(row.value)
     for name in _MOMENTS:
-        told[name] = None if told[name] is None else datetime.datetime.fromisoformat(told[name])
+        values[name] = None if values[name] is None else datetime.datetime.fromisoformat(values[name])
     try:
-        return _Note(**told)
+        return _Note(**values)
     except TypeError:
         raise ConflictError("the note on the audit has another form; walk the chain with: aegis audit verify") from None
 
 
 def _keep(work: Work, note: _Note) -> None:
-    told = asdict(note)
+    values = asdict(note)
     for name in _MOMENTS:
-        told[name] = None if told[name] is None else told[name].isoformat()
+        values[name] = None if values[name] is None else values[name].isoformat()
     row = work.session.get(Setting, _KEY)
     if row is None:
-        work.session.add(Setting(key=_KEY, value=told))
+        work.session.add(Setting(key=_KEY, value=values))
     else:
-        row.value = told
+        row.value = values
     work.session.flush()

@@ -20,7 +20,7 @@ from aegis.catalog.database.connection import DEFAULT_POOL, Database
 from aegis.catalog.database.storage import Draft, FolderStore, Store, Stored
 from aegis.catalog.service.permissions import Actor
 from aegis.catalog.settings import Settings
-from aegis.errors import ConflictError, EngineError
+from aegis.errors import AegisError, ConflictError, EngineError, StorageFullError
 
 _log = logging.getLogger("aegis.catalog")
 Clock = Callable[[], datetime.datetime]
@@ -110,8 +110,10 @@ class Catalog:
         pool_size: int = DEFAULT_POOL,
     ) -> Self:
         """Open the catalog, and make it first where there is none."""
-        database = Database.open(database_url, pool_size=pool_size)
-        return cls(database=database, store=FolderStore(Path(storage)), settings=settings, clock=clock)
+        settings = settings or Settings()
+        store = FolderStore(Path(storage), reserve_bytes=settings.free_bytes)
+        database = Database.open(database_url, pool_size=pool_size, wait_seconds=settings.database_wait_seconds)
+        return cls(database=database, store=store, settings=settings, clock=clock)
 
     def close(self) -> None:
         self.database.close()
@@ -165,9 +167,14 @@ _BUSY = "too many people ask the catalog at once; try again in a moment"
 _RETRY = {"40001", "40P01", "55P03"}  # serialization failure, deadlock, lock not available
 
 
-def _refused(error: DBAPIError) -> ConflictError | EngineError:
+def _refused(error: DBAPIError) -> AegisError:
     """What to tell of an error of the database, which would quote values."""
     code = getattr(error.orig, "sqlstate", None)
+    name = getattr(error.orig, "sqlite_errorname", "")
+    if code == "53100" or name.startswith(("SQLITE_FULL", "SQLITE_IOERR_WRITE")):
+        return StorageFullError("the disk of the catalog's database is full; an administrator has to make room")
+    if code == "25006" or name.startswith(("SQLITE_READONLY", "SQLITE_CANTOPEN", "SQLITE_PERM")):
+        return StorageFullError("the catalog's database may not be written; an administrator has to look at it")
     if code in _RETRY:
         return ConflictError("two people changed the same thing at the same moment; try again")
     _log.error("the database refused a statement (%s %s)", type(error.orig).__name__, code or "")

@@ -15,7 +15,9 @@ from aegis.errors import ConfigurationError, InputError, TooLargeError
 _SLUG = re.compile(r"[a-z0-9](?:[a-z0-9._-]{0,62}[a-z0-9])?")
 _ID = re.compile(r"[0-9a-f]{32}")
 _UNPRINTABLE = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
+_NOT_IN_FILES = re.compile(r"""[/\\;&|<>$`"'*?#!~]""")
 _DEEPEST = 40
+MOST_PARTS = 500_000
 _LARGEST = 2**53
 
 
@@ -28,6 +30,29 @@ def checked_text(value: Any, *, what: str, most: int, least: int = 0) -> str:
         raise InputError(f"{what} must have {least} to {most} characters; it has {len(text)}")
     if not printable(text):
         raise InputError(f"{what} holds control characters or broken Unicode; leave them out")
+    return text
+
+
+def checked_line(value: Any, *, what: str, most: int) -> str:
+    """A text of one line, for names that stand in lists and tables."""
+    text = checked_text(value, what=what, least=1, most=most)
+    if not text.isprintable():
+        raise InputError(f"{what} must be one line without tabs; leave them out")
+    return text
+
+
+def checked_file_stem(value: Any, *, what: str, most: int) -> str:
+    """A name that becomes that of a file on somebody's machine.
+
+    >>> checked_file_stem("decades (ages ≤ 90)", what="the name", most=120)
+    'decades (ages ≤ 90)'
+    """
+    text = checked_line(value, what=what, most=most)
+    if text[0] in "-." or _NOT_IN_FILES.search(text):
+        raise InputError(
+            f"{what} becomes the name of a file: it may not begin with a dash or a dot, nor hold any of "
+            "/ \\ ; & | < > $ ` \" ' * ? # ! ~; choose another one"
+        )
     return text
 
 
@@ -58,13 +83,24 @@ def checked_whole(value: Any, *, what: str, least: int, most: int) -> int:
     return value
 
 
-def checked_document(value: Any, *, what: str) -> Any:
+def checked_document(value: Any, *, what: str, most: int = MOST_PARTS) -> Any:
     """A document of mappings, lists, texts, numbers and truth values that JSON can hold in every database."""
-    if not _plain(value, _DEEPEST):
-        raise InputError(
-            f"{what} must be a plain document: text keys, no numbers beyond 2^53, no control characters, at most "
-            f"{_DEEPEST} levels deep"
-        )
+    waiting: list[tuple[Any, int]] = [(value, 0)]
+    parts = 0
+    while waiting:
+        part, depth = waiting.pop()
+        parts += 1
+        if parts > most:
+            raise TooLargeError(f"{what} has more than {most} parts; make it smaller")
+        if depth > _DEEPEST or not _is_plain(part):
+            raise InputError(
+                f"{what} must be a plain document: text keys, no numbers beyond 2^53, no control characters, at most "
+                f"{_DEEPEST} levels deep"
+            )
+        if isinstance(part, list | tuple):
+            waiting += [(each, depth + 1) for each in part]
+        elif isinstance(part, Mapping):
+            waiting += [(each, depth + 1) for each in part.values()]
     return value
 
 
@@ -80,35 +116,27 @@ def printable(text: str) -> bool:
     return _UNPRINTABLE.search(text) is None
 
 
-def _plain(value: Any, deeper: int) -> bool:
-    if deeper < 0:
-        return False
-    if value is None or isinstance(value, bool):
-        return True
+def _is_plain(value: Any) -> bool:
     if isinstance(value, str):
         return printable(value)
-    if isinstance(value, int):
+    if isinstance(value, int):  # a truth value is one too
         return abs(value) <= _LARGEST
     if isinstance(value, float):
         return math.isfinite(value)
-    if isinstance(value, list | tuple):
-        return all(_plain(each, deeper - 1) for each in value)
     if isinstance(value, Mapping):
-        return all(isinstance(k, str) and printable(k) and _plain(v, deeper - 1) for k, v in value.items())
-    return False
+        return all(isinstance(key, str) and printable(key) for key in value)
+    return value is None or isinstance(value, list | tuple)
 
 
-MOST_YAML_CHARACTERS = 500_000
+MOST_YAML_CHARACTERS = 200_000
 """YAML is read slowly; what is larger can be written as JSON."""
 
 
-class _Plain(yaml.SafeLoader):
-    """The safe loader without aliases, which let a small text stand for a huge one, and without repeated keys."""
+_SafeLoader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # the same in C, where it is installed
 
-    def compose_node(self, parent: Any, index: Any) -> Any:
-        if self.check_event(yaml.AliasEvent):
-            raise yaml.constructor.ConstructorError(None, None, "aliases are not read", None)
-        return super().compose_node(parent, index)
+
+class _Plain(_SafeLoader):
+    """The safe loader without repeated keys."""
 
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
         keys = [key.value for key, _ in node.value if isinstance(key, yaml.ScalarNode)]
@@ -117,10 +145,12 @@ class _Plain(yaml.SafeLoader):
         return super().construct_mapping(node, deep=deep)
 
 
-def parsed_document(text: str, *, most_bytes: int) -> Any:
-    """What a YAML or JSON text holds."""
-    if len(text) > most_bytes:
-        raise TooLargeError(f"the document is larger than the {most_bytes} bytes that are accepted; split it")
+def parsed_document(text: str, *, what: str, most_characters: int, most_parts: int = MOST_PARTS) -> Any:
+    """What a YAML or JSON text holds; ``what`` it is stands in the error."""
+    if len(text) > most_characters:
+        raise TooLargeError(
+            f"{what} is longer than the {most_characters} characters that are accepted; make it smaller"
+        )
     try:
         if text.lstrip()[:1] in ("{", "["):
             try:
@@ -128,13 +158,26 @@ def parsed_document(text: str, *, most_bytes: int) -> Any:
             except ValueError:
                 pass  # YAML has such brackets too
         if len(text) > MOST_YAML_CHARACTERS:
-            raise ConfigurationError(f"YAML is read up to {MOST_YAML_CHARACTERS} characters; send it as JSON")
+            raise ConfigurationError(f"YAML is read up to {MOST_YAML_CHARACTERS} characters; send {what} as JSON")
+        _check_events(text, what=what, most_parts=most_parts)
         return yaml.load(text, Loader=_Plain)  # noqa: S506 - a SafeLoader that reads less
     except yaml.YAMLError as error:
         mark = getattr(error, "problem_mark", None)
         where = f": see line {mark.line + 1}" if mark else ""
-        raise ConfigurationError(
-            f"the text is not valid YAML or JSON, uses aliases, or names a key twice{where}"
-        ) from None
+        raise ConfigurationError(f"{what} is not valid YAML or JSON, or names a key twice{where}") from None
     except (RecursionError, ValueError):
-        raise ConfigurationError("the text is nested too deep or holds a value that cannot be read") from None
+        raise ConfigurationError(f"{what} is nested too deep or holds a value that cannot be read") from None
+
+
+def _check_events(text: str, *, what: str, most_parts: int) -> None:
+    """Raise before a document is built that is deeper or larger than any honest one, or that repeats parts of itself.
+
+    Aliases let a small text stand for a huge one.
+    """
+    depth = 0
+    for part, event in enumerate(yaml.parse(text, Loader=_SafeLoader)):
+        if isinstance(event, yaml.AliasEvent):
+            raise ConfigurationError(f"{what} uses aliases; write out what they stand for")
+        depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
+        if depth > _DEEPEST or part > 2 * most_parts:
+            raise TooLargeError(f"{what} has more than {_DEEPEST} levels or {most_parts} parts; make it smaller")

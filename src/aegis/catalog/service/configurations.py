@@ -13,7 +13,7 @@ from sqlalchemy import select
 from aegis.catalog import records
 from aegis.catalog.database.tables import Configuration, Product, Request, Summary, User, new_id
 from aegis.catalog.service.catalog import Work
-from aegis.catalog.service.checks import checked_document, checked_text, checked_whole, parsed_document
+from aegis.catalog.service.checks import checked_document, checked_file_stem, checked_whole, parsed_document
 from aegis.catalog.service.permissions import Permission, require
 from aegis.catalog.service.published import published_histogram
 from aegis.catalog.service.schema import schema_of
@@ -29,6 +29,7 @@ from aegis.masking.generator import generate as draw
 
 MOST_AT_ONCE = 500
 MOST_OF_A_PRODUCT = 5_000
+MOST_LINKS = 12
 
 
 def propose(
@@ -40,10 +41,11 @@ def propose(
     """
     found = visible_product(work, product)
     require(work.actor, Permission.PROPOSE_CONFIGURATION, found.id)
-    checked_text(name, what="the configuration's name", least=1, most=120)
+    checked_file_stem(name, what="the configuration's name", most=120)
     if isinstance(content, str):
-        content = parsed_document(content, most_bytes=work.settings.document_bytes)
+        content = parsed_document(content, what="the configuration", most_characters=work.settings.document_bytes)
     checked_document(content, what="the configuration")
+    _check_chains(content)
     given = _read(content, name=name, hierarchies=known_hierarchies(work, found.id))
     return _enter(work, found, given, how="proposed")
 
@@ -61,11 +63,11 @@ def generate(
         raise ConflictError("the product has no summary yet to make configurations from; push one first")
     roles = {column["name"]: column["role"] for column in found.columns}
     histograms = {
-        entry["column"]: told
+        entry["column"]: histogram
         for entry in current.histograms
         if roles.get(entry["column"]) in (Role.QUASI_IDENTIFYING, Role.SENSITIVE)
-        and (told := published_histogram(entry)) is not None
-        and told.domain.size > 1
+        and (histogram := published_histogram(entry)) is not None
+        and histogram.domain.size > 1
     }
     if not histograms:
         raise ConflictError("the summary tells no values to make configurations from; propose your own")
@@ -126,6 +128,23 @@ def as_yaml(view: records.Configuration) -> str:
     return dump(dict(view.content))
 
 
+def check_chain(mask: Any) -> None:
+    """Raise where a mask is a longer list than anybody writes: each of its links is worked out on every value."""
+    if isinstance(mask, list | tuple) and len(mask) > MOST_LINKS:
+        raise InputError(f"a column has a list of {len(mask)} masks; at most {MOST_LINKS} follow one another")
+
+
+def _check_chains(content: Any) -> None:
+    listed = content.get("configurations") if isinstance(content, Mapping) else None
+    listed = listed if isinstance(listed, list) else [content]
+    if len(listed) > MOST_AT_ONCE:
+        raise InputError(f"send at most {MOST_AT_ONCE} configurations at once")
+    for each in listed:
+        masks = each.get("masks", each) if isinstance(each, Mapping) else {}
+        for mask in masks.values() if isinstance(masks, Mapping) else ():
+            check_chain(mask)
+
+
 def masks_of(content: Mapping[str, Any]) -> Masks:
     """A stored configuration as the library's own value."""
     return configuration_file.configurations_from_mapping(content, name=str(content["name"]))[0]
@@ -170,7 +189,7 @@ def _enter(work: Work, product: Product, given: Sequence[Masks], *, how: str) ->
             raise ConfigurationError(f"configuration {each.name!r} is for another label than the product's")
         row = known.get(each.id)
         if row is None:
-            unique = _free_name(checked_text(each.name, what="a configuration's name", least=1, most=120), names)
+            unique = _free_name(checked_file_stem(each.name, what="a configuration's name", most=110), names)
             content = {**configuration_file.to_mapping(each), "name": unique}
             row = known[each.id] = Configuration(
                 id=new_id(),

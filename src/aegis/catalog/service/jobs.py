@@ -8,7 +8,7 @@ from sqlalchemy import Select, select
 from sqlalchemy.orm import defer
 
 from aegis.catalog import records
-from aegis.catalog.database.tables import Job, Product, Request, Summary, User
+from aegis.catalog.database.tables import Job, Product, Release, Request, Summary, User
 from aegis.catalog.records import Page
 from aegis.catalog.service import queue
 from aegis.catalog.service.catalog import Work
@@ -16,9 +16,9 @@ from aegis.catalog.service.paging import FIRST, PageRequest, page_of
 from aegis.catalog.service.permissions import Permission, may, products_where, require
 from aegis.catalog.service.requests import check_measure, seen_request
 from aegis.catalog.service.visible import by_id, visible_product
-from aegis.catalog.states import JobState, RequestState, check_step
+from aegis.catalog.states import JobState, ReleaseState, RequestState
 from aegis.errors import ConflictError, NotFoundError
-from aegis.ranking.ranking import AttributeLoss, RankedConfiguration, Ranking
+from aegis.ranking.ranking import Ranking
 
 
 def start_advice(work: Work, *, product: str, measure: str | None = None, request_id: str | None = None) -> records.Job:
@@ -85,14 +85,22 @@ def list_jobs(work: Work, *, product: str | None = None, page: PageRequest = FIR
 
 
 def cancel(work: Work, *, job_id: str) -> records.Job:
-    """Stop a job that waits or runs; what it had done is thrown away. Releases are always verified to the end."""
+    """Stop a job that waits or runs; what it had done is thrown away. A release that was being verified is refused."""
     row = _seen(work, job_id, lock=True)
-    require(work.actor, Permission.START_ADVICE, row.product_id)
-    if row.kind != queue.ADVISE:
-        raise ConflictError("this job cannot be cancelled; withdraw the release instead")
-    check_step(JobState(row.state), JobState.CANCELLED, what="the job")
-    row.state, row.stage, row.ended_at = JobState.CANCELLED.value, "cancelled", work.now
-    work.record("job cancelled", subject="job", subject_id=row.id, product_id=row.product_id, kind=row.kind)
+    is_advice = row.kind == queue.ADVISE
+    require(work.actor, Permission.START_ADVICE if is_advice else Permission.WITHDRAW_RELEASE, row.product_id)
+    queue.cancel(work, row)
+    release = None if is_advice else by_id(work, Release, row.subject_id, lock=True)
+    if release is not None and release.state == ReleaseState.RECEIVED:
+        release.state, release.reason = ReleaseState.REFUSED.value, "its verification was cancelled"
+        work.record(
+            "release refused",
+            subject="release",
+            subject_id=release.id,
+            product_id=release.product_id,
+            state=release.state,
+            digest=release.digest,
+        )
     work.session.flush()
     return _view(work, row.id)
 
@@ -120,27 +128,9 @@ def ranking_of(view: records.Job) -> Ranking:
     """The advisor's answer of a finished advice, as the library's own type."""
     if view.result is None or "ranking" not in view.result:
         raise ConflictError("the job has no ranking (yet); wait until it is done")
-    told = view.result["ranking"]
-    ranked = tuple(
-        RankedConfiguration(
-            **{
-                **entry,
-                "attributes": tuple(AttributeLoss(**loss) for loss in entry["attributes"]),
-                "interval": tuple(entry["interval"]),
-                "reasons": tuple(entry["reasons"]),
-            }
-        )
-        for entry in told["ranking"]
-    )
-    plain = {
-        key: told[key] for key in ("label", "measure", "unit", "reference", "rows", "skipped", "rejected", "timing")
-    }
-    return Ranking(
-        **plain,
-        higher_is_better=view.result["higher_is_better"],
-        ranking=ranked,
-        notes=tuple(told["notes"]),
-    )
+    # Rankings of 0.1 say beside themselves which direction is better.
+    beside = {key: view.result[key] for key in ("higher_is_better",) if key in view.result}
+    return Ranking.from_json({**beside, **view.result["ranking"]})
 
 
 def _same_advice(work: Work, product_id: str, summary_id: str, measure: str | None) -> str | None:

@@ -14,14 +14,14 @@ from typing import Any
 from sqlalchemy import delete, func, select
 
 from aegis.catalog import records
-from aegis.catalog.database.tables import Assignment, Link, Product, SignIn, User, new_id
+from aegis.catalog.database.tables import Assignment, Link, Product, SignIn, Token, User, new_id
 from aegis.catalog.records import Page, UserRole
 from aegis.catalog.service.catalog import Catalog, Work
-from aegis.catalog.service.checks import checked_slug, checked_text
+from aegis.catalog.service.checks import checked_line, checked_slug
 from aegis.catalog.service.paging import FIRST, PageRequest, page_of
 from aegis.catalog.service.passwords import hash_of, hash_password, is_password, new_secret
 from aegis.catalog.service.permissions import ANONYMOUS, SYSTEM, Actor, Permission, require
-from aegis.catalog.service.sessions import attempt_failed, attempt_succeeded, begin_attempt
+from aegis.catalog.service.sessions import attempt_succeeded, begin_attempt
 from aegis.catalog.service.visible import by_id, visible_product
 from aegis.errors import ConflictError, InputError, NotFoundError
 
@@ -63,7 +63,7 @@ def accept_link(
             work.session.add(Assignment(id=new_id(), user_id=person.id, role=UserRole.ADMIN.value, product_id=None))
         else:
             person = found_user(work, known.user_id, lock=True)
-            work.session.execute(delete(SignIn).where(SignIn.user_id == person.id))
+            _end_access(work, person)
         person.password_hash = hashed
         work.session.flush()
         work.actor = Actor(user_id=person.id, name=person.name, display_name=person.display_name)
@@ -72,23 +72,21 @@ def accept_link(
 
 
 def change_password(catalog: Catalog, actor: Actor, *, old: str, new: str) -> None:
-    """Choose another password; every session of this person ends. Not with a token."""
+    """Choose another password; every session and token of this person ends. Not with a token."""
     require(actor, Permission.MANAGE_OWN_TOKENS)
     with catalog.write(actor) as work:
-        attempt = begin_attempt(work, name=actor.name, address=f"user:{actor.user_id}")
+        begin_attempt(work, name=actor.name, address=f"user:{actor.user_id}")
         known = found_user(work, actor.user_id).password_hash
     if not is_password(catalog.settings, known, old):
-        with catalog.write(actor) as work:
-            attempt_failed(work, attempt, address=f"user:{actor.user_id}")
         raise InputError("the old password is wrong; nothing was changed")
     hashed = hash_password(catalog.settings, new)
     with catalog.write(actor) as work:
-        attempt_succeeded(work, name=actor.name)
+        attempt_succeeded(work, name=actor.name, address=f"user:{actor.user_id}")
         person = found_user(work, actor.user_id, lock=True)
         if person.password_hash != known:
             raise ConflictError("the password was changed at the same moment; try again")
         person.password_hash = hashed
-        work.session.execute(delete(SignIn).where(SignIn.user_id == person.id))
+        _end_access(work, person)
         work.record("password changed", subject="user", subject_id=person.id)
 
 
@@ -136,7 +134,7 @@ def set_active(work: Work, *, user_id: str, active: bool) -> records.User:
     person = found_user(work, user_id, lock=True)
     if not active:
         keep_an_administrator(work, without=person.id)
-        work.session.execute(delete(SignIn).where(SignIn.user_id == person.id))
+        _end_access(work, person)
     if person.active != active:
         person.active = active
         work.record("switched on" if active else "switched off", subject="user", subject_id=person.id)
@@ -169,12 +167,23 @@ def unassign(work: Work, *, user_id: str, role: str, product: str | None = None)
     return user_views(work, [person])[0]
 
 
+def _end_access(work: Work, person: User) -> None:
+    """End every session and every token of somebody, for good: another password brings none of them back."""
+    work.session.execute(delete(SignIn).where(SignIn.user_id == person.id))
+    ended = work.session.scalars(
+        select(Token).where(Token.user_id == person.id, Token.revoked_at.is_(None)).with_for_update()
+    ).all()
+    for token in ended:
+        token.revoked_at = work.now
+        work.record("token revoked", subject="token", subject_id=token.id, product_id=token.product_id)
+
+
 def _role_of(work: Work, user_id: str, role: Any, product: str | None) -> tuple[User, UserRole, str | None]:
     if not isinstance(role, str) or role not in {each.value for each in UserRole}:
         raise InputError(f"a role is one of {', '.join(each.value for each in UserRole)}")
     chosen = UserRole(role)
-    if chosen is UserRole.ADMIN and product is not None:
-        raise InputError("an administrator is one for the whole catalog; leave the product out")
+    if chosen in (UserRole.ADMIN, UserRole.REGISTRAR) and product is not None:
+        raise InputError("administrators and registrars are such for the whole catalog; leave the product out")
     person = found_user(work, user_id, lock=True)
     return person, chosen, None if product is None else visible_product(work, product).id
 
@@ -193,7 +202,7 @@ def _new_user(work: Work, *, name: str | None, display_name: str | None) -> User
     person = User(
         id=new_id(),
         name=slug,
-        display_name=checked_text(display_name, what="the display name", least=1, most=120),
+        display_name=checked_line(display_name, what="the display name", most=120),
         password_hash=None,
         active=True,
         created_at=work.now,

@@ -66,6 +66,7 @@ SYSTEM = Actor(user_id=None, name="system", display_name="the catalog itself", s
 
 
 _ADMIN, _PROVIDER, _EXPERT, _CONSUMER = UserRole.ADMIN, UserRole.PROVIDER, UserRole.EXPERT, UserRole.CONSUMER
+_REGISTRAR = UserRole.REGISTRAR
 
 
 class Permission(StrEnum):
@@ -117,7 +118,7 @@ _READ, _ASK, _PUSH, _DECIDE = (Scope.READ,), (Scope.REQUEST,), (Scope.PUSH,), (S
 RULES: Mapping[Permission, Rule] = {
     Permission.SEE_CATALOG: _rule(scopes=tuple(Scope)),
     Permission.SEE_DRAFT: _rule(_PROVIDER, _EXPERT, scopes=tuple(Scope)),
-    Permission.REGISTER_PRODUCT: _rule(_PROVIDER, scopes=_PUSH, anywhere=True),
+    Permission.REGISTER_PRODUCT: _rule(_REGISTRAR, _PROVIDER, scopes=_PUSH, anywhere=True),
     Permission.CHANGE_PRODUCT: _rule(_PROVIDER, scopes=_PUSH),
     Permission.PROPOSE_CONFIGURATION: _rule(_EXPERT, _PROVIDER, scopes=_PUSH + _DECIDE),
     Permission.WITHDRAW_CONFIGURATION: _rule(_EXPERT, _PROVIDER, scopes=_PUSH + _DECIDE),

@@ -11,17 +11,17 @@ from aegis.catalog import records
 from aegis.catalog.database.tables import Product, Summary
 from aegis.catalog.service.catalog import Work
 from aegis.catalog.service.checks import checked_document
-from aegis.catalog.service.configurations import known_hierarchies
+from aegis.catalog.service.configurations import check_chain, known_hierarchies
 from aegis.catalog.service.published import published_histogram, shown_values
 from aegis.catalog.service.visible import visible_product
 from aegis.counts.joint import Histogram
 from aegis.data.hierarchy import Hierarchy
 from aegis.data.schema import Role
 from aegis.errors import AegisError, ConflictError, MaskError, RoleError
-from aegis.masking.mask import Mask
+from aegis.masking.mask import Mask, PermutingMask, RandomMask
 from aegis.masking.partition import Partition
 from aegis.masking.specification import build_mask
-from aegis.masking.transition import Transition, transition
+from aegis.masking.transition import Chain, transition
 
 MOST_ROWS = 200
 
@@ -37,14 +37,15 @@ def preview(work: Work, *, product: str, column: str, mask: Any) -> records.Prev
         raise RoleError("the product has no such column; look at its schema")
     if role == Role.IDENTIFYING:
         raise RoleError("nothing is published of an identifying column; releases suppress it unless it is masked")
+    check_chain(mask)
     checked_document(mask, what="the mask")
-    told = _published(work, found, column)
-    built, change = _applied(mask, told, known_hierarchies(work, found.id), column)
-    shown = shown_values(told.domain) + (["missing"] if told.domain.missing else [])
-    counts = [int(count) for count in told.counts]
+    histogram = _published(work, found, column)
+    built, change = _applied(mask, histogram, known_hierarchies(work, found.id), column)
+    shown = shown_values(histogram.domain) + (["missing"] if histogram.domain.missing else [])
+    counts = [int(count) for count in histogram.counts]
     masked: list[str | None] = [None] * len(shown)
     values_after: int | None = None
-    if isinstance(change, Partition):
+    if change is not None:
         after = shown_values(change.target) + (["missing"] if change.target.missing else [])
         masked = [after[code] for code in change.codes.tolist()]
         values_after = change.target.size
@@ -52,14 +53,14 @@ def preview(work: Work, *, product: str, column: str, mask: Any) -> records.Prev
         records.PreviewRow(value=value, masked=became, records=count)
         for value, became, count in zip(shown, masked, counts, strict=True)
     ]
-    random = not isinstance(change, Partition)
+    random = change is None
     note = "the mask draws at random: what becomes of a value is not certain" if random else None
     if built.injective:
         note = "values stay different under names that only the provider's key or draw decides"
     return records.Preview(
         column=column,
         described=built.describe(),
-        values_before=told.domain.size,
+        values_before=histogram.domain.size,
         values_after=values_after,
         rows=tuple(rows[:MOST_ROWS]),
         random=random,
@@ -72,17 +73,24 @@ def _published(work: Work, product: Product, column: str) -> Histogram:
     if entries is None:
         raise ConflictError("the product has no summary yet, so no values are published; push one first")
     entry = next((each for each in entries if each["column"] == column), None)
-    told = None if entry is None else published_histogram(entry)
-    if told is None or told.domain.size == 0:
+    histogram = None if entry is None else published_histogram(entry)
+    if histogram is None or histogram.domain.size == 0:
         raise ConflictError("the summary publishes no values of this column")
-    return told
+    return histogram
 
 
-def _applied(spec: Any, told: Histogram, hierarchies: dict[str, Hierarchy], column: str) -> tuple[Mask, Transition]:
+def _applied(
+    spec: Any, histogram: Histogram, hierarchies: dict[str, Hierarchy], column: str
+) -> tuple[Mask, Partition | None]:
+    """The mask, and what becomes of each value; None where that is drawn at random, and nothing is worked out then."""
     try:
         built = build_mask(spec, hierarchy=lambda wanted: hierarchies.get(wanted or column))
-        built.check(told.domain.kind, column=column)
-        return built, transition(built, told.domain, np.asarray(told.counts))
+        built.check(histogram.domain.kind, column=column)
+        links = built.links if isinstance(built, Chain) else (built,)
+        if any(isinstance(link, RandomMask | PermutingMask) for link in links):
+            return built, None
+        change = transition(built, histogram.domain, np.asarray(histogram.counts))
+        return built, change if isinstance(change, Partition) else None
     except AegisError:
         raise
     except (TypeError, ValueError, KeyError, AttributeError, ArithmeticError, RecursionError, IndexError):

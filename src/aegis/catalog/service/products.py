@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from sqlalchemy import Select, func, or_, select
@@ -12,9 +12,9 @@ from aegis.catalog import records
 from aegis.catalog.database.tables import Assignment, Configuration, Product, Summary, User, new_id
 from aegis.catalog.records import Page, UserRole
 from aegis.catalog.service.catalog import Work
-from aegis.catalog.service.checks import checked_slug, checked_text, printable
+from aegis.catalog.service.checks import checked_line, checked_slug, checked_text, printable
 from aegis.catalog.service.paging import FIRST, PageRequest, page_of
-from aegis.catalog.service.permissions import Permission, products_where, require
+from aegis.catalog.service.permissions import Held, Permission, products_where, require
 from aegis.catalog.service.schema import checked_columns, checked_policy, policy_facts
 from aegis.catalog.service.visible import visible_product
 from aegis.catalog.states import ProductState, check_step
@@ -63,6 +63,8 @@ def register(
         work.session.add(
             Assignment(id=new_id(), user_id=work.actor.user_id, role=UserRole.PROVIDER.value, product_id=found.id)
         )
+        provider = Held(role=UserRole.PROVIDER, product_id=found.id)
+        work.actor = replace(work.actor, roles=work.actor.roles | {provider})
     work.record(
         "product registered",
         subject="product",
@@ -219,7 +221,7 @@ def _policy_id(policy: Mapping[str, Any] | None) -> str | None:
 
 
 def _title(title: Any) -> str:
-    return checked_text(title, what="the title", least=1, most=200)
+    return checked_line(title, what="the title", most=200)
 
 
 def _description(description: Any) -> str:

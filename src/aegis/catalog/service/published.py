@@ -60,17 +60,17 @@ def histogram_views(entries: Sequence[Mapping[str, Any]]) -> list[records.Histog
 
 def published_histogram(entry: Mapping[str, Any]) -> Histogram | None:
     """The values of a column that may be named, with their counts; None where the summary does not tell them."""
-    told = entry["published"]
-    if told is None:
+    published = entry["published"]
+    if published is None:
         return None
     kind = Kind(entry["kind"])
     if kind is Kind.TEXT:
-        values = np.empty(len(told["values"]), dtype=object)
-        values[:] = told["values"]
+        values = np.empty(len(published["values"]), dtype=object)
+        values[:] = published["values"]
     else:
-        values = np.asarray(told["values"], dtype=kind.dtype)
-    domain = Domain(kind=kind, values=values, missing=told["missing"], discretised=told["discretised"])
-    return Histogram(domain=domain, counts=np.asarray(told["counts"], dtype=np.int64))
+        values = np.asarray(published["values"], dtype=kind.dtype)
+    domain = Domain(kind=kind, values=values, missing=published["missing"], discretised=published["discretised"])
+    return Histogram(domain=domain, counts=np.asarray(published["counts"], dtype=np.int64))
 
 
 def _entry(attribute: AttributeSummary) -> dict[str, Any]:
@@ -112,10 +112,10 @@ def _position(at: float, kind: Kind) -> str:
 
 
 def _published(attribute: AttributeSummary) -> dict[str, Any] | None:
-    domain, told = attribute.domain, attribute.histogram
-    if domain is None or told is None or len(told.counts) != domain.size:
+    domain, histogram = attribute.domain, attribute.histogram
+    if domain is None or histogram is None or len(histogram.counts) != domain.size:
         return None
-    counts = np.asarray(told.counts)[told.codes]
+    counts = np.asarray(histogram.counts)[histogram.codes]
     size = len(domain.values)
     common = counts[:size] >= FEWEST
     if domain.kind is Kind.TEXT:
@@ -137,16 +137,16 @@ def _published(attribute: AttributeSummary) -> dict[str, Any] | None:
 
 def _label(summary: Summary) -> AttributeSummary:
     """The label as an attribute of its own, unmasked."""
-    told = summary.label_histogram
+    histogram = summary.label_histogram
     alone = Domain(kind=Kind.INTEGER, values=np.zeros(1, dtype=np.int64))
-    joint = Joint(attribute=told.domain, label=alone, counts=told.counts.reshape(-1, 1))
+    joint = Joint(attribute=histogram.domain, label=alone, counts=histogram.counts.reshape(-1, 1))
     unmasked = MaskedJoint(
-        id="label", mask=Identity(), change=Partition.identity(told.domain), label_mask=None, joint=joint
+        id="label", mask=Identity(), change=Partition.identity(histogram.domain), label_mask=None, joint=joint
     )
     return AttributeSummary(
         name=summary.label,
-        domain=told.domain,
-        histogram=RangedHistogram.of_values(told),
+        domain=histogram.domain,
+        histogram=RangedHistogram.of_values(histogram),
         joint=None,
         masked={("label", None): unmasked},
     )

@@ -70,16 +70,19 @@ def enqueue(
     return job.id
 
 
-def any_waiting(work: Work) -> bool:
+def any_waiting(work: Work, *, job_id: str | None = None) -> bool:
     """Whether `claim` would find a job."""
-    return work.session.scalar(select(Job.id).where(_claimable(work)).limit(1)) is not None
+    return work.session.scalar(select(Job.id).where(_claimable(work, job_id)).limit(1)) is not None
 
 
-def claim(work: Work, *, worker: str) -> Claimed | None:
-    """The next job that waits, or whose worker has been silent for too long; None if there is none."""
+def claim(work: Work, *, worker: str, job_id: str | None = None) -> Claimed | None:
+    """The next job that waits, or whose worker has been silent for too long; None if there is none.
+
+    With ``job_id`` only this one.
+    """
     job = work.session.scalar(
         select(Job)
-        .where(_claimable(work))
+        .where(_claimable(work, job_id))
         .order_by(Job.created_at, Job.id)
         .limit(1)
         .with_for_update(skip_locked=True)
@@ -136,6 +139,13 @@ def fail(work: Work, *, job_id: str, worker: str, error: str) -> bool:
     return True
 
 
+def cancel(work: Work, job: Job) -> None:
+    """Take a job out of the queue, or away from its worker; it is locked."""
+    check_step(JobState(job.state), JobState.CANCELLED, what="the job")
+    job.state, job.stage, job.ended_at = JobState.CANCELLED.value, "cancelled", work.now
+    work.record("job cancelled", subject="job", subject_id=job.id, product_id=job.product_id, kind=job.kind)
+
+
 def release_claim(work: Work, *, job_id: str, worker: str) -> bool:
     """Let another worker take the job at once: this one was told to stop. The attempt does not count."""
     job = _owned(work, job_id, worker)
@@ -147,9 +157,10 @@ def release_claim(work: Work, *, job_id: str, worker: str) -> bool:
     return True
 
 
-def _claimable(work: Work) -> ColumnElement[bool]:
+def _claimable(work: Work, job_id: str | None) -> ColumnElement[bool]:
     silent = and_(Job.state == JobState.RUNNING.value, Job.heartbeat_at < work.now - _silence(work))
-    return or_(Job.state == JobState.QUEUED.value, silent)
+    waiting = or_(Job.state == JobState.QUEUED.value, silent)
+    return waiting if job_id is None else and_(Job.id == job_id, waiting)
 
 
 def _silence(work: Work) -> datetime.timedelta:

@@ -22,7 +22,7 @@ from sqlalchemy import Select, func, or_, select
 
 from aegis.catalog import records
 from aegis.catalog.database.storage import Draft, Stream
-from aegis.catalog.database.tables import Configuration, Download, Product, Release, Request, User, new_id
+from aegis.catalog.database.tables import Configuration, Download, Job, Product, Release, Request, User, new_id
 from aegis.catalog.records import Page, Standing
 from aegis.catalog.service import queue
 from aegis.catalog.service.catalog import Catalog, Work
@@ -31,9 +31,10 @@ from aegis.catalog.service.checks import checked_text, is_id
 from aegis.catalog.service.paging import FIRST, PageRequest, page_of
 from aegis.catalog.service.permissions import Actor, Permission, may, require
 from aegis.catalog.service.present_policy import present_policy
+from aegis.catalog.service.quotas import room_left
 from aegis.catalog.service.requests import check_columns, effective_state, in_state, move, note, seen_request
 from aegis.catalog.service.visible import by_id, visible_product
-from aegis.catalog.states import ReleaseState, RequestState, check_step
+from aegis.catalog.states import JobState, ReleaseState, RequestState, check_step
 from aegis.errors import ConflictError, InputError, NotFoundError, VerificationError
 from aegis.releases.write import check_format
 
@@ -85,6 +86,7 @@ def incoming(
         found, request = _target(work, product, request_id)
         if request is not None:
             _check_awaited(work, request)
+        room = room_left(work, found.id, limit_bytes=catalog.settings.release_bytes)
     if not isinstance(file_name, str) or not _FILE_NAME.fullmatch(file_name):
         raise InputError("the file's name must be a plain one, like clinic.csv; rename it")
     check_format(Path(file_name))
@@ -92,7 +94,7 @@ def incoming(
     check_promise(facts, found)
     if request is not None:
         check_columns(facts.columns, request, found)
-    draft = catalog.store.draft(file, limit_bytes=catalog.settings.release_bytes)
+    draft = catalog.store.draft(file, limit_bytes=room)
     try:
         if draft.digest != facts.sha256:
             raise VerificationError("the file is not the one that was certified: its hash differs; push both again")
@@ -216,6 +218,9 @@ def withdraw(work: Work, *, release_id: str, reason: str) -> records.Release:
     check_step(ReleaseState(row.state), ReleaseState.WITHDRAWN, what="the release")
     row.state, row.reason = ReleaseState.WITHDRAWN.value, said
     _note(work, row, "release withdrawn")
+    job = None if row.job_id is None else by_id(work, Job, row.job_id, lock=True)
+    if job is not None and job.state in (JobState.QUEUED, JobState.RUNNING):
+        queue.cancel(work, job)  # nobody needs to know any more whether it holds
     for request in fulfilled:
         if request.release_id == row.id and effective_state(request, work.now) is RequestState.PROVISIONED:
             move(work, request, RequestState.REVOKED)

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import datetime
-import shlex
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import fields
 from typing import Any
 
-from sqlalchemy import ColumnElement, Select, and_, or_, select
+from sqlalchemy import ColumnElement, Select, and_, func, or_, select
 from sqlalchemy.orm import aliased
 
 from aegis.catalog import records
-from aegis.catalog.database.tables import Audit, Configuration, Product, Request, User, new_id
+from aegis.catalog.database.tables import Audit, Configuration, Product, Release, Request, User, new_id
 from aegis.catalog.records import Page
 from aegis.catalog.service.audit_log import audit_view
 from aegis.catalog.service.catalog import Work
@@ -20,8 +19,9 @@ from aegis.catalog.service.checks import checked_text, checked_whole
 from aegis.catalog.service.paging import FIRST, PageRequest, page_of
 from aegis.catalog.service.permissions import Permission, may, products_where, require
 from aegis.catalog.service.visible import by_id, visible_product
-from aegis.catalog.states import OPEN_REQUESTS, ProductState, RequestState, check_step
+from aegis.catalog.states import OPEN_REQUESTS, ProductState, ReleaseState, RequestState, check_step
 from aegis.data.schema import Role
+from aegis.data.shell import word
 from aegis.errors import ConflictError, InputError, NotFoundError, NotPermittedError, RoleError, VerificationError
 from aegis.measures.measure import MEASURES
 
@@ -215,8 +215,8 @@ def _view(work: Work, request_id: str) -> records.RequestWithHistory:
     row = work.session.execute(_selected().where(Request.id == request_id)).one()
     history = work.session.scalars(select(Audit).where(Audit.subject_id == request_id).order_by(Audit.sequence))
     request = _as_view(work.now, *row)
-    told = {entry.name: getattr(request, entry.name) for entry in fields(request)}
-    return records.RequestWithHistory(**told, history=tuple(audit_view(act) for act in history))
+    values = {entry.name: getattr(request, entry.name) for entry in fields(request)}
+    return records.RequestWithHistory(**values, history=tuple(audit_view(act) for act in history))
 
 
 def _as_view(
@@ -279,7 +279,7 @@ def column_list(columns: Sequence[str]) -> str:
     >>> column_list(["age", "zip"]), column_list(["blood type", "age"])
     ('age,zip', "'blood type,age'")
     """
-    return shlex.quote(",".join(columns))
+    return word(",".join(columns))
 
 
 _OPEN = [state.value for state in OPEN_REQUESTS]
@@ -299,6 +299,34 @@ def expire_due(work: Work) -> int:
         row.state, row.changed_at = RequestState.EXPIRED.value, work.now
         note(work, row, "request expired")
     return len(due)
+
+
+def database_time(work: Work) -> datetime.datetime:
+    """What time it is for the database; for a file that is this machine's own clock."""
+    if work.session.get_bind().dialect.name != "postgresql":
+        return work.now
+    return work.session.execute(select(func.now())).scalar_one()
+
+
+def reinstate(work: Work, *, request_id: str, days: int) -> records.RequestWithHistory:
+    """Undo that a request expired, for ``days`` more (administrators): a clock may have been wrong."""
+    require(work.actor, Permission.MANAGE_PEOPLE)
+    checked_whole(days, what="the number of days", least=1, most=work.settings.request_days)
+    row = seen_request(work, request_id, lock=True)
+    if effective_state(row, work.now) is not RequestState.EXPIRED:
+        raise ConflictError("the request is not expired; there is nothing to undo")
+    if row.release_id is not None:
+        release = work.session.get_one(Release, row.release_id)
+        if release.state != ReleaseState.VERIFIED:
+            raise ConflictError("its release is not there any more; the consumer has to ask again")
+        state = RequestState.PROVISIONED
+    else:
+        state = RequestState.PENDING if row.configuration_id is None else RequestState.APPROVED
+    row.state, row.changed_at = state.value, work.now
+    row.expires_at = work.now + datetime.timedelta(days=days)
+    note(work, row, "request reinstated", days=days)
+    work.session.flush()
+    return _view(work, row.id)
 
 
 def any_due(work: Work) -> bool:

@@ -9,13 +9,15 @@ from functools import lru_cache
 from typing import Any
 
 from aegis.catalog.database.tables import Product
-from aegis.catalog.service.checks import checked_document, checked_text
+from aegis.catalog.service.checks import checked_document, checked_line, checked_text, parsed_document
 from aegis.data.kind import Kind
 from aegis.data.schema import Column, Role, Roles, Schema
 from aegis.errors import AegisError, InputError, PolicyError, RoleError
 from aegis.privacy.policy import Policy
 
 MOST_COLUMNS = 2_000
+MOST_POLICY_CHARACTERS = 100_000
+MOST_POLICY_PARTS = 5_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,9 +60,9 @@ def _column(given: Any) -> dict[str, str]:
     if given["kind"] not in kinds:
         raise InputError(f"the kind of a column is one of {', '.join(kinds)}")
     if given["role"] not in roles:
-        raise RoleError(f"the role of a column is one of {', '.join(roles)}")
+        raise RoleError(f"each column needs a role: one of {', '.join(roles)}")
     return {
-        "name": checked_text(given["name"], what="the name of a column", least=1, most=128),
+        "name": checked_line(given["name"], what="the name of a column", most=128),
         "kind": given["kind"],
         "role": given["role"],
         "description": checked_text(given.get("description") or "", what="the description of a column", most=2_000),
@@ -86,7 +88,7 @@ def checked_policy(
     """The policy in its longest form, which fits the columns."""
     if not isinstance(policy, Mapping):
         raise PolicyError("a policy is written as a mapping, for instance {k: 5, quasi_identifying: [age, zip]}")
-    checked_document(policy, what="the policy")
+    checked_document(policy, what="the policy", most=MOST_POLICY_PARTS)
     listed = list(columns)
     try:
         read = Policy.from_mapping(policy)
@@ -98,6 +100,16 @@ def checked_policy(
         raise
     except (TypeError, ValueError, KeyError, AttributeError, ArithmeticError, RecursionError):
         raise PolicyError("the policy cannot be read; write it as policy files are written") from None
+
+
+def parsed_policy(text: str) -> dict[str, Any]:
+    """The mapping of a policy that somebody wrote as YAML or JSON."""
+    policy = parsed_document(
+        text, what="the policy", most_characters=MOST_POLICY_CHARACTERS, most_parts=MOST_POLICY_PARTS
+    )
+    if not isinstance(policy, dict):
+        raise PolicyError("the policy must hold entries like 'k: 5'")
+    return policy
 
 
 def policy_of(product: Product) -> Policy | None:

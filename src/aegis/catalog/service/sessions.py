@@ -1,6 +1,6 @@
 """Sessions: signing in and out, and whose session or token a request carries (one query).
 
-Failed sign-ins are counted, by name and by address; beyond a limit the next is not even tried. Argon2 is slow on
+Failed sign-ins are counted by name and address; after a few, the next from there has to wait. Argon2 is slow on
 purpose, so `sign_in` opens short transactions of its own and holds no lock of the database meanwhile.
 """
 
@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import datetime
 import hashlib
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -27,6 +28,7 @@ _NOTED = datetime.timedelta(minutes=5)
 
 
 _WRONG = "the name or the password is wrong"
+_LONGEST_PAUSE_S = 60.0
 
 # Columns and not objects: somebody may hold a role for each of a thousand products.
 _PERSON = (
@@ -60,24 +62,23 @@ class SessionActor:
 def sign_in(catalog: Catalog, *, name: str, password: str, address: str) -> SignedIn:
     """Check a password and open a session; `NotSignedInError` when it is wrong, and equally slow for unknown names.
 
-    After 5 failures of a name in 15 minutes (20 from an address) `TooManyAttemptsError` says when to try again.
+    After a few failures for a name from an address `TooManyAttemptsError` says when to try again from there.
     """
     if not isinstance(name, str) or len(name) > 64 or not printable(name):
         raise NotSignedInError(_WRONG)
     with catalog.write(ANONYMOUS) as work:
-        attempt = begin_attempt(work, name=name, address=address)
+        begin_attempt(work, name=name, address=address)
         person = work.session.scalar(select(User).where(User.name == name))
     known = person.password_hash if person is not None and person.active else None
     if not is_password(catalog.settings, known, password):
         with catalog.write(ANONYMOUS) as work:
-            attempt_failed(work, attempt, address=address)
             if person is not None:
                 work.record("sign-in failed", subject="user", subject_id=person.id)
         raise NotSignedInError(_WRONG)
     assert person is not None
     secret, csrf = new_secret(), new_secret()
     with catalog.write(ANONYMOUS) as work:
-        attempt_succeeded(work, name=name)
+        attempt_succeeded(work, name=name, address=address)
         rows = person_rows(work, person.id)
         if not rows[0].active:
             raise NotSignedInError(_WRONG)
@@ -176,43 +177,37 @@ def actor_of_rows(
     )
 
 
-_PENDING = ""
-"""The address of an attempt whose outcome is not known yet: it counts for its name, so that nobody tries many at once,
-but not for the address, from which many people may sign in together."""
-
-
 def begin_attempt(work: Work, *, name: str, address: str) -> str:
-    """Count an attempt as failed before it is made, and give its id; `TooManyAttemptsError` when there were enough."""
+    """Count an attempt as failed before it is made, and give its id; `TooManyAttemptsError` while it comes too early.
+
+    Nobody is locked out: after a few failures for a name from an address the next try *from there* has to wait, each
+    time twice as long up to a minute. Elsewhere the same name signs in as always. That a try counts before its outcome
+    is known holds the limit for tries at the same moment as well.
+    """
     if work.session.get_bind().dialect.name == "postgresql":
-        number = int.from_bytes(hashlib.sha256(name.encode()).digest()[:7], "big")
+        number = int.from_bytes(hashlib.sha256(f"{name} {address}".encode()).digest()[:7], "big")
         work.session.execute(text("SELECT pg_advisory_xact_lock(:number)"), {"number": number})
     window = datetime.timedelta(minutes=work.settings.sign_in_window_minutes)
     work.session.execute(delete(Attempt).where(Attempt.at < work.now - 4 * window))
-    limits = (
-        (Attempt.name == name, work.settings.sign_in_failures),
-        (Attempt.address == address, work.settings.sign_in_failures_per_address),
-    )
-    for condition, limit in limits:
-        failures, first = work.session.execute(
-            select(func.count(), func.min(Attempt.at)).where(condition, Attempt.at > work.now - window)
-        ).one()
-        if failures >= limit:
-            wait = max(1, int((first + window - work.now).total_seconds()) + 1)
+    failures, last = work.session.execute(
+        select(func.count(), func.max(Attempt.at)).where(
+            Attempt.name == name, Attempt.address == address, Attempt.at > work.now - window
+        )
+    ).one()
+    free = work.settings.sign_in_failures
+    if failures >= free:
+        pause_s = min(2.0 ** min(failures - free, 30), _LONGEST_PAUSE_S)
+        left_s = pause_s - (work.now - last).total_seconds()
+        if left_s > 0:
+            wait = math.ceil(left_s)
             raise TooManyAttemptsError(
-                f"too many sign-ins failed; try again in {-(-wait // 60)} minutes", retry_after_seconds=wait
+                f"too many sign-ins failed; the next one may come in {wait} seconds", retry_after_seconds=wait
             )
-    attempt = Attempt(id=new_id(), name=name, address=_PENDING, at=work.now)
+    attempt = Attempt(id=new_id(), name=name, address=address, at=work.now)
     work.session.add(attempt)
     return attempt.id
 
 
-def attempt_failed(work: Work, attempt_id: str, *, address: str) -> None:
-    """It was the wrong password."""
-    attempt = work.session.get(Attempt, attempt_id)
-    if attempt is not None:
-        attempt.address = address
-
-
-def attempt_succeeded(work: Work, *, name: str) -> None:
-    """The failures of this name are forgotten."""
-    work.session.execute(delete(Attempt).where(Attempt.name == name))
+def attempt_succeeded(work: Work, *, name: str, address: str) -> None:
+    """The failures of this name from this address are forgotten."""
+    work.session.execute(delete(Attempt).where(Attempt.name == name, Attempt.address == address))

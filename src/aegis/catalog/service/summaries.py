@@ -9,6 +9,7 @@ database; `receive` enters what was checked in the caller's transaction::
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -27,6 +28,7 @@ from aegis.catalog.service.configurations import enter_unknown
 from aegis.catalog.service.paging import FIRST, PageRequest, page_of
 from aegis.catalog.service.permissions import Actor, Permission, require
 from aegis.catalog.service.published import facts_of, histogram_views
+from aegis.catalog.service.quotas import room_left
 from aegis.catalog.service.schema import policy_of, schema_of
 from aegis.catalog.service.unpacking import read_carefully, unpacked
 from aegis.catalog.service.visible import visible_product
@@ -37,6 +39,8 @@ from aegis.masking.configuration import Configuration
 from aegis.privacy.policy import Policy
 
 DEFAULT_K = 5
+_READING = threading.BoundedSemaphore(1)
+"""A summary takes twenty times its size in memory while it is read: one after the other."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,9 +68,10 @@ def incoming(catalog: Catalog, actor: Actor, *, product: str, stream: Stream) ->
     with catalog.read(actor) as work:
         found = visible_product(work, product)
         require(actor, Permission.PUSH_SUMMARY, found.id)
-    draft = catalog.store.draft(stream, limit_bytes=catalog.settings.summary_bytes)
+        room = room_left(work, found.id, limit_bytes=catalog.settings.summary_bytes)
+    draft = catalog.store.draft(stream, limit_bytes=room)
     try:
-        with unpacked(draft.path, catalog.settings) as folder:
+        with _READING, unpacked(draft.path, catalog.settings) as folder:
             summary = read_carefully(folder)
         _check_names(summary)
         kinds = {name: _kind(attribute.domain) for name, attribute in summary.attributes.items()}
@@ -74,7 +79,11 @@ def incoming(catalog: Catalog, actor: Actor, *, product: str, stream: Stream) ->
         _check_fits(summary.label, kinds, found)
         facts = facts_of(summary, smallest_class=_smallest_class(policy_of(found)))
         yield CheckedSummary(
-            product_id=found.id, draft=draft, facts=facts, kinds=kinds, configurations=_told(summary, found)
+            product_id=found.id,
+            draft=draft,
+            facts=facts,
+            kinds=kinds,
+            configurations=_complete_configurations(summary, found),
         )
     finally:
         catalog.store.discard(draft)
@@ -186,11 +195,11 @@ def _check_names(summary: Summary) -> None:
     checked_document([each.id for each in summary.configurations], what="the ids of the configurations")
 
 
-def _told(summary: Summary, product: Product) -> tuple[Configuration, ...]:
+def _complete_configurations(summary: Summary, product: Product) -> tuple[Configuration, ...]:
     """The configurations that the summary tells in full and that fit the product's columns."""
     if summary.opaque:
         return ()
-    schema, told = schema_of(product.columns), []
+    schema, complete = schema_of(product.columns), []
     for known in summary.configurations:
         try:
             masks = configuration_of(summary, known.name)
@@ -198,8 +207,8 @@ def _told(summary: Summary, product: Product) -> tuple[Configuration, ...]:
         except AegisError:
             continue
         if masks.id == known.id:  # it may mask columns that the summary does not count
-            told.append(masks)
-    return tuple(told)
+            complete.append(masks)
+    return tuple(complete)
 
 
 def _kind(domain: Any) -> str | None:

@@ -11,7 +11,7 @@ from aegis.catalog import records
 from aegis.catalog.database.tables import Product, Token, User, new_id
 from aegis.catalog.records import Page, Scope
 from aegis.catalog.service.catalog import Work
-from aegis.catalog.service.checks import checked_text, checked_whole, is_id
+from aegis.catalog.service.checks import checked_line, checked_whole, is_id
 from aegis.catalog.service.paging import FIRST, PageRequest, page_of
 from aegis.catalog.service.passwords import hash_of, new_secret
 from aegis.catalog.service.permissions import Permission, may, require
@@ -38,7 +38,7 @@ def create_token(
     token = Token(
         id=new_id(),
         user_id=work.actor.user_id,
-        name=checked_text(name, what="the token's name", least=1, most=120),
+        name=checked_line(name, what="the token's name", most=120),
         hash=hash_of(text),
         prefix=text[: len(MARK) + 6],
         scopes=sorted(set(wanted)),

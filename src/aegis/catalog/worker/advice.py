@@ -41,14 +41,14 @@ def run_advice(catalog: Catalog, claimed: Claimed, progress: Progress) -> dict[s
             name for name in summary.attributes if roles.get(name) in (Role.QUASI_IDENTIFYING, Role.IDENTIFYING)
         ]
         risk = [_risk(summary, each, identifying) for each in summary.configurations]
-    told = {
+    result = {
         "summary_id": row.id,
         "higher_is_better": ranking.higher_is_better,
         "ranking": ranking.to_json(),
         "risk": risk,
         "bits_to_single_out": math.log2(max(summary.rows, 1.0)),
     }
-    return json.loads(json.dumps(_finite(told)))
+    return json.loads(json.dumps(_finite(result)))
 
 
 def _risk(summary: Summary, configuration: ConfigurationSummary, identifying: list[str]) -> dict[str, Any]:

@@ -12,22 +12,24 @@ import secrets
 import socket
 import threading
 import time
-from typing import Any
+from collections.abc import Callable
+from typing import Protocol
 
 from aegis.catalog.service import queue
 from aegis.catalog.service.audit_log import keep_up
 from aegis.catalog.service.catalog import Catalog
 from aegis.catalog.service.permissions import SYSTEM
 from aegis.catalog.service.queue import Claimed
-from aegis.catalog.service.requests import any_due, expire_due
+from aegis.catalog.service.requests import any_due, database_time, expire_due
 from aegis.catalog.worker.advice import run_advice
 from aegis.catalog.worker.verification import Measured, measure_release, remove_unneeded, settle, sweep
 from aegis.errors import AegisError, EngineError
 
 _log = logging.getLogger("aegis.worker")
-_TOLD_SECONDS = 0.5
+_REPORT_SECONDS = 0.5
 _SWEEP_SECONDS = 600.0
 _CHECK_SECONDS = 5.0
+_CLOCK_SECONDS = 3_600.0
 
 
 class LostJobError(Exception):
@@ -36,6 +38,22 @@ class LostJobError(Exception):
 
 class StoppedError(Exception):
     """The worker was told to stop between two steps of its work; another one begins it again."""
+
+
+class JobProgress(Protocol):
+    """Told how far a job is, and asked whether it is still wanted."""
+
+    def __call__(self, progress: float, stage: str) -> None:
+        """Note the progress; raises where it is no use to go on."""
+        ...
+
+    def check(self) -> None:
+        """Raise where it is no use to go on: cancelled, taken over, or the worker was told to stop."""
+        ...
+
+
+Runner = Callable[[Catalog, Claimed, JobProgress], Measured]
+"""Does a job: in this process (`do_job`), or in one with limits (`JobProcess`)."""
 
 
 class _Heart:
@@ -59,6 +77,10 @@ class _Heart:
     def __call__(self, progress: float, stage: str) -> None:
         """Note the progress; `LostJobError` or `StoppedError` where it is no use to go on."""
         self._progress, self._stage, self._changed = progress, stage, True
+        self.check()
+
+    def check(self) -> None:
+        """`LostJobError` or `StoppedError` where it is no use to go on."""
         if self._lost.is_set():
             raise LostJobError
         if self._stop.is_set():
@@ -66,11 +88,11 @@ class _Heart:
 
     def _beat(self) -> None:
         at_least = min(self._catalog.settings.heartbeat_seconds / 4, 5.0)
-        told = time.monotonic()
-        while not self._ended.wait(min(_TOLD_SECONDS, at_least)):
-            if not self._changed and time.monotonic() - told < at_least:
+        reported_at = time.monotonic()
+        while not self._ended.wait(min(_REPORT_SECONDS, at_least)):
+            if not self._changed and time.monotonic() - reported_at < at_least:
                 continue
-            self._changed, told = False, time.monotonic()
+            self._changed, reported_at = False, time.monotonic()
             try:
                 with self._catalog.write(SYSTEM) as work:
                     mine = queue.heartbeat(
@@ -87,16 +109,25 @@ class _Heart:
                 _log.warning("a heartbeat was not written; the next one may be")
 
 
-def run_worker(catalog: Catalog, stop: threading.Event, *, poll_seconds: float = 0.5, name: str | None = None) -> int:
+def run_worker(
+    catalog: Catalog,
+    stop: threading.Event,
+    *,
+    poll_seconds: float = 0.5,
+    name: str | None = None,
+    runner: Runner | None = None,
+) -> int:
     """Do jobs until ``stop`` is set; gives how many were done. Expired requests are written down in between."""
     worker = name or new_name()
     done, swept, checked = 0, -_SWEEP_SECONDS, -_CHECK_SECONDS
+    clock = _Clock(catalog)
     while not stop.is_set():
         try:
-            if _one(catalog, worker, stop):
+            if _one(catalog, worker, stop, runner=runner):
                 done += 1
                 continue
-            _expire(catalog)
+            if clock.agrees():
+                _expire(catalog)
             if time.monotonic() - checked > _CHECK_SECONDS:
                 checked = time.monotonic()
                 keep_up(catalog, each_page=lambda: _unless(stop))
@@ -111,10 +142,12 @@ def run_worker(catalog: Catalog, stop: threading.Event, *, poll_seconds: float =
     return done
 
 
-def run_pending(catalog: Catalog, *, name: str | None = None) -> int:
-    """Do the jobs that wait now, then come back; for tests and for a demonstration."""
+def run_pending(
+    catalog: Catalog, *, name: str | None = None, runner: Runner | None = None, job_id: str | None = None
+) -> int:
+    """Do the jobs that wait now, or only this one, then come back."""
     worker, done = name or new_name(), 0
-    while _one(catalog, worker, threading.Event()):
+    while _one(catalog, worker, threading.Event(), runner=runner, job_id=job_id):
         done += 1
     _expire(catalog)
     keep_up(catalog)
@@ -131,6 +164,32 @@ def _unless(stop: threading.Event) -> None:
         raise StoppedError
 
 
+class _Clock:
+    """Whether the time of day went on as the machine's steady clock did since this worker started.
+
+    A clock that was set wrong would end every access at once, for good. While it disagrees, nothing is written down as
+    expired; whoever asks is still told what counts at that moment.
+    """
+
+    def __init__(self, catalog: Catalog) -> None:
+        self._catalog = catalog
+        self._offset_s = self._offset()
+        self._warned = False
+
+    def _offset(self) -> float:
+        return self._catalog.clock().timestamp() - time.monotonic()
+
+    def agrees(self) -> bool:
+        with self._catalog.read(SYSTEM) as work:
+            database = database_time(work)
+        jumped = abs(self._offset() - self._offset_s) > _CLOCK_SECONDS
+        apart = abs((self._catalog.clock() - database).total_seconds()) > _CLOCK_SECONDS
+        if (jumped or apart) and not self._warned:
+            _log.error("the clock of this machine jumped or is not the database's; nothing is written down as expired")
+        self._warned = jumped or apart
+        return not self._warned
+
+
 def _expire(catalog: Catalog) -> None:
     with catalog.read(SYSTEM) as work:
         due = any_due(work)
@@ -139,13 +198,15 @@ def _expire(catalog: Catalog) -> None:
             expire_due(work)
 
 
-def _one(catalog: Catalog, worker: str, stop: threading.Event) -> bool:
+def _one(
+    catalog: Catalog, worker: str, stop: threading.Event, *, runner: Runner | None = None, job_id: str | None = None
+) -> bool:
     """Do one job; False if none waits."""
     with catalog.read(SYSTEM) as work:
-        if not queue.any_waiting(work):
+        if not queue.any_waiting(work, job_id=job_id):
             return False
     with catalog.write(SYSTEM) as work:
-        claimed = queue.claim(work, worker=worker)
+        claimed = queue.claim(work, worker=worker, job_id=job_id)
     if claimed is None:  # somebody was faster
         return False
     if claimed.exhausted:
@@ -157,7 +218,7 @@ def _one(catalog: Catalog, worker: str, stop: threading.Event) -> bool:
         )
         return True
     try:
-        _run(catalog, claimed, worker, stop)
+        _run(catalog, claimed, worker, stop, runner or do_job)
     except StoppedError:
         with catalog.write(SYSTEM) as work:
             queue.release_claim(work, job_id=claimed.id, worker=worker)
@@ -174,19 +235,21 @@ def _one(catalog: Catalog, worker: str, stop: threading.Event) -> bool:
     return True
 
 
-def _run(catalog: Catalog, claimed: Claimed, worker: str, stop: threading.Event) -> None:
+def do_job(catalog: Catalog, claimed: Claimed, progress: JobProgress) -> Measured:
+    """Do a job in this process."""
+    if claimed.kind == queue.ADVISE:
+        return Measured(reason=None, result=run_advice(catalog, claimed, progress))
+    return measure_release(catalog, claimed, progress)
+
+
+def _run(catalog: Catalog, claimed: Claimed, worker: str, stop: threading.Event, runner: Runner) -> None:
     unneeded: str | None = None
     with _Heart(catalog, claimed, worker, stop) as heart:
-        if claimed.kind == queue.ADVISE:
-            result: dict[str, Any] = run_advice(catalog, claimed, heart)
-            measured = None
-        else:
-            measured = measure_release(catalog, claimed, heart)
-            result = measured.told
+        measured = runner(catalog, claimed, heart)
     with catalog.write(SYSTEM) as work:
-        if not queue.finish(work, job_id=claimed.id, worker=worker, result=result):
+        if not queue.finish(work, job_id=claimed.id, worker=worker, result=measured.result):
             raise LostJobError
-        if measured is not None:
+        if claimed.kind == queue.VERIFY_RELEASE:
             unneeded = settle(work, claimed, measured)
     if unneeded is not None:
         remove_unneeded(catalog, unneeded)
@@ -198,6 +261,6 @@ def _end_badly(catalog: Catalog, claimed: Claimed, worker: str, error: str) -> N
         if not queue.fail(work, job_id=claimed.id, worker=worker, error=error):
             return
         if claimed.kind == queue.VERIFY_RELEASE:
-            unneeded = settle(work, claimed, Measured(reason=f"it could not be verified: {error}", told={}))
+            unneeded = settle(work, claimed, Measured(reason=f"it could not be verified: {error}", result={}))
     if unneeded is not None:
         remove_unneeded(catalog, unneeded)

@@ -1,6 +1,6 @@
 """Both sides on one machine: the tables of a folder are counted and released here, as a provider does at home.
 
-The rows stay in the folder. What reaches the catalog is what would have been pushed, through the same doors and the
+The rows stay in the folder. What reaches the catalog is what would have been pushed, through the same routes and the
 same checks: counts, and masked tables with their certificates. It happens in the name of one person and for products
 that this person registered: nobody gets at a table by registering a product that is called like it.
 """

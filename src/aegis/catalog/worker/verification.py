@@ -23,6 +23,7 @@ from aegis.catalog.service.requests import effective_state
 from aegis.catalog.service.visible import by_id
 from aegis.catalog.states import ReleaseState, RequestState, check_step
 from aegis.catalog.worker.advice import Progress
+from aegis.catalog.worker.table_size import check_decoded_size
 from aegis.data.hierarchy import Hierarchy
 from aegis.data.schema import Role
 from aegis.errors import AegisError
@@ -36,7 +37,7 @@ class Measured:
     """What was found; ``reason`` is None where everything holds."""
 
     reason: str | None
-    told: dict[str, Any]
+    result: dict[str, Any]
 
 
 def measure_release(catalog: Catalog, claimed: Claimed, progress: Progress) -> Measured:
@@ -51,6 +52,8 @@ def measure_release(catalog: Catalog, claimed: Claimed, progress: Progress) -> M
         file.symlink_to(catalog.store.path(row.digest).resolve())
         certificate = certificate_paths(file)[0]
         certificate.write_text(certificate_text(row.certificate), encoding="utf-8")
+        if file.suffix == ".parquet":
+            check_decoded_size(file, limit_bytes=catalog.settings.release_decoded_bytes)
         progress(0.2, "measuring every model of the policy")
         return _measured(file, certificate, row, product, hierarchies, progress)
 
@@ -66,13 +69,13 @@ def _measured(
     try:
         found = verify(file, certificate, hierarchies=hierarchies)
         reason = found.reason
-        told = found.to_json()
+        result = found.to_json()
         if reason is None:
             progress(0.8, "looking for identifying columns")
             reason = _left_over(file, row, product)
     except AegisError as error:
-        reason, told = str(error), {}
-    return Measured(reason=None if reason is None else reason.replace(str(file), file.name), told=told)
+        reason, result = str(error), {}
+    return Measured(reason=None if reason is None else reason.replace(str(file), file.name), result=result)
 
 
 def _left_over(file: Path, row: Release, product: Product) -> str | None:

@@ -8,7 +8,7 @@ from fastapi import APIRouter, FastAPI, Request
 from starlette.responses import JSONResponse, Response
 
 from aegis.catalog.records import Health
-from aegis.catalog.server import errors
+from aegis.catalog.server import errors, lanes
 from aegis.catalog.server.api import (
     audit_routes,
     configuration_routes,
@@ -42,11 +42,16 @@ health = APIRouter(tags=["health"])
 
 
 @health.get("/health", response_model=Health, summary="Is the catalog well?")
-def report_health(call: Read) -> Health:
-    """A connection to the database is made; where it cannot be made this is a 502."""
-    with call.read() as work:
-        work.session.connection()
-    return Health()
+async def report_health(call: Read) -> Health:
+    """The database is asked and the storage looked at: a 502 or a 507 where one of them cannot do its part."""
+
+    def look() -> Health:
+        with call.read() as work:
+            work.session.connection()
+        call.catalog.store.check_room()
+        return Health()
+
+    return await lanes.health.run("anybody", look)
 
 
 def create_api(catalog: Catalog) -> FastAPI:

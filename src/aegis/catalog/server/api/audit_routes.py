@@ -13,6 +13,7 @@ from aegis.catalog.database.audit_chain import ACTS
 from aegis.catalog.records import Page
 from aegis.catalog.server.api.bodies import Id, Moment, Name, ProductRef
 from aegis.catalog.server.api.calls import Paged, Read, Write
+from aegis.catalog.server.lanes import in_costly_lane
 from aegis.catalog.service import audit_log
 
 router = APIRouter(prefix="/audit", tags=["audit"])
@@ -37,6 +38,7 @@ def list_audit(
 
 
 @router.get("/verification", response_model=records.ChainStatus, summary="Is the record intact?")
+@in_costly_lane
 def verify(
     call: Read,
     head: Annotated[

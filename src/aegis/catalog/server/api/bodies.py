@@ -213,6 +213,12 @@ class Revocation(Body):
     version: Version | None = None
 
 
+class Reinstatement(Body):
+    """For how many days more an expired request counts."""
+
+    days: Days = 30
+
+
 class Fulfilment(Body):
     """The release that a request gets."""
 

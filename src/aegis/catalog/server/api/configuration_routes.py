@@ -11,6 +11,7 @@ from aegis.catalog import records
 from aegis.catalog.server.api import bodies
 from aegis.catalog.server.api.bodies import IdPath, ProductPath
 from aegis.catalog.server.api.calls import Read, Write
+from aegis.catalog.server.lanes import in_costly_lane
 from aegis.catalog.service import configurations, previews
 
 router = APIRouter(tags=["configurations"])
@@ -31,6 +32,7 @@ def list_configurations(
 @router.post(
     "/products/{product}/configurations", response_model=records.Configurations, status_code=201, summary="Propose"
 )
+@in_costly_lane
 def propose(call: Write, product: ProductPath, proposal: bodies.Proposal) -> Response:
     """Enter one configuration or many; one that does the same as a known one is that one."""
     return call.once(
@@ -49,6 +51,7 @@ def propose(call: Write, product: ProductPath, proposal: bodies.Proposal) -> Res
     status_code=201,
     summary="Generate configurations",
 )
+@in_costly_lane
 def generate(call: Write, product: ProductPath, wanted: bodies.Generation) -> Response:
     """Make configurations from the published domains of the current summary, and enter them."""
     return call.once(
@@ -66,6 +69,7 @@ def generate(call: Write, product: ProductPath, wanted: bodies.Generation) -> Re
 
 
 @router.post("/products/{product}/preview", response_model=records.Preview, summary="Preview a mask")
+@in_costly_lane
 def preview(call: Read, product: ProductPath, wanted: bodies.PreviewRequest) -> Any:
     """What a mask does to the published values of a column: never rows, never rare values. Nothing is written."""
     with call.read() as work:

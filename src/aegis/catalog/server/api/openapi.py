@@ -26,9 +26,11 @@ _PROBLEMS: Mapping[str, str] = {
     "409": "The state of things does not allow it, or somebody was faster, or a guarantee does not hold.",
     "413": "More was sent than is accepted.",
     "422": "What was sent cannot be used as it is.",
-    "429": "Too many attempts; see Retry-After.",
+    "429": "Too many attempts or requests; see Retry-After.",
     "500": "An error that nobody expected.",
     "502": "The database does not answer.",
+    "503": "Too much of this is being worked on; see Retry-After.",
+    "507": "There is no room where files are kept, or no right to write.",
 }
 
 

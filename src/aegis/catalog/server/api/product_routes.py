@@ -12,6 +12,8 @@ from aegis.catalog.records import Page
 from aegis.catalog.server.api import bodies
 from aegis.catalog.server.api.bodies import Line, ProductPath
 from aegis.catalog.server.api.calls import Paged, Read, Write
+from aegis.catalog.server.lanes import in_costly_lane
+from aegis.catalog.server.session import public_origin
 from aegis.catalog.service import croissant, products
 
 router = APIRouter(prefix="/products", tags=["products"])
@@ -30,6 +32,7 @@ def list_products(
 
 
 @router.post("", response_model=records.Product, status_code=201, summary="Register a product")
+@in_costly_lane
 def register(call: Write, product: bodies.NewProduct) -> Response:
     """A new product, as a draft; whoever registers it becomes its provider."""
     columns = [column.model_dump(mode="json") for column in product.columns]
@@ -57,6 +60,7 @@ def one(call: Read, product: ProductPath) -> Any:
 
 
 @router.patch("/{product}", response_model=records.Product, summary="Change a product")
+@in_costly_lane
 def change(call: Write, product: ProductPath, change: bodies.ProductChange) -> Response:
     """Change what is given; a conflict if somebody else changed it after `version` was read."""
     given_columns = change.columns
@@ -98,5 +102,6 @@ def retire(call: Write, product: ProductPath, at: bodies.AtVersion | None = None
 @router.get("/{product}/croissant", response_model=dict[str, Any], summary="Metadata for other catalogs")
 def metadata(call: Read, request: Request, product: ProductPath) -> Any:
     """The product as Croissant 1.0, with the certificates of the releases that one may download."""
+    origin = public_origin(call.catalog.settings, scheme=request.url.scheme, host=request.headers.get("host", ""))
     with call.read() as work:
-        return croissant.croissant(work, product=product, base_url=str(request.base_url).rstrip("/"))
+        return croissant.croissant(work, product=product, base_url=origin)

@@ -94,3 +94,13 @@ def withdraw(call: Write, request_id: IdPath, at: bodies.AtVersion | None = None
         lambda work: requests.withdraw(work, request_id=request_id, version=version),
         body=version,
     )
+
+
+@router.post("/requests/{request_id}/reinstate", response_model=records.AccessRequest, summary="Undo an expiry")
+def reinstate(call: Write, request_id: IdPath, wanted: bodies.Reinstatement) -> Response:
+    """An administrator gives an expired request its state back, for some days; it is on the record."""
+    return call.once(
+        records.AccessRequest,
+        lambda work: requests.reinstate(work, request_id=request_id, days=wanted.days),
+        body=wanted,
+    )

@@ -8,6 +8,7 @@ from starlette.responses import Response
 
 from aegis.catalog import records
 from aegis.catalog.records import Scope
+from aegis.catalog.server.lanes import passwords
 from aegis.catalog.server.pages.page import PageContext, PageRoutes
 from aegis.catalog.server.session import SESSION_COOKIE
 from aegis.catalog.service import people, tokens
@@ -40,7 +41,7 @@ def show_account(context: PageContext) -> Response:
     return _account(context, problem=None)
 
 
-@routes.post("/account")
+@routes.post("/account", lane=passwords)
 def change_password(context: PageContext) -> Response:
     """Another password; all sessions end with it, this one too."""
     form = context.form

@@ -9,6 +9,7 @@ from pathlib import Path
 from starlette.responses import Response
 
 from aegis.catalog import records
+from aegis.catalog.server.lanes import costly
 from aegis.catalog.server.pages.mask_views import hierarchies_of, previews
 from aegis.catalog.server.pages.page import PageContext, PageRoutes, Paging
 from aegis.catalog.server.pages.product_head import head
@@ -74,7 +75,7 @@ def show_all(context: PageContext) -> Response:
     )
 
 
-@routes.get("/products/{product}/configurations/{configuration}")
+@routes.get("/products/{product}/configurations/{configuration}", lane=costly)
 def show_one(context: PageContext) -> Response:
     with context.read() as work:
         product, view = _both(context, work)
@@ -97,7 +98,7 @@ def send_one(context: PageContext) -> Response:
     return yaml_file(f"{view.name}.yaml", configurations.as_yaml(view))
 
 
-@routes.get("/products/{product}/configurations.yaml")
+@routes.get("/products/{product}/configurations.yaml", lane=costly)
 def send_all(context: PageContext) -> Response:
     """Every configuration in one file, for ``aegis summarize --configs``."""
     with context.read() as work:
@@ -135,7 +136,7 @@ def show_more(context: PageContext) -> Response:
     return _more(context, Values(), problem=None)
 
 
-@routes.post("/products/{product}/configurations/generate")
+@routes.post("/products/{product}/configurations/generate", lane=costly)
 def generate(context: PageContext) -> Response:
     form = context.form
     values = Values(count=form.text("count"), strength=form.text("strength"), seed=form.text("seed"))

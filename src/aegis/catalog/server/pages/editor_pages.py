@@ -14,23 +14,25 @@ from typing import Any
 from starlette.responses import Response
 
 from aegis.catalog import records
+from aegis.catalog.server.lanes import costly
 from aegis.catalog.server.pages.mask_views import hierarchy_view, previews
 from aegis.catalog.server.pages.page import PageContext, PageRoutes
 from aegis.catalog.server.pages.product_head import head
 from aegis.catalog.server.uploads import Form
 from aegis.catalog.service import configurations, products
+from aegis.catalog.service.checks import parsed_document
 from aegis.catalog.service.configurations import hierarchies
 from aegis.catalog.service.permissions import Permission, require
 from aegis.data.hierarchy import Hierarchy
 from aegis.data.kind import Kind
 from aegis.data.schema import Role
-from aegis.data.yaml_text import read_value
-from aegis.errors import AegisError, ConfigurationError, ConflictError, InputError, MaskError
+from aegis.errors import AegisError, ConfigurationError, ConflictError, InputError, MaskError, TooLargeError
 from aegis.masking.catalogue import CatalogueRow, catalogue, form_masks, shown_in_form
 
 routes = PageRoutes()
 
 _AS_IN_FILE = "="
+_LONGEST_SETTING = 100_000
 
 _masks = cache(catalogue)
 _form_masks = cache(form_masks)
@@ -74,7 +76,7 @@ class Draft:
         return {**body, "hierarchies": used} if used else body
 
 
-@routes.get("/products/{product}/configurations/new")
+@routes.get("/products/{product}/configurations/new", lane=costly)
 def show(context: PageContext) -> Response:
     """An empty form, or one that starts from a configuration."""
     with context.read() as work:
@@ -94,7 +96,7 @@ def show(context: PageContext) -> Response:
     return _page(context, product, draft, rows, shown=shown, problem=None)
 
 
-@routes.post("/products/{product}/configurations/new")
+@routes.post("/products/{product}/configurations/new", lane=costly)
 def write(context: PageContext) -> Response:
     """Preview what was chosen, or propose it."""
     problem: AegisError | None = None
@@ -231,8 +233,8 @@ def _settings(form: Form, column: records.Column, mask: CatalogueRow) -> dict[st
 
 def _value(text: str, column: str) -> Any:
     try:
-        return read_value(text)
-    except ValueError:
+        return parsed_document(text, what="a setting", most_characters=_LONGEST_SETTING)
+    except (InputError, TooLargeError):
         raise MaskError(
             f"a setting for column {column!r} cannot be read; write a number, a word, or a list like [1, 2]"
         ) from None

@@ -8,6 +8,7 @@ from starlette.responses import Response
 
 from aegis.catalog import records
 from aegis.catalog.records import UserRole
+from aegis.catalog.server.lanes import costly
 from aegis.catalog.server.pages.page import PageContext, PageRoutes
 from aegis.catalog.service import overview
 from aegis.catalog.service.permissions import Permission, may
@@ -109,7 +110,7 @@ def show_welcome(context: PageContext) -> Response:
     return context.render("welcome.html", title="Welcome")
 
 
-@routes.post("/welcome")
+@routes.post("/welcome", lane=costly)
 def load(context: PageContext) -> Response:
     """Build the example. Its passwords are on this one page and nowhere else, so it is the answer to the form."""
     try:

@@ -8,6 +8,7 @@ from typing import Any
 from starlette.responses import JSONResponse, Response
 
 from aegis.catalog import records
+from aegis.catalog.server.lanes import costly
 from aegis.catalog.server.pages.page import PageContext, PageRoutes
 from aegis.catalog.server.pages.product_head import head
 from aegis.catalog.service import jobs, products
@@ -36,7 +37,7 @@ def measure_choices() -> list[tuple[str, str]]:
     return [("", "the best there is for these counts"), *named]
 
 
-@routes.get("/products/{product}/ranking")
+@routes.get("/products/{product}/ranking", lane=costly)
 def show_ranking(context: PageContext) -> Response:
     with context.read() as work:
         product = products.product(work, product=context.parameters["product"])

@@ -27,13 +27,21 @@ from starlette.routing import Route
 
 from aegis.catalog.records import Page, UserRole
 from aegis.catalog.server.errors import TITLES, error_headers, sentence
+from aegis.catalog.server.lanes import Lane
 from aegis.catalog.server.pages.rendering import render
-from aegis.catalog.server.session import Identity, check_form, delete_cookie, keep_form_cookie, set_cookie
+from aegis.catalog.server.session import (
+    Identity,
+    check_form,
+    delete_cookie,
+    keep_form_cookie,
+    public_origin,
+    set_cookie,
+)
 from aegis.catalog.server.uploads import Form, body_of, read_form, uploading
 from aegis.catalog.service.catalog import Catalog, Work
 from aegis.catalog.service.paging import PageRequest
 from aegis.catalog.service.permissions import Actor
-from aegis.errors import AegisError, NotFoundError, NotSignedInError
+from aegis.errors import AegisError, NotFoundError, NotSignedInError, TooBusyError
 
 NOTICE_COOKIE = "aegis_notice"
 _LONGEST_NOTICE = 700
@@ -192,7 +200,8 @@ Handler = Callable[[PageContext], Response]
 class PageRoute:
     """One path and method, and the handler. ``is_open``: also for people who are not signed in.
 
-    An ``upload`` has files after its fields, which the handler pulls from the network itself.
+    An ``upload`` has files after its fields, which the handler pulls from the network itself. A route that is expensive
+    names the ``lane`` that it waits in.
     """
 
     method: str
@@ -200,6 +209,7 @@ class PageRoute:
     handler: Handler
     is_open: bool = False
     upload: bool = False
+    lane: Lane | None = None
 
 
 class PageRoutes:
@@ -208,15 +218,17 @@ class PageRoutes:
     def __init__(self) -> None:
         self.listed: list[PageRoute] = []
 
-    def get(self, path: str, *, is_open: bool = False) -> Callable[[Handler], Handler]:
+    def get(self, path: str, *, is_open: bool = False, lane: Lane | None = None) -> Callable[[Handler], Handler]:
         """Answer GET at a path with the handler below."""
-        return self._route("GET", path, is_open=is_open)
+        return self._route("GET", path, is_open=is_open, lane=lane)
 
-    def post(self, path: str, *, is_open: bool = False, upload: bool = False) -> Callable[[Handler], Handler]:
+    def post(
+        self, path: str, *, is_open: bool = False, upload: bool = False, lane: Lane | None = None
+    ) -> Callable[[Handler], Handler]:
         """Answer POST at a path with the handler below."""
-        return self._route("POST", path, is_open=is_open, upload=upload)
+        return self._route("POST", path, is_open=is_open, upload=upload, lane=lane)
 
-    def _route(self, method: str, path: str, **more: bool) -> Callable[[Handler], Handler]:
+    def _route(self, method: str, path: str, **more: Any) -> Callable[[Handler], Handler]:
         def add(handler: Handler) -> Handler:
             self.listed.append(PageRoute(method=method, path=path, handler=handler, **more))
             return handler
@@ -235,16 +247,25 @@ def starlette_route(catalog: Catalog, route: PageRoute) -> Route:
         if not context.is_signed_in and not route.is_open:
             return _to_sign_in(context, request)
         if route.method == "GET":
-            return await run_in_threadpool(_handled, route, context, request)
+            return await _threaded(route, context, lambda: _handled(route, context, request))
         if route.upload:
             return await uploading(lambda: _posted(route, context, request, None))
         try:
             body = await request.body()
         except ClientDisconnect:
             return PlainTextResponse("", status_code=400)  # nobody is there to read it
-        return await run_in_threadpool(_posted, route, context, request, body)
+        return await _threaded(route, context, lambda: _posted(route, context, request, body))
 
     return Route(route.path, respond, methods=[route.method])
+
+
+async def _threaded(route: PageRoute, context: PageContext, take: Callable[[], Response]) -> Response:
+    if route.lane is None:
+        return await run_in_threadpool(take)
+    try:
+        return await route.lane.run(context.actor.user_id or context.address, take)
+    except TooBusyError as error:
+        return await run_in_threadpool(context.refuse, error)
 
 
 def page_context(catalog: Catalog, request: Request) -> PageContext:
@@ -257,7 +278,7 @@ def page_context(catalog: Catalog, request: Request) -> PageContext:
         path=request.url.path,
         address=request.client.host if request.client else "",
         secure=request.url.scheme == "https",
-        origin=f"{request.url.scheme}://{request.headers.get('host', '')}",
+        origin=public_origin(catalog.settings, scheme=request.url.scheme, host=request.headers.get("host", "")),
         notice=Notice.from_cookie(request.cookies.get(NOTICE_COOKIE)),
         query={key: value for key, value in request.query_params.items() if "\x00" not in value},
         parameters=dict(request.path_params),

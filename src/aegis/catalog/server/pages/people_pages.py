@@ -17,7 +17,8 @@ routes = PageRoutes()
 ROLES = (
     (UserRole.CONSUMER.value, "consumer: asks for access and downloads"),
     (UserRole.EXPERT.value, "expert: proposes configurations and decides"),
-    (UserRole.PROVIDER.value, "provider: registers products, pushes counts and releases"),
+    (UserRole.REGISTRAR.value, "registrar: registers products and provides those"),
+    (UserRole.PROVIDER.value, "provider: pushes counts and releases"),
     (UserRole.ADMIN.value, "administrator: people, audit, everything"),
 )
 

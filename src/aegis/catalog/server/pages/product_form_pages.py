@@ -9,17 +9,18 @@ import yaml
 from starlette.responses import Response
 
 from aegis.catalog import records
+from aegis.catalog.server.lanes import costly
 from aegis.catalog.server.pages.page import PageContext, PageRoutes
 from aegis.catalog.server.pages.product_head import can
 from aegis.catalog.server.pages.words import KINDS, ROLE_MEANINGS, ROLES
 from aegis.catalog.server.uploads import Form
 from aegis.catalog.service import products
 from aegis.catalog.service.permissions import Permission, require
+from aegis.catalog.service.schema import parsed_policy
 from aegis.data.kind import Kind
 from aegis.data.schema import Role
 from aegis.errors import ConflictError, InputError, PolicyError
 from aegis.privacy.policy import Policy
-from aegis.privacy.policy_format import parsed_yaml
 
 routes = PageRoutes()
 
@@ -43,7 +44,7 @@ class Values:
 
     def with_rows(self, more: int) -> Values:
         """The same with empty rows for further columns."""
-        empty = records.Column(name="", kind=Kind.TEXT.value, role=Role.INSENSITIVE.value)
+        empty = records.Column(name="", kind=Kind.TEXT.value, role="")
         return replace(self, columns=self.columns + (empty,) * min(more, _MOST_COLUMNS - len(self.columns)))
 
     @property
@@ -58,8 +59,9 @@ def show_new(context: PageContext) -> Response:
     return _page(context, Values().with_rows(6), product=None, problem=None)
 
 
-@routes.post("/register")
+@routes.post("/register", lane=costly)
 def register(context: PageContext) -> Response:
+    require(context.actor, Permission.REGISTER_PRODUCT)
     values = _typed(context.form)
     if context.form.text("more"):
         return _page(context, values.with_rows(_empty_rows(context.form) + _MORE_ROWS), product=None, problem=None)
@@ -86,7 +88,7 @@ def show_edit(context: PageContext) -> Response:
     return _page(context, _of(product).with_rows(1), product=product, problem=None)
 
 
-@routes.post("/products/{product}/edit")
+@routes.post("/products/{product}/edit", lane=costly)
 def change(context: PageContext) -> Response:
     product = _editable(context)
     values = _typed(context.form)
@@ -190,7 +192,7 @@ def _columns(values: Values) -> list[dict[str, Any]]:
 def _policy(values: Values) -> dict[str, Any] | None:
     """The policy as a mapping: the text where there is one, else what the three fields say."""
     if values.policy:
-        return parsed_yaml(values.policy, where="the policy")
+        return parsed_policy(values.policy)
     if not values.k:
         return None
     by_role: dict[str, list[str]] = {}

@@ -19,6 +19,7 @@ from starlette.responses import PlainTextResponse, Response
 
 from aegis._version import __version__
 from aegis.catalog.server.pages import words
+from aegis.data.shell import word
 from aegis.report import figures
 from aegis.report.page import STYLE_SHEET
 
@@ -105,6 +106,7 @@ def _environment() -> Environment:
         auto_reload=False,
     )
     environment.filters.update(
+        word=word,
         when=words.when,
         day=words.day,
         iso=words.iso,

@@ -9,6 +9,7 @@ from typing import Any
 from starlette.responses import Response
 
 from aegis.catalog import records
+from aegis.catalog.server.lanes import costly
 from aegis.catalog.server.pages.configuration_pages import masks_in_words
 from aegis.catalog.server.pages.job_pages import ENDED, progress_words
 from aegis.catalog.server.pages.page import PageContext, PageRoutes
@@ -24,7 +25,7 @@ from aegis.report.figures import kept
 routes = PageRoutes()
 
 
-@routes.get("/requests/{request}")
+@routes.get("/requests/{request}", lane=costly)
 def show_request(context: PageContext) -> Response:
     return _page(context, problem=None)
 
@@ -60,6 +61,7 @@ def _page(context: PageContext, *, problem: AegisError | None) -> Response:
         job_words=progress_words(job) if job is not None and running else "",
         may_advise=decides and may(actor, Permission.START_ADVICE, request.product_id),
         may_withdraw=mine and request.state in open_states,
+        may_reinstate=request.state is RequestState.EXPIRED and actor.is_admin,
         may_revoke=request.state in open_states[1:] and may(actor, Permission.REVOKE_REQUEST, request.product_id),
         values=context.form,
         problem=problem,
@@ -144,6 +146,19 @@ def _end(context: PageContext, *, by_consumer: bool) -> Response:
     )
 
 
+@routes.post("/requests/{request}/reinstate")
+def reinstate(context: PageContext) -> Response:
+    """Undo that the request expired: a clock may have been wrong."""
+    ident = context.parameters["request"]
+    try:
+        days = context.form.whole("days", what="the number of days")
+        with context.write() as work:
+            requests.reinstate(work, request_id=ident, days=days)
+    except (InputError, ConflictError) as error:
+        return _page(context, problem=error)
+    return context.redirect(f"/requests/{ident}", "The request counts again.")
+
+
 @routes.post("/requests/{request}/release", upload=True)
 def fulfil(context: PageContext) -> Response:
     """Take in the released file and its certificate from the form."""
@@ -188,7 +203,8 @@ def choices(listed: list[records.Configuration], job: records.Job | None) -> lis
         ranking = jobs.ranking_of(job)
         kept_out = set(ranking.rejected)
         for entry in ranking.ranking:
-            note = f"place {entry.rank}" + ("" if entry.retained is None else f", keeps {kept(entry.retained)}")
+            share = entry.retained if entry.kept is None else entry.kept
+            note = f"place {entry.rank}" + ("" if share is None else f", keeps {kept(share)}")
             ranks[entry.id] = (entry.rank, note + (", like the first" if entry.like_best and entry.rank > 1 else ""))
     ordered = sorted(listed, key=lambda each: (ranks.get(each.content_id, (10**9, ""))[0], each.name))
     return [

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from starlette.responses import Response
 
+from aegis.catalog.server.lanes import passwords
 from aegis.catalog.server.pages.page import PageContext, PageRoutes
 from aegis.catalog.server.session import SESSION_COOKIE
 from aegis.catalog.service import people, sessions
@@ -29,7 +30,7 @@ def show_sign_in(context: PageContext) -> Response:
     return context.render("sign_in.html", title="Sign in", name="", next=_inside(context.query.get("next", "")))
 
 
-@routes.post("/sign-in", is_open=True)
+@routes.post("/sign-in", is_open=True, lane=passwords)
 def sign_in(context: PageContext) -> Response:
     name = context.form.text("name")
     wanted = _inside(context.form.text("next"))
@@ -64,7 +65,7 @@ def show_link(context: PageContext) -> Response:
     return _link_page(context, problem=None)
 
 
-@routes.post("/link/{secret}", is_open=True)
+@routes.post("/link/{secret}", is_open=True, lane=passwords)
 def accept_link(context: PageContext) -> Response:
     """Use the link, and sign in at once: whoever just chose a password need not type it a third time."""
     purpose = people.link(context.catalog, secret=context.parameters["secret"]).purpose

@@ -1,0 +1,108 @@
+"""Headers that never end, and a thousand connections of one address: others are answered meanwhile."""
+
+from __future__ import annotations
+
+import socket
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from typing import Any
+
+import httpx
+import uvicorn
+
+from aegis.catalog.server.connections import limited
+
+
+@contextmanager
+def served(*, header_seconds: float, most_of_address: int | None) -> Iterator[tuple[str, int]]:
+    async def app(_scope: Any, _receive: Any, send: Any) -> None:
+        await send({"type": "http.response.start", "status": 200, "headers": [(b"content-length", b"2")]})
+        await send({"type": "http.response.body", "body": b"ok"})
+
+    listening = socket.create_server(("127.0.0.1", 0), backlog=512)
+    kind = limited(header_seconds=header_seconds, most_of_address=most_of_address)
+    config = uvicorn.Config(app, http=kind, log_config=None, log_level="critical", lifespan="off")
+    server = uvicorn.Server(config)
+    thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]})
+    thread.start()
+    while not server.started:
+        time.sleep(0.01)
+    try:
+        yield listening.getsockname()
+    finally:
+        server.should_exit = True
+        thread.join(20)
+        listening.close()
+
+
+def connected(address: tuple[str, int], start: bytes) -> socket.socket:
+    connection = socket.create_connection(address, timeout=10)
+    connection.sendall(start)
+    return connection
+
+
+def answered(connection: socket.socket) -> bytes:
+    content = b""
+    while chunk := connection.recv(4096):
+        content += chunk
+    return content
+
+
+def test_headers_that_never_end_are_answered_and_closed() -> None:
+    with served(header_seconds=0.4, most_of_address=None) as address, ExitStack() as until_end:
+        began = time.monotonic()
+        slow = [until_end.enter_context(connected(address, b"GET / HTTP/1.1\r\nHost: x\r\nX-")) for _ in range(50)]
+        silent = until_end.enter_context(connected(address, b""))
+        assert httpx.get(f"http://{address[0]}:{address[1]}/").text == "ok"
+        for connection in [*slow, silent]:
+            assert answered(connection).startswith(b"HTTP/1.1 408 ")
+        assert time.monotonic() - began < 5
+
+
+def test_a_trickle_of_headers_is_no_way_round() -> None:
+    with served(header_seconds=0.4, most_of_address=None) as address:
+        connection = connected(address, b"GET / HTTP/1.1\r\nHost: x\r\n")
+        with connection:
+            for _ in range(20):
+                try:
+                    connection.sendall(b"X-A: b\r\n")
+                except OSError:
+                    break
+                time.sleep(0.1)
+            else:
+                raise AssertionError("the connection was never closed")
+
+
+def test_the_second_request_of_a_connection_has_the_same_timeout() -> None:
+    with served(header_seconds=0.3, most_of_address=None) as address:
+        connection = connected(address, b"GET / HTTP/1.1\r\nHost: x\r\n\r\n")
+        with connection:
+            assert b"ok" in connection.recv(4096)
+            connection.sendall(b"GET / HTTP/1.1\r\n")
+            assert answered(connection).startswith(b"HTTP/1.1 408 ")
+
+
+def test_one_address_has_a_share_of_the_connections_and_gets_it_back() -> None:
+    with served(header_seconds=30, most_of_address=5) as address:
+        held = [connected(address, b"GET / HTTP/1.1\r\n") for _ in range(5)]
+        time.sleep(0.1)
+        with connected(address, b"") as more:
+            assert answered(more).startswith(b"HTTP/1.1 429 ")
+        for connection in held:
+            connection.close()
+        time.sleep(0.2)
+        assert httpx.get(f"http://{address[0]}:{address[1]}/").text == "ok"
+
+
+def test_endless_headers_are_too_many() -> None:
+    with served(header_seconds=30, most_of_address=None) as address:
+        with connected(address, b"GET / HTTP/1.1\r\nHost: x\r\n") as connection:
+            try:
+                for number in range(200):
+                    connection.sendall(f"X-{number}: {'a' * 1000}\r\n".encode())
+                answer = answered(connection)
+            except OSError:
+                answer = b"closed"
+        assert answer == b"closed" or answer.startswith((b"HTTP/1.1 431", b"HTTP/1.1 400"))
