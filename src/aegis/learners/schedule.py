@@ -46,8 +46,8 @@ class Schedule:
         self, candidates: int, width: float, rows: int, *, before: int, left: float, reliability: float
     ) -> int | None:
         """The rows on which all are looked at again, where the order of the first stage is mostly noise; else None."""
-        if reliability >= self.reliable:
-            return None
+        if reliability >= self.reliable or candidates * width * before > 1.5 * self.first_cells:
+            return None  # so many candidates must become fewer first
         odds = self.reliable / (1.0 - self.reliable)
         needed = before * odds * (1.0 - reliability) / max(reliability, 0.01)
         affordable = (left + self.cells) / (candidates * width)

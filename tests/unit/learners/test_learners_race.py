@@ -246,6 +246,9 @@ def test_a_schedule_gives_few_candidates_many_rows_and_stays_within_its_cells() 
     assert rows is not None
     assert 5 * 14 * rows <= left
     assert plan.later(5, 14, 20_000, before=20_000, left=left) is None
+    assert plan.second(40, 14, 20_000, before=4_464, left=left, reliability=0.96) is None
+    assert plan.second(40, 14, 20_000, before=4_464, left=left, reliability=0.5) is not None
+    assert plan.second(1_000, 14, 20_000, before=700, left=10 * left, reliability=0.5) is None
     assert plan.later(40, 14, 20_000, before=19_000, left=1_000) is None
     assert plan.folds(40, 14, 5_000, 20_000, left=left) == (2, 1)
     assert plan.folds(10, 10, 1_000, 1_000, left=plan.cells) == (4, 4)
