@@ -6,13 +6,20 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import ibis
+import numpy as np
+import pyarrow as pa
+
+from aegis.candidates.boxes.recoding import STAR, Boxes
 from aegis.commands.release import Apply
+from aegis.counts.answer import ask, encode
 from aegis.data.output import PRIVATE, PUBLIC, check_apart, check_free, drafts_of
 from aegis.data.yaml_text import dump
 from aegis.errors import OutputError
 from aegis.library.masked_data import all_masks, mapping_text, masked_data, roles_with
 from aegis.library.opening import open_table
 from aegis.library.proposals import find_hierarchies, one_configuration
+from aegis.library.recode import boxes_in
 from aegis.library.unlisted import looks_identifying, warning
 from aegis.masking.configuration import Configuration
 from aegis.masking.configuration_file import to_mapping
@@ -56,6 +63,8 @@ def apply(options: Apply) -> Applied:
     noise stays within its limits, a value that a hierarchy or a list of groups does not hold becomes ``*``, pseudonyms
     and tokens are made as for any other. Masks that are not fitted yet are fitted on these rows. Identifying columns
     without a mask are suppressed. Nothing is checked: `check` does that.
+
+    Where ``config`` is a file of boxes, rows fall into them; one with a category that they do not know gets stars.
     """
     target = Path(options.out)
     check_format(target)
@@ -65,6 +74,9 @@ def apply(options: Apply) -> Applied:
     for path in paths:
         check_free(path, overwrite=options.overwrite)
     check_apart(paths, [options.data, options.config])
+    boxes = boxes_in(options.config)
+    if boxes is not None:
+        return _recoded(boxes, target, options)
     hierarchies = find_hierarchies(options.hierarchies, options.data)
     chosen = one_configuration(options.config, hierarchies=hierarchies, data=options.data)
     dataset = open_table(options.data, options)
@@ -85,4 +97,26 @@ def apply(options: Apply) -> Applied:
         fitted_here=masked.fitted_here,
         looks_identifying=looks_identifying(dataset, roles, masked=chosen.columns),
         configuration_id=ready.id,
+    )
+
+
+def _recoded(boxes: Boxes, target: Path, options: Apply) -> Applied:
+    """New rows in the boxes that were made of others."""
+    options.refuse("fitted", "mapping", "hierarchies", because="boxes are fitted already, and name no single values")
+    dataset = open_table(options.data, options)
+    columns = tuple(column.name for column in boxes.columns)
+    rows = ask(dataset.table)
+    coded = [encode(rows[name], dataset.schema.kind(name)) for name in columns]
+    box = boxes.box_of([domain for domain, _ in coded], np.column_stack([codes for _, codes in coded]))
+    hidden = {name: np.full(len(rows), STAR) for name in dataset.roles.identifying if name not in columns}
+    for name, texts in {**boxes.published(box), **hidden}.items():
+        rows = rows.set_column(rows.column_names.index(name), name, pa.array(texts.tolist(), type=pa.string()))
+    with drafts_of([target], overwrite=options.overwrite, modes=[PUBLIC]) as (draft,):
+        write_table(ibis.memtable(rows), draft, like=target, shuffle=options.shuffle)
+    return Applied(
+        out=target,
+        masked=(*columns, *hidden),
+        fitted_here=(),
+        looks_identifying=looks_identifying(dataset, dataset.roles, masked=columns),
+        configuration_id=boxes.id,
     )

@@ -13,7 +13,7 @@ import pyarrow.csv
 import pyarrow.parquet
 
 from aegis.candidates.boxes.estimator import LocalRecoding, k_and_l
-from aegis.candidates.boxes.recoding import Boxes
+from aegis.candidates.boxes.recoding import FORMAT, Boxes
 from aegis.candidates.clusters.anonymizer import Anonymized
 from aegis.candidates.clusters.methods import ANONYMIZERS
 from aegis.candidates.clusters.risk import THRESHOLDS
@@ -95,6 +95,14 @@ def recoded_rows(rows: pa.Table, boxes: Boxes, counts: ClassTable) -> pa.Table:
     for name, texts in published.items():
         rows = rows.set_column(rows.column_names.index(name), name, pa.array(texts.tolist(), type=pa.string()))
     return rows
+
+
+def boxes_in(config: object) -> Boxes | None:
+    """The boxes of a file, where it is one of boxes and not of masks."""
+    if not isinstance(config, str | Path) or Path(config).suffix.lower() != ".json" or not Path(config).is_file():
+        return None
+    text = Path(config).read_text(encoding="utf-8")
+    return Boxes.from_text(text) if f'"format": "{FORMAT}"' in text[:200] else None
 
 
 def write_recoded(done: Recoded, dataset: Dataset, options: Anonymize, table: pa.Table) -> None:

@@ -21,8 +21,9 @@ from aegis.counts.class_table import ClassTable
 from aegis.data.domain import Domain
 from aegis.data.hierarchy import Hierarchy
 from aegis.data.kind import Kind
-from aegis.errors import AnonymizerError, ConfigurationError, LabelError, PolicyNotSatisfiedError
+from aegis.errors import AnonymizerError, ConfigurationError, LabelError, OptionError, PolicyNotSatisfiedError
 from aegis.library.anonymize import anonymize
+from aegis.library.apply import apply
 from aegis.privacy.policy import Policy
 
 AGE = Domain.of(Kind.INTEGER, range(20, 60), missing=True)
@@ -322,3 +323,17 @@ def test_nothing_is_written_where_the_policy_cannot_hold(tmp_path: Path) -> None
     with pytest.raises(PolicyNotSatisfiedError, match="at least 500 asked, found 400"):
         anonymize(data, method="boxes", policy=policy, label="label", out=out)
     assert not out.exists()
+
+
+def test_new_rows_are_recoded_by_the_file_of_boxes(tmp_path: Path) -> None:
+    data, model = people(tmp_path / "people.csv"), tmp_path / "BOXES.json"
+    quasi = ["age", "town"]
+    done = anonymize(data, method="boxes", k=8, label="label", quasi=quasi, out=tmp_path / "out.csv", model=model)
+    applied = apply(data, config=model, out=tmp_path / "again.csv")
+    assert applied.masked == ("age", "town")
+    assert done.boxes is not None
+    assert applied.configuration_id == done.boxes.id
+    first, again = ((tmp_path / name).read_text().splitlines() for name in ("out.csv", "again.csv"))
+    assert [line.replace('"', "") for line in again] == [line.replace('"', "") for line in first]
+    with pytest.raises(OptionError, match="leave out --mapping"):
+        apply(data, config=model, out=tmp_path / "more.csv", mapping=tmp_path / "mapping.csv")

@@ -8,6 +8,7 @@ that the boxes were made of; other records are told apart no further than those 
 
 from __future__ import annotations
 
+import hashlib
 import json
 import math
 from collections.abc import Mapping, Sequence
@@ -220,6 +221,11 @@ class Boxes:
             "records": self.records,
             "nodes": [_node_json(node) for node in self.nodes],
         }
+
+    @property
+    def id(self) -> str:
+        """A name made from the content."""
+        return hashlib.sha256(self.to_text().encode()).hexdigest()[:16]
 
     def to_text(self) -> str:
         """The boxes file itself."""
