@@ -157,8 +157,8 @@ def main() -> None:
     summary: list[dict[str, Any]] = []
     for method, k in [("raw", None), *((m, k) for k in chosen.k for m in chosen.methods)]:
         own = [run for run in runs if run["method"] == method and run.get("k") == k]
-        figures = [name for name in ("logistic", "boosted", "cpu_seconds", "boxes") if name in own[0]]
-        means = {name: round(float(np.mean([run[name] for run in own])), 5) for name in figures}
+        figures: list[str] = [name for name in ("logistic", "boosted", "cpu_seconds", "boxes") if name in own[0]]
+        means: dict[str, float] = {name: round(float(np.mean([run[name] for run in own])), 5) for name in figures}
         apart = {f"{name}_deviation": round(float(np.std([run[name] for run in own])), 5) for name in figures[:2]}
         summary.append({"method": method, "k": k, **means, **apart})
     write("boxes_adult", {"splits": chosen.splits, "training_share": TRAINING, "summary": summary, "runs": runs})
