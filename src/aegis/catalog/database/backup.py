@@ -57,10 +57,8 @@ def backup(database: Database, store: Store, out: str | Path, *, overwrite: bool
         draft_of(out, overwrite=overwrite, mode=PRIVATE) as draft,
         tempfile.TemporaryDirectory(prefix="aegis-backup-", dir=draft.parent) as place,
         store.referring(),  # files that rows name stay while they are copied
-        database.read() as session,
+        database.read(one_moment=True) as session,
     ):
-        if not database.is_sqlite:
-            session.connection(execution_options={"isolation_level": "REPEATABLE READ"})
         verdict = verify_chain(session)
         tables = {table.name: _dump(session, table, Path(place)) for table in Table.metadata.sorted_tables}
         digests = _needed(session)

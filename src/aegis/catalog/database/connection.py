@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, Self
 
 from sqlalchemy import Connection, Engine, create_engine, event
@@ -63,10 +64,13 @@ class Database:
         return self.engine.dialect.name == "sqlite"
 
     @contextmanager
-    def read(self) -> Iterator[Session]:
-        """A session that only looks; nothing it does is kept."""
+    def read(self, *, one_moment: bool = False) -> Iterator[Session]:
+        """A session that only looks; nothing it does is kept.
+
+        With ``one_moment`` everything it sees is of the moment at which it began, as it always is on SQLite.
+        """
         with Session(self._reading, expire_on_commit=False, autoflush=False) as session:
-            self._connect(session)
+            self._connect(session, {"isolation_level": "REPEATABLE READ"} if one_moment else {})
             yield session
 
     @contextmanager
@@ -76,7 +80,7 @@ class Database:
             self._connect(session)
             yield session
 
-    def _connect(self, session: Session) -> None:
+    def _connect(self, session: Session, options: Mapping[str, Any] = MappingProxyType({})) -> None:
         """Begin the transaction; a server that is just starting again is waited for."""
         if self.is_sqlite:
             return  # it begins with its first statement, and a file is there or not
@@ -84,7 +88,7 @@ class Database:
         pause_s = 0.05
         while True:
             try:
-                session.connection()
+                session.connection(execution_options=dict(options))
             except OperationalError:
                 if time.monotonic() + pause_s > deadline:
                     raise
