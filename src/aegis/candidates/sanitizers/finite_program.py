@@ -56,6 +56,7 @@ def optimum(
     a ``posterior_cap`` no adversary gives any value a higher posterior, whatever it sees, unless its side information
     alone does: then the release adds nothing. The cap survives merging symbols, so the program stays exact.
 
+    >>> from aegis.candidates.sanitizers.finite import binary_problem
     >>> problem = binary_problem(p=0.54, qy=0.2, qz=[0.44])
     >>> round(optimum(problem, distortion=0.1, symbols=2).worst, 4), round(optimum(problem, distortion=0.1).worst, 4)
     (0.1, 0.22)
