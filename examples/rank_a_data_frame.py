@@ -18,5 +18,6 @@ candidates = [
 roles = aegis.Roles(label="health", identifying=("patient",), quasi_identifying=("age", "zip", "gender"))
 
 advice = aegis.advise(patients, roles=roles, configs=candidates)
-for one in advice.ranking:
-    print(one.rank, one.configuration, f"{one.deviation:+.4f}", "; ".join(one.reasons))
+print(advice.headline)
+for place in advice.ranking:
+    print(place.rank, place.configuration, f"accuracy {place.performance:.1%}", "; ".join(place.reasons))

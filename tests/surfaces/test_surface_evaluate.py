@@ -57,9 +57,14 @@ def test_families_are_judged_one_by_one_and_averaged(aegis: Aegis, clinic: Path,
     candidates = [one["configuration"] for one in by_name["released"]["gold"]["configurations"]]
     assert any(name.startswith("clustered-") for name in candidates)
     assert any(name.startswith("noise") for name in candidates)
-    assert {"sanitized-10", "sanitized-40", "sanitized-80"} <= set(candidates)
-    (note,) = by_name["released"]["notes"]
-    assert "diagnosis (named as sensitive)" in note
+    assert {"sanitized-40", "sanitized-80"} <= set(candidates)
+    first, *audited, refused = by_name["released"]["notes"]
+    assert "diagnosis (named as sensitive)" in first
+    assert all("the authorised party errs by" in note for note in audited)
+    assert len(audited) == 2
+    # So little distortion determines records for an adversary: such a candidate is named and not ranked.
+    assert "sanitized-10" not in candidates
+    assert refused.startswith("diagnosis is not sanitized at 10 %")
     assert not by_name["k-anonymous"]["notes"]
     judged = {one["name"] for one in by_name["released"]["selectors"]}
     assert {"pair-prediction", "mutual-information (exact)", "verify-2", "random"} <= judged
