@@ -161,7 +161,7 @@ def _by_models(ranking: Ranking, top: int) -> Table:
             str(place.rank),
             place.configuration + (" ≈ best" if place.like_best and place.rank > 1 else ""),
             f"{race.shown(place.performance or 0.0)} ± {race.shown_width(place)}",
-            "no loss found" if place.no_loss_found else "–" if place.kept is None else f"{place.kept:.0%}",
+            "–" if place.kept is None else "no loss found" if place.no_loss_found else f"{place.kept:.0%}",
             "–" if place.privacy is None else f"{place.privacy.smallest_class:,}",
             place.reasons[-1] if place.reasons else "",
         ]

@@ -105,7 +105,7 @@ def _kept(place: RankedConfiguration) -> str:
     """How much is kept, never more than all of it."""
     if place.performance is None:
         return kept(place.retained)
-    return "no loss found" if place.no_loss_found else "–" if place.kept is None else percent(place.kept)
+    return "–" if place.kept is None else "no loss found" if place.no_loss_found else percent(place.kept)
 
 
 def ranking_text(ranking: Ranking) -> str:

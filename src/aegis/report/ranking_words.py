@@ -110,7 +110,7 @@ def _race_headline(ranking: Ranking, race: RaceFacts) -> Headline:
         Fact(term=race.title, value=race.shown(best.performance), unit=f"± {race.shown_width(best)}"),
         Fact(term="unmasked", value=unmasked),
         Fact(term="guessing", value=guessing),
-        Fact(term="kept", value="all" if best.no_loss_found else kept(best.kept)),
+        Fact(term="kept", value="all" if best.kept is not None and best.no_loss_found else kept(best.kept)),
         Fact(term="may be the best as well", value=f"{len(alike):,}", unit=f"of {len(others):,} others")
         if best.privacy is None
         else Fact(term="smallest class", value=f"{best.privacy.smallest_class:,}", unit="records"),
