@@ -93,7 +93,9 @@ def test_every_recipient_gets_its_own_columns_and_nothing_else(people: Path, fit
         assert own[column] == public[column], "both hold the same release"
     shown = np.array([float(f or "nan") for f in public["age_released"]])
     age = np.array([float(a) for a in before["age"]])
-    assert not np.isclose(shown, age).any(), "no value is written as it is"
+    # a release drawn from a continuous law lies near its value now and then: by chance, for few records
+    assert not (shown == age).any(), "no value is written as it is"
+    assert np.isclose(shown, age).mean() < 0.01, "and few come near it by chance"
     assert set(public["ill_released"]) <= {f"s{i}" for i in range(8)}
     assert (fitted / "out-authorized.csv").stat().st_mode & 0o077 == 0
     assert (fitted / "out-authorized.npz").stat().st_mode & 0o077 == 0
