@@ -21,6 +21,7 @@
     ├── GuaranteeError                1   409   a promise cannot be kept, so nothing was written
     │   ├── PolicyNotSatisfiedError             the table does not satisfy the policy
     │   ├── VerificationError                   a certificate, a file or an audit contradicts what was claimed
+    │   ├── LedgerError                         the ledger of releases was changed, is another table's, or has no room
     │   └── NotConvergedError                   an iteration stopped before its tolerance
     ├── ServiceError                  2   400   the catalog will not do what was asked
     │   ├── NotSignedInError              401   nobody is signed in, or the token is not valid
@@ -131,6 +132,10 @@ class PolicyNotSatisfiedError(GuaranteeError):
 
 class VerificationError(GuaranteeError):
     """A certificate, a file or an audit contradicts what was claimed."""
+
+
+class LedgerError(GuaranteeError):
+    """The ledger of releases was changed, belongs to another table, or has no room for what is asked."""
 
 
 class NotConvergedError(GuaranteeError):

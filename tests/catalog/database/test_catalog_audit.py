@@ -12,9 +12,10 @@ from sqlalchemy import text
 from sqlalchemy.exc import DBAPIError
 from sqlalchemy.orm import Session
 
-from aegis.catalog.database.audit_chain import START, Entry, append, row_hash, verify_chain
+from aegis.catalog.database.audit_chain import Entry, append, row_hash, verify_chain
 from aegis.catalog.database.connection import Database
 from aegis.catalog.database.tables import Audit, ChainHead
+from aegis.releases.hash_chain import START
 
 NOW = datetime.datetime(2026, 3, 1, tzinfo=datetime.UTC)
 ROWS = 9

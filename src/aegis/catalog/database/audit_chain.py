@@ -9,8 +9,6 @@ value of a record, a password or a token.
 from __future__ import annotations
 
 import datetime
-import hashlib
-import json
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -19,9 +17,8 @@ from sqlalchemy import Select, func, select
 from sqlalchemy.orm import Session
 
 from aegis.catalog.database.tables import Audit, ChainHead
+from aegis.releases.hash_chain import START, link
 
-START = "0" * 64
-"""What the first row says came before it."""
 HEAD_ID = 1
 _TOGETHER = 5_000
 _COLUMNS = tuple(Audit.__table__.columns)
@@ -108,8 +105,7 @@ def row_hash(row: Any) -> str:
         "product_id": row.product_id,
         "details": row.details,
     }
-    text = json.dumps(content, sort_keys=True, ensure_ascii=True, separators=(",", ":"))
-    return hashlib.sha256((row.previous + text).encode()).hexdigest()
+    return link(row.previous, content)
 
 
 def verify_chain(

@@ -1,0 +1,151 @@
+"""What a ledger of releases holds: one entry for everything that happened, in words and counts, never a cell value."""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any
+
+from aegis.errors import LedgerError
+from aegis.releases.budget import Budget
+from aegis.releases.hash_chain import link
+
+ANYBODY = "anybody"
+"""The recipient of a release that everybody may hold."""
+
+
+class Act(StrEnum):
+    """What an entry says: that the ledger began, something left, a release no longer counts, or a limit was set."""
+
+    OPENED = "opened"
+    RELEASED = "released"
+    FORGOTTEN = "forgotten"
+    LIMITED = "limited"
+
+
+class Recipients(StrEnum):
+    """Who may put releases together: all recipients (TOGETHER), or each only what was given to it (SEPARATE)."""
+
+    TOGETHER = "together"
+    SEPARATE = "separate"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Entry:
+    """A line of the ledger; ``content`` depends on the act."""
+
+    sequence: int
+    at: datetime.datetime
+    act: Act
+    content: Mapping[str, Any]
+    previous: str
+
+    @property
+    def hash(self) -> str:
+        """What the next entry names as the one before it."""
+        return link(self.previous, self._said())
+
+    def _said(self) -> dict[str, Any]:
+        return {
+            "sequence": self.sequence,
+            "at": self.at.astimezone(datetime.UTC).isoformat(timespec="microseconds"),
+            "act": self.act.value,
+            "content": dict(self.content),
+        }
+
+    def to_mapping(self) -> dict[str, Any]:
+        """The entry as its line holds it."""
+        return {**self._said(), "previous": self.previous, "hash": self.hash}
+
+    @classmethod
+    def from_mapping(cls, line: Mapping[str, Any]) -> Entry:
+        """Read what `to_mapping` writes; raises KeyError, TypeError or ValueError where it is something else."""
+        return cls(
+            sequence=int(line["sequence"]),
+            at=datetime.datetime.fromisoformat(line["at"]),
+            act=Act(line["act"]),
+            content=dict(line["content"]),
+            previous=str(line["previous"]),
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Leaving:
+    """A release as the ledger remembers it.
+
+    ``kind`` says how it was made (masks, boxes, clusters, sanitized, synthetic). ``configuration`` are the masks as a
+    file writes them, without keys. ``version`` is the keyed digest of the source as it was. ``linkable`` says that its
+    rows are rows of the source, so that whoever holds several such releases may link them; a synthetic table's are not,
+    and what it gives away is its ``budget``. ``rows_as`` names the release whose classes it repeats row by row, itself
+    unless it adds nothing. ``despite`` is the reason given where it left although the ledger did not allow it.
+    """
+
+    name: str
+    kind: str
+    recipient: str = ANYBODY
+    configuration: Mapping[str, Any] | None = None
+    columns: tuple[str, ...] = ()
+    quasi_identifying: tuple[str, ...] = ()
+    rows: int = 0
+    suppressed: int = 0
+    held: int = 0
+    version: str | None = None
+    policy: Mapping[str, Any] | None = None
+    policy_id: str | None = None
+    recipients: Recipients = Recipients.TOGETHER
+    file_sha256: str | None = None
+    certificate_sha256: str | None = None
+    linkable: bool = True
+    rows_as: int | None = None
+    budget: Budget | None = None
+    despite: str | None = None
+
+    def __post_init__(self) -> None:
+        if not self.recipient or not self.recipient.strip():
+            raise LedgerError(f"a recipient needs a name; leave it out for {ANYBODY}")
+
+    def to_mapping(self) -> dict[str, Any]:
+        """The content of its entry."""
+        return {
+            "name": self.name,
+            "kind": self.kind,
+            "recipient": self.recipient,
+            "configuration": None if self.configuration is None else dict(self.configuration),
+            "columns": list(self.columns),
+            "quasi_identifying": list(self.quasi_identifying),
+            "rows": self.rows,
+            "suppressed": self.suppressed,
+            "held": self.held,
+            "version": self.version,
+            "policy": None if self.policy is None else dict(self.policy),
+            "policy_id": self.policy_id,
+            "recipients": self.recipients.value,
+            "file_sha256": self.file_sha256,
+            "certificate_sha256": self.certificate_sha256,
+            "linkable": self.linkable,
+            "rows_as": self.rows_as,
+            "budget": None if self.budget is None else self.budget.to_mapping(),
+            "despite": self.despite,
+        }
+
+    @classmethod
+    def from_mapping(cls, content: Mapping[str, Any]) -> Leaving:
+        """Read what `to_mapping` writes."""
+        budget = content.get("budget")
+        return cls(
+            **{
+                **content,
+                "columns": tuple(content["columns"]),
+                "quasi_identifying": tuple(content["quasi_identifying"]),
+                "recipients": Recipients(content["recipients"]),
+                "budget": None if budget is None else Budget.from_mapping(budget),
+            }
+        )
+
+    def held_by(self, recipient: str, recipients: Recipients) -> bool:
+        """Whether somebody who gets a release for ``recipient`` may hold this one too."""
+        if recipients is Recipients.TOGETHER or ANYBODY in (recipient, self.recipient):
+            return True
+        return recipient == self.recipient
