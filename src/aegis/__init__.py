@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from aegis.library.advise import advise as advise
     from aegis.library.anonymize import anonymize as anonymize
     from aegis.library.apply import apply as apply
+    from aegis.library.attack import attack as attack
     from aegis.library.check import check as check
     from aegis.library.clinic import demo as demo
     from aegis.library.compare import compare as compare
@@ -65,6 +66,7 @@ _HOMES: dict[str, str] = {
     "advise": "aegis.library.advise",
     "anonymize": "aegis.library.anonymize",
     "apply": "aegis.library.apply",
+    "attack": "aegis.library.attack",
     "backup": "aegis.catalog.commands.backup",
     "check": "aegis.library.check",
     "compare": "aegis.library.compare",

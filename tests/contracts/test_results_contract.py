@@ -63,6 +63,12 @@ RESULTS: dict[str, Callable[[Path, Path], Result]] = {
     "release": lambda home, work: _released(home, work),
     "verify": lambda home, work: _verified(home, work, changed=False),
     "verify that fails": lambda home, work: _verified(home, work, changed=True),
+    "attack": lambda home, work: aegis.attack(
+        [_released(home, work).out],
+        original=home / "clinic.csv",
+        policy=home / "policy.yaml",
+        attacks=["prosecutor", "averaging"],
+    ),
     "apply": lambda home, work: aegis.apply(
         home / "clinic.csv", config=home / "configurations" / "generations.yaml", out=work / "masked.csv"
     ),

@@ -37,6 +37,7 @@ PUBLIC = {
     "verify_audit",
     "anonymize",
     "apply",
+    "attack",
     "check",
     "reconstruct",
     "release",

@@ -40,6 +40,8 @@ class Suppressed(StrEnum):
 class Policy:
     """The models a table must satisfy, the roles that override the table's own, and the limit on suppression.
 
+    ``attacks`` limits, by the name of an attack, the share of people whom it may expose (`aegis attack`).
+
     >>> policy = Policy.from_yaml('''
     ... quasi_identifying: [age, zip]
     ... k: 5
@@ -58,11 +60,15 @@ class Policy:
     roles: Roles = field(default_factory=Roles)
     max_suppression: float = 0.0
     suppressed: Suppressed = Suppressed.JUDGED
+    attacks: tuple[tuple[str, float], ...] = ()
 
     def __post_init__(self) -> None:
         if not self.models:
             raise PolicyError("the policy asks for nothing; give it at least one model, for instance k: 5")
         Range(high=1).check(self.max_suppression, model="the policy", what="max_suppression")
+        for name, share in self.attacks:
+            Range(high=1).check(share, model="the policy", what=f"the limit of {name} under attacks")
+        object.__setattr__(self, "attacks", tuple(sorted(self.attacks)))
         asked: set[tuple[object, ...]] = set()
         for model in self.models:
             settings = tuple(sorted(model.shown_parameters().items()))
@@ -134,6 +140,8 @@ class Policy:
                 Suppressed.DROPPED: "they are not published",
             }[self.suppressed]
             lines.append(f"up to {100 * self.max_suppression:g}% of the records may be suppressed; {then}")
+        for name, share in self.attacks:
+            lines.append(f"the attack {name} exposes at most {100 * share:g}% of the people")
         return "\n".join(lines)
 
     def roles_in(self, schema: Schema, own: Roles) -> Roles:
@@ -162,6 +170,8 @@ class Policy:
         mapping: dict[str, Any] = {**self.roles.to_mapping(), **models_to(self.models)}
         mapping["max_suppression"] = _plain(self.max_suppression)
         mapping["suppressed"] = self.suppressed.value
+        if self.attacks:
+            mapping["attacks"] = {name: _plain(share) for name, share in self.attacks}
         return mapping
 
     @classmethod
@@ -175,6 +185,11 @@ class Policy:
             raise PolicyError(str(error)) from None
         max_suppression = rest.pop("max_suppression", 0.0)
         suppressed = rest.pop("suppressed", Suppressed.JUDGED.value)
+        attacks = rest.pop("attacks", None) or {}
+        if not isinstance(attacks, Mapping):
+            raise PolicyError(
+                f"{where}: attacks must give each attack the share of people it may expose: {{prosecutor: 0}}"
+            )
         if suppressed not in {choice.value for choice in Suppressed}:
             raise PolicyError(f"{where}: suppressed must be one of {', '.join(choice.value for choice in Suppressed)}")
         return cls(
@@ -182,6 +197,7 @@ class Policy:
             roles=roles,
             max_suppression=max_suppression,
             suppressed=Suppressed(suppressed),
+            attacks=tuple((str(name), share) for name, share in attacks.items()),
         )
 
     @classmethod

@@ -1,0 +1,159 @@
+"""What an attack is: somebody with stated knowledge, who makes claims about people that are counted and checked."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+
+from aegis.attacks.confidence import clopper_pearson
+from aegis.attacks.scene import Scene
+from aegis.errors import OptionError
+from aegis.registry import Registry
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Claims:
+    """What came of an attack.
+
+    ``people`` were attacked, about ``singled_out`` of them the attacker claims something, ``right`` claims are true
+    (None where nobody can tell), and ``baseline`` is the share that would be right without the release.
+    """
+
+    people: int
+    singled_out: int
+    right: int | None
+    baseline: float
+    details: Mapping[str, float] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NotApplicable:
+    """Why an attack has nothing to work on here."""
+
+    reason: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Attack:
+    """An attack by name.
+
+    Args:
+        knows: what the attacker knows and does, in a sentence.
+        run: makes the claims.
+        together: whether it works on all releases at once; otherwise it is run on each.
+        least_releases: how many releases it needs.
+        needs_original: whether nothing can be said without the true table.
+        cheap: whether it takes a moment even on large tables, so that the catalog runs it on arrival.
+        statistical: whether single claims may be right by chance, so that only what exceeds it counts.
+    """
+
+    name: str
+    knows: str
+    run: Callable[[Scene], Claims | NotApplicable]
+    together: bool = False
+    least_releases: int = 1
+    needs_original: bool = True
+    cheap: bool = False
+    statistical: bool = False
+
+
+ATTACKS: Registry[Attack] = Registry("attacks", noun="attack", error=OptionError, package="aegis.attacks.methods")
+"""The attacks by name."""
+
+
+def attack(
+    name: str,
+    *,
+    knows: str,
+    together: bool = False,
+    least_releases: int = 1,
+    needs_original: bool = True,
+    cheap: bool = False,
+    statistical: bool = False,
+) -> Callable[[Callable[[Scene], Claims | NotApplicable]], Callable[[Scene], Claims | NotApplicable]]:
+    """Register the function that makes an attack's claims; see `Attack` for the arguments."""
+
+    def declare(run: Callable[[Scene], Claims | NotApplicable]) -> Callable[[Scene], Claims | NotApplicable]:
+        ATTACKS.add(
+            name,
+            Attack(
+                name=name,
+                knows=knows,
+                run=run,
+                together=together,
+                least_releases=least_releases,
+                needs_original=needs_original,
+                cheap=cheap,
+                statistical=statistical,
+            ),
+        )
+        return run
+
+    return declare
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AttackResult:
+    """What an attack answers.
+
+    ``interval`` is that of the share of claims that are right (Clopper and Pearson, 95 %). ``exposed_share`` is the
+    share of the people attacked about whom a claim is right that would not be right without the release; for an attack
+    that is right by chance now and then, as much of it as is sure. ``limit`` is what the policy allows of that.
+    """
+
+    name: str
+    knows: str
+    releases: tuple[str, ...]
+    people: int
+    singled_out: int
+    right: int | None
+    baseline: float
+    interval: tuple[float, float]
+    exposed_share: float
+    details: Mapping[str, float] = field(default_factory=dict)
+    limit: float | None = None
+    not_applicable: str | None = None
+
+    @property
+    def exceeded(self) -> bool:
+        """Whether more people are exposed than the policy allows."""
+        return self.limit is not None and self.exposed_share > self.limit
+
+    @classmethod
+    def of(
+        cls, made: Attack, answer: Claims | NotApplicable, *, releases: tuple[str, ...], limit: float | None
+    ) -> AttackResult:
+        """The result of an attack from the claims that it made."""
+        if isinstance(answer, NotApplicable):
+            return cls(
+                name=made.name,
+                knows=made.knows,
+                releases=releases,
+                people=0,
+                singled_out=0,
+                right=0,
+                baseline=0.0,
+                interval=(0.0, 1.0),
+                exposed_share=0.0,
+                limit=limit,
+                not_applicable=answer.reason,
+            )
+        # Where nobody can tell, every claim is taken to be right: a limit must hold for the worst.
+        right = answer.singled_out if answer.right is None else answer.right
+        interval = clopper_pearson(right, answer.singled_out)
+        share = right / answer.singled_out if answer.singled_out else 0.0
+        sure = interval[0] if made.statistical else share
+        exposed = max(0.0, sure - answer.baseline) * answer.singled_out / max(answer.people, 1)
+        return cls(
+            name=made.name,
+            knows=made.knows,
+            releases=releases,
+            people=answer.people,
+            singled_out=answer.singled_out,
+            right=answer.right,
+            baseline=answer.baseline,
+            interval=interval if answer.right is not None else (0.0, 1.0),
+            exposed_share=exposed,
+            details=answer.details,
+            limit=limit,
+        )

@@ -1,0 +1,45 @@
+"""Several attacks, one after the other, on one scene."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from aegis.attacks.attack import ATTACKS, Attack, AttackResult
+from aegis.attacks.scene import Scene
+from aegis.progress import Progress
+
+
+def chosen_attacks(names: Sequence[str], scene: Scene) -> tuple[Attack, ...]:
+    """The named attacks; without names all that this scene has a use for."""
+    if names:
+        return tuple(ATTACKS[name] for name in dict.fromkeys(names))
+    return tuple(made for _, made in ATTACKS.items() if scene.people is not None or not made.needs_original)
+
+
+def run_attacks(
+    attacks: Sequence[Attack],
+    scene: Scene,
+    *,
+    limits: Mapping[str, float] | None = None,
+    progress: Progress | None = None,
+) -> tuple[AttackResult, ...]:
+    """Run each attack; one that works on single releases is run on each, and answers with the worst."""
+    results = []
+    for number, made in enumerate(attacks):
+        if progress is not None:
+            progress(number, len(attacks), made.name)
+        results.append(_result(made, scene, (limits or {}).get(made.name)))
+    if progress is not None:
+        progress(len(attacks), len(attacks), "done")
+    return tuple(results)
+
+
+def _result(made: Attack, scene: Scene, limit: float | None) -> AttackResult:
+    if made.together:
+        names = tuple(release.name for release in scene.releases)
+        return AttackResult.of(made, made.run(scene), releases=names, limit=limit)
+    answers = [
+        AttackResult.of(made, made.run(scene.of_one(release)), releases=(release.name,), limit=limit)
+        for release in scene.releases
+    ]
+    return max(answers, key=lambda answer: (answer.not_applicable is None, answer.exposed_share, answer.right or 0))

@@ -1,0 +1,77 @@
+"""Read a sensitive value off a group whose rows all hold it: no row need be named for that."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from aegis.attacks.attack import Claims, NotApplicable, attack
+from aegis.attacks.candidates import Candidates
+from aegis.attacks.reading import Codes
+from aegis.attacks.scene import Scene, exact_codes
+from aegis.attacks.view import View
+
+MOST_VALUES = 1000
+"""Columns with more distinct values are not read off groups: nobody shares them."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Unanimous:
+    """About how many people a value is claimed, how many claims are right, and how many would be by guessing."""
+
+    claimed: int
+    right: int
+    guessed: int
+
+
+def sensitive_columns(scene: Scene, view: View) -> list[tuple[str, Codes]]:
+    """The sensitive columns that show values few enough to be shared, with the codes of every row."""
+    shown = []
+    for name in scene.sensitive:
+        codes = exact_codes(view, name)
+        if codes is not None and scene.truth.domains[name].size <= MOST_VALUES:
+            shown.append((name, codes))
+    return shown
+
+
+def unanimous(scene: Scene, view: View, candidates: Candidates) -> Unanimous:
+    """The people all of whose candidate rows hold one value, in the sensitive column where that is so most often."""
+    people = scene.truth
+    answers = [Unanimous(claimed=0, right=0, guessed=0)]
+    for name, codes in sensitive_columns(scene, view):
+        size = people.domains[name].size
+        counts = candidates.value_counts(np.where(codes < 0, size, codes), size + 1)
+        total = counts.sum(axis=1)
+        value = counts.argmax(axis=1)
+        sure = (counts.max(axis=1) == total) & (total > 0) & (value < size)
+        claimed = sure[candidates.tuple_of]
+        true = people.codes[name][claimed]
+        common = int(np.bincount(people.codes[name], minlength=size).argmax())
+        answers.append(
+            Unanimous(
+                claimed=int(claimed.sum()),
+                right=int((value[candidates.tuple_of][claimed] == true).sum()),
+                guessed=int((true == common).sum()),
+            )
+        )
+    return max(answers, key=lambda answer: answer.claimed)
+
+
+@attack(
+    "homogeneity",
+    knows="all quasi-identifiers of the person; claims the sensitive value that all rows that fit have in common",
+    cheap=True,
+)
+def homogeneity(scene: Scene) -> Claims | NotApplicable:
+    """Claims a value where every candidate row holds it."""
+    view = scene.release.view
+    if not sensitive_columns(scene, view):
+        return NotApplicable(reason="no sensitive column shows values that people share")
+    found = unanimous(scene, view, scene.candidates(view))
+    return Claims(
+        people=scene.truth.count,
+        singled_out=found.claimed,
+        right=found.right,
+        baseline=found.guessed / found.claimed if found.claimed else 0.0,
+    )

@@ -1,0 +1,147 @@
+"""The scene of an attack, from files: releases with what their certificates say of the masking, and the true table."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from aegis.attacks.candidates import People
+from aegis.attacks.hidden import starred_rows, with_hidden
+from aegis.attacks.reading import Codes, read_column
+from aegis.attacks.scene import HeldRelease, Scene
+from aegis.attacks.view import ReadColumn, View
+from aegis.counts.answer import ask, encode
+from aegis.data.dataset import Dataset
+from aegis.data.domain import show
+from aegis.data.schema import Roles
+from aegis.errors import DataError, VerificationError
+from aegis.library.masked_data import all_masks
+from aegis.library.written import open_written
+from aegis.masking.configuration import Configuration
+from aegis.masking.configuration_file import configurations_from_mapping
+from aegis.masking.mask import Mask
+from aegis.privacy.policy import Policy
+from aegis.releases.certificate import certificate_paths, hash_of, read_certificate
+from aegis.releases.write import check_format
+
+Texts = Mapping[str, tuple[tuple[str | None, ...], Codes]]
+
+
+def scene_of(
+    releases: Sequence[tuple[Path, Configuration | None]],
+    original: Dataset,
+    *,
+    roles: Roles,
+    policy: Policy | None,
+    seed: int,
+) -> Scene:
+    """Open the releases and hold them against the original; a release that is not of it is an error."""
+    people = people_of(original)
+    held = []
+    for number, (path, given) in enumerate(releases, start=1):
+        masks = masks_of(path, given, roles)
+        release = held_release(path.name, ask(open_written(path, named=path).table), people, masks=masks)
+        view, people = with_hidden(
+            str(number),
+            release.view,
+            people,
+            starred=starred_rows(release.texts, roles.quasi_identifying),
+            known=roles.quasi_identifying,
+            masks=release.masks,
+        )
+        held.append(replace(release, view=view, path=path))
+    scene = Scene(releases=tuple(held), people=people, roles=roles, policy=policy, seed=seed)
+    for release in held:
+        _check_source(scene, release)
+    return scene
+
+
+def people_of(original: Dataset) -> People:
+    """The true table, column by column, as codes."""
+    table = ask(original.table)
+    if not table.num_rows:
+        raise DataError(f"{original.name} has no rows; give the table that the releases were made of")
+    domains, codes = {}, {}
+    for column in original.schema:
+        domains[column.name], codes[column.name] = encode(table[column.name], column.kind)
+    return People(count=table.num_rows, codes=codes, domains=domains)
+
+
+def held_release(name: str, table: pa.Table, people: People, *, masks: Mapping[str, Mask]) -> HeldRelease:
+    """A release as an attacker reads it."""
+    texts = written_texts(table)
+    columns = {}
+    for column, (labels, codes) in texts.items():
+        if column in people.domains:
+            domain = people.domains[column]
+            counts = np.bincount(people.codes[column], minlength=domain.size)
+            reading = read_column(labels, domain, mask=masks.get(column), counts=counts)
+            columns[column] = ReadColumn(texts=labels, codes=codes, reading=reading)
+    return HeldRelease(name=name, view=View(rows=table.num_rows, columns=columns), texts=texts, masks=masks)
+
+
+def written_texts(table: pa.Table) -> Texts:
+    """The distinct texts of every column, and which of them stands in each row; a missing value is None."""
+    texts = {}
+    for name in table.column_names:
+        packed = table[name].combine_chunks()
+        packed = packed if pa.types.is_dictionary(packed.type) else packed.dictionary_encode()
+        labels: list[str | None] = [None if v is None else show(v) for v in packed.dictionary.to_pylist()]
+        codes = np.full(len(packed), len(labels), dtype=np.int64)
+        valid = np.asarray(packed.indices.is_valid().to_numpy(zero_copy_only=False), dtype=bool)
+        codes[valid] = packed.indices.drop_null().to_numpy(zero_copy_only=False)
+        if not valid.all():
+            labels.append(None)
+        texts[name] = (tuple(labels), codes)
+    return texts
+
+
+def masks_of(path: Path, given: Configuration | None, roles: Roles) -> dict[str, Mask]:
+    """What is known of a release's masking: from the configuration that is given, or from the certificate beside it.
+
+    Without either the values are read as they stand.
+    """
+    check_format(path)
+    if not path.is_file():
+        raise DataError(f"there is no file {path}; check the path")
+    if given is not None:
+        return all_masks(given, roles)
+    beside = certificate_paths(path)[0]
+    if not beside.is_file():
+        return {}
+    certificate = read_certificate(beside)
+    if certificate.file_sha256 != hash_of(path):
+        raise VerificationError(
+            f"the certificate beside {path.name} is not of this file; give the masks with --config, or remove it"
+        )
+    return all_masks(certified_configuration(certificate.content), roles)
+
+
+def certified_configuration(content: Mapping[str, Any]) -> Configuration:
+    """The configuration that a certificate states."""
+    stated = {key: value for key, value in content["configuration"].items() if key != "id"}
+    if not stated.get("masks"):
+        return Configuration(name="as-it-is", masks={})
+    return configurations_from_mapping(stated, name="certified")[0]
+
+
+def _check_source(scene: Scene, release: HeldRelease) -> None:
+    """Raise unless most rows of a release could be of somebody in the original."""
+    if not release.view.columns:
+        raise DataError(f"{release.name} has no column of the original; give the table that it was made of")
+    if not release.view.rows:
+        raise DataError(f"{release.name} has no rows; there is nothing to attack")
+    whole = scene.whole(release.view)
+    somebody = np.zeros(len(whole.class_rows), dtype=bool)
+    somebody[whole.listed] = True
+    share = float(somebody[whole.class_of].mean())
+    if share < 0.5:
+        raise DataError(
+            f"{100 * (1 - share):.0f} % of the rows of {release.name} fit nobody in the original: it was made of "
+            "another table, or by other masks than its certificate says"
+        )

@@ -1,0 +1,66 @@
+"""Small tables that attacks are tried on: people, and what was released of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+from aegis.attacks.attack import ATTACKS, AttackResult
+from aegis.attacks.campaign import run_attacks
+from aegis.attacks.hidden import starred_rows, with_hidden
+from aegis.attacks.scene import Scene
+from aegis.data.engine import open_dataset
+from aegis.data.schema import Roles
+from aegis.library.attack_scene import held_release, people_of
+from aegis.masking.specification import build_mask
+from aegis.privacy.policy import Policy
+
+Staged = Callable[..., Scene]
+ROLES = Roles(identifying=("name",), quasi_identifying=("age", "zip"), sensitive=("illness",))
+Table = Mapping[str, Sequence[Any]]
+
+
+def staged(
+    original: Table,
+    *releases: Table,
+    masks: Sequence[Mapping[str, Any]] = (),
+    roles: Roles = ROLES,
+    policy: Mapping[str, Any] | None = None,
+) -> Scene:
+    """The scene of an original and releases, each with the masks that are known of it."""
+    people = people_of(open_dataset(pa.table(dict(original))))
+    held = []
+    for number, release in enumerate(releases):
+        specs = masks[number] if masks else {}
+        built = {column: build_mask(spec) for column, spec in specs.items()}
+        made = held_release(f"release-{number}", pa.table(dict(release)), people, masks=built)
+        view, people = with_hidden(
+            str(number),
+            made.view,
+            people,
+            starred=starred_rows(made.texts, roles.quasi_identifying),
+            known=roles.quasi_identifying,
+            masks=built,
+        )
+        held.append(type(made)(name=made.name, view=view, texts=made.texts, masks=built))
+    rules = None if policy is None else Policy.from_mapping(policy)
+    return Scene(releases=tuple(held), people=people, roles=roles, policy=rules)
+
+
+def found_by(name: str, scene: Scene, *, limit: float | None = None) -> AttackResult:
+    """What one attack finds."""
+    (result,) = run_attacks([ATTACKS[name]], scene, limits={} if limit is None else {name: limit})
+    return result
+
+
+@pytest.fixture
+def stage() -> Staged:
+    return staged
+
+
+@pytest.fixture
+def find() -> Callable[..., AttackResult]:
+    return found_by
