@@ -1,7 +1,8 @@
 """Is the catalog answerable while it is attacked? The 95th percentile of ``/health``, attack by attack.
 
 A real `aegis serve` with one server process on loopback, filled with the clinic example. Each attack runs in a process
-of its own for some seconds, bounded in connections and bytes; others ask for the health and for the sign-in page up to
+of its own (of the lowest priority, for it shares the cores) for some seconds, bounded in connections and bytes; others,
+from another address, ask for the health and for the sign-in page up to
 twenty times a second and note how long the answers took. One claim: the 95th percentile of ``/health`` stays under
 100 ms during every attack.
 
@@ -11,7 +12,9 @@ twenty times a second and note how long the answers took. One claim: the 95th pe
 from __future__ import annotations
 
 import argparse
+import http.client
 import multiprocessing
+import os
 import socket
 import statistics
 import sys
@@ -34,6 +37,7 @@ from aegis.catalog.settings import Settings
 from aegis.catalog.worker.clinic_example import load_clinic
 
 HEALTH_MS = 100.0
+WATCHER = "127.0.0.2"
 DEEP = "[" * 20_000
 MANY_KEYS = "".join(f"key{number}: 1\n" for number in range(40_000))
 
@@ -166,6 +170,7 @@ ATTACKS: dict[str, Callable[[Target, float], dict[str, int]]] = {
 
 
 def _attack(name: str, target: Target, seconds: float, start: Any, out: Any) -> None:
+    os.nice(19)  # attackers bring machines of their own; here they share two cores with what they attack
     start.wait()
     out.put(ATTACKS[name](target, time.monotonic() + seconds))
 
@@ -175,13 +180,22 @@ def _watch(url: str, path: str, seconds: float, start: Any, out: Any) -> None:
     until = time.monotonic() + seconds
     took_ms: list[float] = []
     wrong = 0
+    parts = urlsplit(url)
     while time.monotonic() < until:
         began = time.perf_counter()
+        # A connection of its own each time, and from another address than the attack: whoever watches is elsewhere.
+        connection = http.client.HTTPConnection(
+            str(parts.hostname), parts.port or 80, timeout=30, source_address=(WATCHER, 0)
+        )
         try:
-            # A connection of its own each time: somebody who watches comes from elsewhere.
-            wrong += httpx.get(url + path, timeout=30).status_code != 200
-        except httpx.HTTPError:
+            connection.request("GET", path)
+            answer = connection.getresponse()
+            answer.read()
+            wrong += answer.status != 200
+        except OSError:
             wrong += 1
+        finally:
+            connection.close()
         took_ms.append(1000 * (time.perf_counter() - began))
         time.sleep(0.05)
     out.put((took_ms, wrong))

@@ -34,6 +34,7 @@
     │   ├── TooBusyError                  503   everything that takes long is taken; try again in a moment
     │   └── StorageFullError              507   there is no room, or no right to write, where files are kept
     └── EngineError                   2   502   the database refused or broke off
+        └── BrokenOffError                      in the middle; ``undone`` where nothing was written for certain
 
 Each message is one sentence that says what is wrong and what to do. No message holds a cell value: messages name
 columns, files, counts and line numbers only, and an error of an engine is raised ``from None`` because engines quote
@@ -146,6 +147,18 @@ class EngineError(AegisError):
     """The database refused or broke off."""
 
     http_status: ClassVar[int] = 502
+
+
+class BrokenOffError(EngineError):
+    """The connection to the database ended in the middle.
+
+    ``undone``: nothing was written for certain, so that the same may be tried again. Otherwise the end of the
+    transaction was under way, and it may or may not have happened.
+    """
+
+    def __init__(self, message: str, *, undone: bool) -> None:
+        super().__init__(message)
+        self.undone = undone
 
 
 class ServiceError(AegisError):

@@ -17,19 +17,32 @@ from typing import Any
 
 import httpx
 import pytest
+from sqlalchemy import select, text
 from sqlalchemy.exc import OperationalError
 
+from aegis.catalog import records
 from aegis.catalog.database.connection import Database
 from aegis.catalog.database.storage import FolderStore
-from aegis.catalog.database.tables import Request
-from aegis.catalog.server.app import RetriedReads, create_site
+from aegis.catalog.database.tables import Request, Setting, User, new_id
+from aegis.catalog.server.api.calls import WriteCall
+from aegis.catalog.server.app import create_site
 from aegis.catalog.server.limits import RequestQuota
+from aegis.catalog.server.retries import RetriedReads, again_if_undone
 from aegis.catalog.service import people, products, requests, sessions, summaries
-from aegis.catalog.service.catalog import Catalog
+from aegis.catalog.service.catalog import Catalog, Work
+from aegis.catalog.service.permissions import SYSTEM, Actor
+from aegis.catalog.service.sessions import actor_of_user
 from aegis.catalog.settings import Settings
 from aegis.catalog.states import RequestState
 from aegis.catalog.worker import loop
-from aegis.errors import ConflictError, NotPermittedError, StorageFullError, TooLargeError, TooManyAttemptsError
+from aegis.errors import (
+    BrokenOffError,
+    ConflictError,
+    NotPermittedError,
+    StorageFullError,
+    TooLargeError,
+    TooManyAttemptsError,
+)
 
 CHEAP = Settings(argon2_time_cost=1, argon2_memory_kib=64)
 PASSWORD = "a password of nobody"
@@ -263,6 +276,53 @@ def test_a_read_that_the_database_broke_off_is_tried_again() -> None:
     sent.clear()
     asyncio.run(RetriedReads(app, pause_s=0.01)({"type": "http", "method": "POST", "path": "/"}, receive, send))
     assert sent[0]["status"] == 502, "a write may have happened"
+
+
+def test_a_write_that_the_database_broke_off_is_done_once(new_postgres: Any, tmp_path: Path) -> None:
+    """The connection ends before the commit, as in a restart: nothing happened, so it is done again."""
+    with Catalog.open(new_postgres(), tmp_path / "store", settings=CHEAP) as catalog:
+        for key in (None, "a-key"):
+            tries: list[str] = []
+            call = WriteCall(catalog=catalog, actor=_person(catalog, f"writer-{key}"), key=key, place="POST /x")
+
+            def write(work: Work, tries: list[str] = tries) -> records.Health:
+                tries.append(new_id())
+                work.session.add(Setting(key=tries[-1], value={}))
+                work.session.flush()
+                if len(tries) == 1:
+                    work.session.execute(text("SELECT pg_terminate_backend(pg_backend_pid())"))
+                return records.Health()
+
+            assert call.once(records.Health, write).status_code == 200
+            assert len(tries) == 2
+            with catalog.read(SYSTEM) as work:
+                kept = set(work.session.scalars(select(Setting.key).where(Setting.key.in_(tries))))
+            assert kept == {tries[1]}
+
+
+def test_a_write_that_may_have_happened_is_repeated_only_with_a_key() -> None:
+    for is_keyed in (False, True):
+        tries: list[int] = []
+
+        def act(tries: list[int] = tries) -> str:
+            tries.append(1)
+            if len(tries) == 1:
+                raise BrokenOffError("at the last moment", undone=False)
+            return "done"
+
+        if is_keyed:
+            assert again_if_undone(act, is_keyed=True, pause_s=0) == "done"
+        else:
+            with pytest.raises(BrokenOffError):
+                again_if_undone(act, pause_s=0)
+            assert len(tries) == 1
+
+
+def _person(catalog: Catalog, name: str) -> Actor:
+    with catalog.write(SYSTEM) as work:
+        person = User(id=new_id(), name=name, display_name=name, password_hash=None, active=True, created_at=work.now)
+        work.session.add(person)
+    return actor_of_user(catalog, user_id=person.id)
 
 
 def test_an_expiry_is_undone_on_the_page_of_the_request(battered_site: Any) -> None:

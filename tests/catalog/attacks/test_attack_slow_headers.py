@@ -2,17 +2,24 @@
 
 from __future__ import annotations
 
+import asyncio
+import shutil
 import socket
+import ssl
+import subprocess
 import threading
 import time
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
+from pathlib import Path
 from typing import Any
 
 import httpx
+import pytest
 import uvicorn
 
 from aegis.catalog.server.connections import limited
+from aegis.catalog.server.process import event_loop
 
 
 @contextmanager
@@ -106,3 +113,29 @@ def test_endless_headers_are_too_many() -> None:
             except OSError:
                 answer = b"closed"
         assert answer == b"closed" or answer.startswith((b"HTTP/1.1 431", b"HTTP/1.1 400"))
+
+
+def test_a_handshake_that_never_goes_on_is_given_up(tmp_path: Path) -> None:
+    if shutil.which("openssl") is None:
+        pytest.skip("there is no openssl to make a certificate with")
+    certificate, key = tmp_path / "own.pem", tmp_path / "own.key"
+    made = ["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes"]
+    made += ["-days", "2", "-subj", "/CN=localhost", "-keyout", str(key), "-out", str(certificate)]
+    subprocess.run(made, check=True, capture_output=True)
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(certificate, key)
+
+    async def stalled() -> list[bytes]:
+        loop = asyncio.get_running_loop()
+        server = await loop.create_server(asyncio.Protocol, "127.0.0.1", 0, ssl=context)
+        async with server:
+            port = server.sockets[0].getsockname()[1]
+            silent = [await asyncio.open_connection("127.0.0.1", port) for _ in range(3)]
+            # The patience of asyncio itself is a minute: without ours this ends in a timeout.
+            read = [await asyncio.wait_for(reader.read(), 20) for reader, _ in silent]
+            for _, writer in silent:
+                writer.close()
+            return read
+
+    with asyncio.Runner(loop_factory=lambda: event_loop(handshake_seconds=0.3)) as runner:
+        assert runner.run(stalled()) == [b"", b"", b""]

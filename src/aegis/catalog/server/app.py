@@ -6,7 +6,6 @@ and how slowly its body may come, and then the routes: the API's below ``/api/``
 
 from __future__ import annotations
 
-import asyncio
 import ipaddress
 import logging
 import time
@@ -21,6 +20,7 @@ from aegis.catalog.server.api.app import create_api
 from aegis.catalog.server.errors import is_api, unexpected_response
 from aegis.catalog.server.limits import BodyLimits, Pace, body_limit
 from aegis.catalog.server.pages.app import create_pages
+from aegis.catalog.server.retries import RetriedReads
 from aegis.catalog.server.session import Authentication
 from aegis.catalog.service.catalog import Catalog
 
@@ -73,34 +73,6 @@ class _Routes:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         await (self._api if is_api(scope) else self._pages)(scope, receive, send)
-
-
-class RetriedReads:
-    """An app whose reads are tried again where the database broke off: it may just have been started again."""
-
-    def __init__(self, app: ASGIApp, *, attempts: int = 3, pause_s: float = 0.3) -> None:
-        self._app = app
-        self._attempts = attempts
-        self._pause_s = pause_s
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] != "http" or scope["method"] not in ("GET", "HEAD"):
-            await self._app(scope, receive, send)
-            return
-        for attempt in range(1, self._attempts + 1):
-            broke_off = False
-
-            async def sending(message: Message, last: bool = attempt == self._attempts) -> None:
-                nonlocal broke_off
-                if message["type"] == "http.response.start" and message["status"] == 502 and not last:
-                    broke_off = True
-                if not broke_off:
-                    await send(message)
-
-            await self._app(scope, receive, sending)
-            if not broke_off:
-                return
-            await asyncio.sleep(self._pause_s * attempt)
 
 
 class Envelope:

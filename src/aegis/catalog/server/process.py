@@ -8,8 +8,9 @@ import logging
 import os
 import socket
 import sys
-from collections.abc import Callable
+from functools import partial
 from pathlib import Path
+from typing import Any, cast
 
 import anyio.to_thread
 import uvicorn
@@ -71,18 +72,31 @@ def main() -> int:
         gc.freeze()
         gc.set_threshold(20_000, 20, 50)
         listening = socket.socket(fileno=int(os.environ[SOCKET]))
-        with asyncio.Runner(loop_factory=_event_loop()) as runner:
+        with asyncio.Runner(loop_factory=partial(event_loop, handshake_seconds=settings.header_seconds)) as runner:
             runner.run(_serve(uvicorn.Server(config), listening))
     return 0
 
 
-def _event_loop() -> Callable[[], asyncio.AbstractEventLoop] | None:
-    """The quicker event loop where there is one: it has none for Windows."""
+def event_loop(*, handshake_seconds: float) -> asyncio.AbstractEventLoop:
+    """The quicker event loop where there is one (it has none for Windows), which gives up unfinished TLS handshakes.
+
+    The default patience of a minute lets somebody who never says a word hold connections for nothing.
+    """
+    kind: Any = asyncio.SelectorEventLoop
     try:
         import uvloop
+
+        kind = uvloop.Loop
     except ImportError:
-        return None
-    return uvloop.new_event_loop
+        pass
+
+    class Loop(kind):  # type: ignore[misc, valid-type]
+        async def create_server(self, *given: Any, **options: Any) -> Any:
+            if options.get("ssl") is not None:
+                options.setdefault("ssl_handshake_timeout", handshake_seconds)
+            return await super().create_server(*given, **options)
+
+    return cast(asyncio.AbstractEventLoop, Loop())
 
 
 async def _serve(server: uvicorn.Server, listening: socket.socket) -> None:

@@ -11,6 +11,7 @@ import hmac
 import secrets
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from urllib.parse import urlsplit
 
 from starlette.concurrency import run_in_threadpool
@@ -21,6 +22,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from aegis.catalog.server.errors import error_response, is_api
 from aegis.catalog.server.limits import RequestQuota
+from aegis.catalog.server.retries import again_if_undone
 from aegis.catalog.service import sessions
 from aegis.catalog.service.catalog import Catalog
 from aegis.catalog.service.permissions import ANONYMOUS, Actor
@@ -72,7 +74,7 @@ class Authentication:
             else:
                 who = _api_identity if is_api(scope) else _page_identity
                 try:
-                    identity = await run_in_threadpool(who, self._catalog, scope)
+                    identity = await run_in_threadpool(again_if_undone, partial(who, self._catalog, scope))
                     client = scope.get("client") or ("",)
                     self._quota.take(identity.actor.user_id or str(client[0]))
                     state["identity"] = identity

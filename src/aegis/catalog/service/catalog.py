@@ -20,7 +20,7 @@ from aegis.catalog.database.connection import DEFAULT_POOL, Database
 from aegis.catalog.database.storage import Draft, FolderStore, Store, Stored
 from aegis.catalog.service.permissions import Actor
 from aegis.catalog.settings import Settings
-from aegis.errors import AegisError, ConflictError, EngineError, StorageFullError
+from aegis.errors import AegisError, BrokenOffError, ConflictError, EngineError, StorageFullError
 
 _log = logging.getLogger("aegis.catalog")
 Clock = Callable[[], datetime.datetime]
@@ -44,6 +44,7 @@ class Work:
         self._entries: list[audit_chain.Entry] = []
         self._afterwards: list[Callable[[], None]] = []
         self._held = ExitStack()
+        self._ending = False
 
     def record(
         self, action: str, *, subject: str, subject_id: str, product_id: str | None = None, **details: Any
@@ -75,6 +76,7 @@ class Work:
     def _commit(self) -> None:
         self.session.flush()
         audit_chain.append(self.session, self._entries)
+        self._ending = True
         self.session.commit()
 
     def _close(self, *, committed: bool) -> None:
@@ -154,7 +156,7 @@ class Catalog:
             _log.info("a write was refused by the database (%s)", type(error.orig).__name__)
             raise ConflictError("something of the same name or content is there already; look again") from None
         except DBAPIError as error:
-            raise _refused(error) from None
+            raise _refused(error, undone=work is None or not work._ending) from None
         finally:
             if work is not None:
                 work._close(committed=committed)
@@ -164,10 +166,11 @@ class Catalog:
 
 
 _BUSY = "too many people ask the catalog at once; try again in a moment"
+_ENDED = ("08", "57P")  # the connection is gone, the server was stopped or started again
 _RETRY = {"40001", "40P01", "55P03"}  # serialization failure, deadlock, lock not available
 
 
-def _refused(error: DBAPIError) -> AegisError:
+def _refused(error: DBAPIError, *, undone: bool = True) -> AegisError:
     """What to tell of an error of the database, which would quote values."""
     code = getattr(error.orig, "sqlstate", None)
     name = getattr(error.orig, "sqlite_errorname", "")
@@ -177,5 +180,13 @@ def _refused(error: DBAPIError) -> AegisError:
         return StorageFullError("the catalog's database may not be written; an administrator has to look at it")
     if code in _RETRY:
         return ConflictError("two people changed the same thing at the same moment; try again")
+    if error.connection_invalidated or (code or "").startswith(_ENDED):
+        _log.warning("the database ended a connection (%s %s)", type(error.orig).__name__, code or "")
+        if undone:
+            return BrokenOffError("the database of the catalog broke off; try again in a moment", undone=True)
+        return BrokenOffError(
+            "the database of the catalog broke off at the last moment; look whether it was done, then try again",
+            undone=False,
+        )
     _log.error("the database refused a statement (%s %s)", type(error.orig).__name__, code or "")
     return EngineError("the database of the catalog refused or broke off; try again in a moment")

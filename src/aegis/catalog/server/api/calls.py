@@ -15,6 +15,7 @@ from starlette.responses import JSONResponse, Response
 
 from aegis.catalog import records
 from aegis.catalog.server.api.bodies import Cursor, PageSize
+from aegis.catalog.server.retries import again_if_undone
 from aegis.catalog.service import idempotency
 from aegis.catalog.service.catalog import Catalog, Work
 from aegis.catalog.service.idempotency import Remembered
@@ -60,6 +61,11 @@ class WriteCall:
         The answer is remembered in the transaction of the act itself, so there is never one without the other.
         ``secret`` names a field that is shown once and not remembered.
         """
+        return again_if_undone(
+            lambda: self._once(kind, act, body=body, status=status, secret=secret), is_keyed=self.key is not None
+        )
+
+    def _once(self, kind: type[T], act: Callable[[Work], T], *, body: Any, status: int, secret: str | None) -> Response:
         if self.key is None:
             with self.catalog.write(self.actor) as work:
                 return _answer(status, records.write(kind, act(work)))

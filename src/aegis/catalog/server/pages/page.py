@@ -29,6 +29,7 @@ from aegis.catalog.records import Page, UserRole
 from aegis.catalog.server.errors import TITLES, error_headers, sentence
 from aegis.catalog.server.lanes import Lane
 from aegis.catalog.server.pages.rendering import render
+from aegis.catalog.server.retries import again_if_undone
 from aegis.catalog.server.session import (
     Identity,
     check_form,
@@ -298,7 +299,9 @@ def _posted(route: PageRoute, context: PageContext, request: Request, body: byte
 
 def _handled(route: PageRoute, context: PageContext, request: Request) -> Response:
     try:
-        return route.handler(context)
+        if route.upload:  # its files are gone once they were read
+            return route.handler(context)
+        return again_if_undone(lambda: route.handler(context))
     except NotSignedInError:
         return _to_sign_in(context, request)
     except AegisError as error:
