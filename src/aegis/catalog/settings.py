@@ -11,6 +11,7 @@ from aegis.errors import InputError
 MEBIBYTE = 1 << 20
 DATABASE_VARIABLE, STORAGE_VARIABLE = "AEGIS_DATABASE", "AEGIS_STORAGE"
 SETTINGS_VARIABLE = "AEGIS_SETTINGS"
+SMTP_PASSWORD_VARIABLE = "AEGIS_SMTP_PASSWORD"  # noqa: S105 - the name of a variable
 CERTIFICATE_VARIABLE, KEY_VARIABLE = "AEGIS_TLS_CERTIFICATE", "AEGIS_TLS_KEY"
 
 
@@ -18,10 +19,24 @@ CERTIFICATE_VARIABLE, KEY_VARIABLE = "AEGIS_TLS_CERTIFICATE", "AEGIS_TLS_KEY"
 class Settings:
     """Limits in bytes, times in the unit of their name, the cost of argon2, and where people find the catalog.
 
-    ``public_url`` stands in invitations and in commands that are shown; nothing that a request says does.
+    ``public_url`` stands in invitations, mails and commands that are shown; nothing that a request says does. Mails go
+    to ``smtp_host``, its password is in AEGIS_SMTP_PASSWORD. Webhooks reach the internet, and of private networks those
+    in ``webhook_networks``.
     """
 
     public_url: str = ""
+    smtp_host: str = ""
+    smtp_port: int = 587
+    smtp_security: str = "starttls"
+    smtp_user: str = ""
+    mail_from: str = ""
+    webhook_networks: str = ""
+
+    mail_pause_seconds: float = 60.0
+    delivery_seconds: float = 120.0
+    delivery_attempts: int = 12
+    expiring_days: int = 7
+    notification_days: int = 180
 
     summary_bytes: int = 128 * MEBIBYTE
     summary_unpacked_bytes: int = 128 * MEBIBYTE
@@ -66,8 +81,23 @@ class Settings:
         if self.public_url and (parts.scheme not in ("http", "https") or not parts.hostname or parts.query):
             raise InputError("the setting public_url must be an address like https://catalog.example")
         for field in fields(self):
-            if field.name != "public_url" and not getattr(self, field.name) > 0:
+            if field.type != "str" and not getattr(self, field.name) > 0:
                 raise InputError(f"the setting {field.name} must be above 0")
+        self._check_mail()
+
+    def _check_mail(self) -> None:
+        if self.smtp_security not in ("starttls", "tls", "none"):
+            raise InputError("the setting smtp_security is starttls, tls or none")
+        if not self.smtp_host:
+            if self.smtp_user or self.mail_from:
+                raise InputError("smtp_user and mail_from are used with smtp_host; set it, or none of them")
+            return
+        if not self.public_url:
+            raise InputError("mails link to the catalog: with smtp_host set public_url too")
+        if "@" not in self.mail_from or not self.mail_from.isprintable():
+            raise InputError("with smtp_host set mail_from too, like catalog@example.org")
+        if self.smtp_security == "none" and self.smtp_user:
+            raise InputError("a password would travel to the mail server in the clear; set smtp_security, or no user")
 
 
 def read_settings(path: Path | None) -> Settings:

@@ -190,6 +190,14 @@ def _own_token(stage: Stage) -> Call:
     return Call({"token_id": made.token.id})
 
 
+def _told_to_the_expert(stage: Stage) -> Call:
+    from aegis.catalog.service import notifications
+
+    _request(stage)
+    with stage.catalog.read(stage.people["expert"].actor) as work:
+        return Call({"notification_id": notifications.list_notifications(work).items[0].id})
+
+
 _MASK = {"column": "age", "mask": "suppress"}
 _TOKEN = {"name": "t", "scopes": ["read"]}
 
@@ -265,6 +273,12 @@ TABLE: dict[tuple[str, str], list[Case]] = {
     ],
     ("POST", "/tokens"): [Case(EVERYBODY, lambda _: Call(json=_TOKEN))],
     ("POST", "/tokens/{token_id}/revoke"): [Case(ADMIN | {"visitor"}, _own_token)],
+    ("GET", "/notifications"): [Case(EVERYBODY, lambda _: Call())],
+    ("POST", "/notifications/seen"): [Case(EVERYBODY, lambda _: Call())],
+    ("POST", "/notifications/{notification_id}/seen"): [Case(frozenset({"expert"}), _told_to_the_expert)],
+    ("GET", "/me/notifications"): [Case(EVERYBODY, lambda _: Call())],
+    ("PUT", "/me/notifications"): [Case(EVERYBODY, lambda _: Call(json={"channel": "inbox"}))],
+    ("POST", "/me/notifications/code"): [Case(EVERYBODY, lambda _: Call(json={"code": "00000000"}))],
     ("GET", "/audit"): [
         Case(ADMIN, lambda _: Call()),
         Case(STAFF, lambda s: Call(query={"product": s.product}), "of a product"),
@@ -330,7 +344,11 @@ def test_exactly_those_who_may_are_let_in(stage: Stage, route: tuple[str, str], 
 
 
 # A role for a product that does not exist: who may give roles gets to know that.
-_ALSO = {("POST", "/users/{user_id}/roles"): {404}, ("PATCH", "/products/{product}"): {409}}
+_ALSO = {
+    ("POST", "/users/{user_id}/roles"): {404},
+    ("PATCH", "/products/{product}"): {409},
+    ("POST", "/me/notifications/code"): {422},  # a wrong code
+}
 
 
 _READING_BY_POST = {"/products/{product}/preview"}

@@ -40,7 +40,15 @@ from aegis.catalog.worker.loop import run_pending
 from aegis.errors import AegisError, NotFoundError, NotPermittedError, NotSignedInError
 
 Stage = Any
-_OPEN = {Permission.SEE_CATALOG, Permission.WITHDRAW_REQUEST, Permission.DOWNLOAD, Permission.MANAGE_OWN_TOKENS}
+_OPEN = {
+    Permission.SEE_CATALOG,
+    Permission.WITHDRAW_REQUEST,
+    Permission.DOWNLOAD,
+    Permission.MANAGE_OWN_TOKENS,
+    Permission.SEE_OWN_NOTIFICATIONS,
+    Permission.MARK_NOTIFICATIONS,
+    Permission.CHOOSE_NOTIFICATIONS,
+}
 _OF_A_PRODUCT = {
     "provider": {
         Permission.SEE_DRAFT, Permission.CHANGE_PRODUCT, Permission.PROPOSE_CONFIGURATION,

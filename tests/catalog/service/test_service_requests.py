@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from aegis.catalog.records import UserRole
-from aegis.catalog.service import audit_log, configurations, products, requests
+from aegis.catalog.service import audit_log, configurations, expiry, products, requests
 from aegis.catalog.service.paging import PageRequest
 from aegis.catalog.states import RequestState
 from aegis.catalog.worker.loop import run_pending
@@ -191,7 +191,7 @@ def test_past_its_end_a_request_counts_as_expired_before_anybody_wrote_that_down
         assert len(requests.list_requests(work, state="EXPIRED").items) == 1
     assert (seen.history[-1].actor, seen.history[-1].action) == ("system", "request expired")
     with clinic.write("admin") as work:
-        assert requests.expire_due(work) == 0
+        assert expiry.expire_due(work) == 0
 
 
 def test_a_request_nobody_decides_expires_too(clinic: Stage) -> None:

@@ -12,7 +12,17 @@ from typing import TYPE_CHECKING, Any, Self
 
 from aegis.catalog.client.archive import packed
 from aegis.catalog.client.transport import Transport
-from aegis.catalog.records import AccessRequest, Configuration, Configurations, Job, Product, Release, Summary, read
+from aegis.catalog.records import (
+    AccessRequest,
+    Configuration,
+    Configurations,
+    Job,
+    Notification,
+    Product,
+    Release,
+    Summary,
+    read,
+)
 from aegis.data.output import drafts_of
 from aegis.errors import DataError, EngineError, VerificationError
 
@@ -197,6 +207,16 @@ class Client:
     def withdraw(self, request_id: str) -> AccessRequest:
         """Take one's own request back."""
         return read(AccessRequest, self._http.post(f"/requests/{request_id}/withdraw"))
+
+    # Notifications
+
+    def notifications(self, *, unseen: bool = False) -> Iterator[Notification]:
+        """What one was told, the newest first."""
+        return (read(Notification, item) for item in self._http.pages("/notifications", unseen=unseen))
+
+    def see_notifications(self) -> int:
+        """Mark everything as read; gives how many were new."""
+        return int(self._http.post("/notifications/seen")["notifications"])
 
     # Releases
 

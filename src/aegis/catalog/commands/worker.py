@@ -21,7 +21,7 @@ from aegis.result import Result
 
 @dataclass(frozen=True, kw_only=True)
 class Worker(OwnCatalog):
-    """Do background jobs: rank configurations, measure releases again. `aegis serve` starts one by itself.
+    """Do background jobs: rank configurations, measure releases, send mails. `aegis serve` starts one by itself.
 
     A worker that is stopped puts its job back; the job of one that is killed is taken over by another.
     """
@@ -56,16 +56,21 @@ def worker(options: Worker) -> WorkDone:
     """Do the jobs of the catalog, until SIGTERM or Ctrl-C unless ``once`` is asked for."""
     process = BackgroundProcess.started()
     with open_catalog(options, settings=options.settings) as catalog:
-        from aegis.catalog.worker.job_process import JobProcess  # an extra
-        from aegis.catalog.worker.loop import run_pending, run_worker
+        from aegis.catalog.worker.deliveries import deliver_due, delivering  # an extra
+        from aegis.catalog.worker.job_process import JobProcess
+        from aegis.catalog.worker.loop import new_name, run_pending, run_worker
+
+        name = new_name()
 
         with JobProcess(
             database_url=options.database, storage=Path(options.storage), settings=catalog.settings
         ) as runner:
             if options.once:
-                done = run_pending(catalog, runner=runner)
+                done = run_pending(catalog, runner=runner, name=name)
+                deliver_due(catalog, worker=name)
             else:
-                done = run_worker(catalog, process.stop, runner=runner)
+                with delivering(catalog, worker=name):
+                    done = run_worker(catalog, process.stop, runner=runner, name=name)
     return WorkDone(jobs_done=done, supervised=process.supervised)
 
 

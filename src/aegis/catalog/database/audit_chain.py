@@ -225,6 +225,8 @@ ACTS_OF: Mapping[str, tuple[str, ...]] = {
         "signed in",
         "signed out",
         "sign-in failed",
+        "notifications chosen",
+        "mail address confirmed",
     ),
     "tokens": ("token made", "token revoked"),
 }

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from sqlalchemy import Table as SqlTable
-from sqlalchemy import func, insert, select, text
+from sqlalchemy import func, insert, inspect, select, text
 from sqlalchemy.orm import Session
 
 from aegis._version import __version__
@@ -105,7 +105,9 @@ def restore(archive: str | Path, *, database_url: str, storage: str | Path) -> M
 
 
 def _restore(file: tarfile.TarFile, manifest: dict[str, Any], session: Session, store: Store) -> None:
-    tables = {table.name: table for table in Table.metadata.sorted_tables}
+    # A backup of an older form has the tables of that form: the database was made in it, too.
+    there = set(inspect(session.connection()).get_table_names())
+    tables = {table.name: table for table in Table.metadata.sorted_tables if table.name in there}
     session.execute(text("DELETE FROM chain_head"))
     seen: set[str] = set()
     with tempfile.TemporaryDirectory(prefix="aegis-restore-") as place:
@@ -149,7 +151,8 @@ def _load(session: Session, table: SqlTable, path: Path) -> None:
         for line in file:
             row = json.loads(line)
             for name in moments:
-                row[name] = None if row[name] is None else datetime.datetime.fromisoformat(row[name])
+                if row.get(name) is not None:
+                    row[name] = datetime.datetime.fromisoformat(row[name])
             rows.append(row)
             if len(rows) == _TOGETHER:
                 session.execute(insert(table), rows)

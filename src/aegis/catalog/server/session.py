@@ -48,6 +48,8 @@ class Identity:
     csrf: str = field(default="", repr=False)
     secret: str | None = field(default=None, repr=False)
     """What the session's cookie holds; None where there is no session."""
+    unseen: int = 0
+    """How many notifications are new."""
     is_new: bool = False
     """Whether the browser has no secret for its forms yet."""
 
@@ -156,7 +158,7 @@ def _page_identity(catalog: Catalog, scope: Scope) -> Identity:
     if _usable(secret):
         try:
             session = sessions.actor_of_session(catalog, secret=secret)
-            return Identity(actor=session.actor, csrf=session.csrf, secret=secret)
+            return Identity(actor=session.actor, csrf=session.csrf, secret=secret, unseen=session.unseen)
         except NotSignedInError:
             pass  # over, or never ours: like somebody who comes for the first time
     csrf = cookies.get(FORM_COOKIE, "")

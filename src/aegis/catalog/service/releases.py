@@ -28,11 +28,20 @@ from aegis.catalog.service import queue
 from aegis.catalog.service.catalog import Catalog, Work
 from aegis.catalog.service.certificates import NOTHING, CertificateFacts, check_promise, read_facts
 from aegis.catalog.service.checks import checked_text, is_id
+from aegis.catalog.service.notifications import Told, tell_of_request
 from aegis.catalog.service.paging import FIRST, PageRequest, page_of
 from aegis.catalog.service.permissions import Actor, Permission, may, require
 from aegis.catalog.service.present_policy import present_policy
 from aegis.catalog.service.quotas import room_left
-from aegis.catalog.service.requests import check_columns, effective_state, in_state, move, note, seen_request
+from aegis.catalog.service.requests import (
+    check_columns,
+    effective_state,
+    in_state,
+    move,
+    note,
+    seen_request,
+    tell_revoked,
+)
 from aegis.catalog.service.visible import by_id, visible_product
 from aegis.catalog.states import JobState, ReleaseState, RequestState, check_step
 from aegis.errors import ConflictError, InputError, NotFoundError, VerificationError
@@ -175,6 +184,8 @@ def provision(work: Work, request: Request, row: Release) -> None:
     request.expires_at = work.now + datetime.timedelta(days=request.days)
     note(work, request, "request provisioned", release_id=row.id)
     work.session.flush()
+    ready = "The release of {product} that you asked for is ready."
+    tell_of_request(work, [request.consumer_id], Told.READY, request, ready)
 
 
 def open_download(work: Work, *, release_id: str) -> OpenedRelease:
@@ -226,6 +237,7 @@ def withdraw(work: Work, *, release_id: str, reason: str) -> records.Release:
             move(work, request, RequestState.REVOKED)
             request.reason = "its release was withdrawn"
             note(work, request, "request revoked", release_id=row.id)
+            tell_revoked(work, request)
     work.session.flush()
     return release_view(work, row.id)
 

@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import fields
 from typing import Any
 
-from sqlalchemy import ColumnElement, Select, and_, func, or_, select
+from sqlalchemy import ColumnElement, Select, and_, or_, select
 from sqlalchemy.orm import aliased
 
 from aegis.catalog import records
@@ -16,6 +16,7 @@ from aegis.catalog.records import Page
 from aegis.catalog.service.audit_log import audit_view
 from aegis.catalog.service.catalog import Work
 from aegis.catalog.service.checks import checked_text, checked_whole
+from aegis.catalog.service.notifications import Told, deciders, fulfillers, tell_of_request
 from aegis.catalog.service.paging import FIRST, PageRequest, page_of
 from aegis.catalog.service.permissions import Permission, may, products_where, require
 from aegis.catalog.service.visible import by_id, visible_product
@@ -68,6 +69,8 @@ def ask(
         days=days,
         measure=measure,
     )
+    asks = "{consumer} asks for access to {product}."
+    tell_of_request(work, deciders(work, row.product_id), Told.ASKED, row, asks)
     return _view(work, row.id)
 
 
@@ -105,6 +108,14 @@ def decide(
     row.reason, row.decided_by, row.decided_at = said or None, work.actor.user_id, work.now
     note(work, row, "request approved" if approve else "request rejected", configuration_id=row.configuration_id)
     work.session.flush()
+    if approve:
+        made = "Your request for {product} was approved; the provider now makes the release."
+        tell_of_request(work, [row.consumer_id], Told.APPROVED, row, made)
+        wanted = "A release of {product} for {consumer} is to be made."
+        tell_of_request(work, fulfillers(work, row.product_id), Told.TO_FULFIL, row, wanted)
+    else:
+        rejected = "Your request for {product} was rejected; its page says why."
+        tell_of_request(work, [row.consumer_id], Told.REJECTED, row, rejected)
     return _view(work, row.id)
 
 
@@ -117,6 +128,7 @@ def revoke(work: Work, *, request_id: str, reason: str, version: int | None = No
     row.reason = said
     note(work, row, "request revoked")
     work.session.flush()
+    tell_revoked(work, row)
     return _view(work, row.id)
 
 
@@ -126,11 +138,20 @@ def withdraw(work: Work, *, request_id: str, version: int | None = None) -> reco
     if row.consumer_id != work.actor.user_id:
         raise NotPermittedError("only the consumer takes a request back; a provider revokes it")
     require(work.actor, Permission.WITHDRAW_REQUEST, row.product_id)
+    before = effective_state(row, work.now)
     move(work, row, RequestState.REVOKED, version=version)
     row.reason = "taken back by the consumer"
     note(work, row, "request withdrawn")
     work.session.flush()
+    waiting = deciders if before is RequestState.PENDING else fulfillers
+    taken = "{consumer} took the request for {product} back."
+    tell_of_request(work, waiting(work, row.product_id), Told.WITHDRAWN, row, taken)
     return _view(work, row.id)
+
+
+def tell_revoked(work: Work, row: Request) -> None:
+    """Tell the consumer that access ended before its time."""
+    tell_of_request(work, [row.consumer_id], Told.REVOKED, row, "Your access to {product} was revoked.")
 
 
 def list_requests(
@@ -282,32 +303,6 @@ def column_list(columns: Sequence[str]) -> str:
     return word(",".join(columns))
 
 
-_OPEN = [state.value for state in OPEN_REQUESTS]
-
-
-def expire_due(work: Work) -> int:
-    """Write down that requests past their end are expired; gives how many. Done by the worker."""
-    due = work.session.scalars(
-        select(Request)
-        .where(Request.state.in_(_OPEN), Request.expires_at <= work.now)
-        .order_by(Request.expires_at)
-        .limit(500)
-        .with_for_update(skip_locked=True)
-    ).all()
-    for row in due:
-        check_step(RequestState(row.state), RequestState.EXPIRED, what="the request")
-        row.state, row.changed_at = RequestState.EXPIRED.value, work.now
-        note(work, row, "request expired")
-    return len(due)
-
-
-def database_time(work: Work) -> datetime.datetime:
-    """What time it is for the database; for a file that is this machine's own clock."""
-    if work.session.get_bind().dialect.name != "postgresql":
-        return work.now
-    return work.session.execute(select(func.now())).scalar_one()
-
-
 def reinstate(work: Work, *, request_id: str, days: int) -> records.RequestWithHistory:
     """Undo that a request expired, for ``days`` more (administrators): a clock may have been wrong."""
     require(work.actor, Permission.MANAGE_PEOPLE)
@@ -326,13 +321,11 @@ def reinstate(work: Work, *, request_id: str, days: int) -> records.RequestWithH
     row.expires_at = work.now + datetime.timedelta(days=days)
     note(work, row, "request reinstated", days=days)
     work.session.flush()
+    tell_of_request(work, [row.consumer_id], Told.REINSTATED, row, "Your request for {product} counts again.")
     return _view(work, row.id)
 
 
-def any_due(work: Work) -> bool:
-    """Whether `expire_due` would find something."""
-    query = select(Request.id).where(Request.state.in_(_OPEN), Request.expires_at <= work.now).limit(1)
-    return work.session.scalar(query) is not None
+_OPEN = [state.value for state in OPEN_REQUESTS]
 
 
 def effective_state(row: Request, now: datetime.datetime) -> RequestState:

@@ -15,6 +15,7 @@ from typing import Any
 
 from sqlalchemy import delete, func, select, text, update
 
+from aegis.catalog.database.notification_tables import Notification
 from aegis.catalog.database.tables import Assignment, Attempt, SignIn, Token, User, new_id
 from aegis.catalog.records import Scope, UserRole
 from aegis.catalog.service.catalog import Catalog, Work
@@ -41,6 +42,16 @@ _PERSON = (
 )
 
 
+_new_ones = (
+    select(Notification.id)
+    .where(Notification.user_id == User.id, Notification.seen_at.is_(None))
+    .correlate(User)
+    .limit(100)  # nobody counts further, and every page asks
+    .subquery()
+)
+_UNSEEN = select(func.count()).select_from(_new_ones).scalar_subquery()
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SignedIn:
     """A new session: ``secret`` belongs into the cookie, ``csrf`` into every form. Neither is ever shown again."""
@@ -57,6 +68,8 @@ class SessionActor:
 
     actor: Actor
     csrf: str = field(repr=False)
+    unseen: int = 0
+    """How many notifications are new, up to a hundred."""
 
 
 def sign_in(catalog: Catalog, *, name: str, password: str, address: str) -> SignedIn:
@@ -112,7 +125,7 @@ def actor_of_session(catalog: Catalog, *, secret: str) -> SessionActor:
     key = hash_of(secret)
     with catalog.read(ANONYMOUS) as work:
         rows = work.session.execute(
-            select(*_PERSON, SignIn.csrf, SignIn.expires_at, SignIn.last_seen_at)
+            select(*_PERSON, SignIn.csrf, SignIn.expires_at, SignIn.last_seen_at, _UNSEEN.label("unseen"))
             .join(SignIn, SignIn.user_id == User.id)
             .outerjoin(Assignment, Assignment.user_id == User.id)
             .where(SignIn.hash == key)
@@ -123,7 +136,7 @@ def actor_of_session(catalog: Catalog, *, secret: str) -> SessionActor:
     if now - rows[0].last_seen_at > _NOTED:
         with catalog.write(ANONYMOUS) as work:
             work.session.execute(update(SignIn).where(SignIn.hash == key).values(last_seen_at=now))
-    return SessionActor(actor=actor_of_rows(rows), csrf=rows[0].csrf)
+    return SessionActor(actor=actor_of_rows(rows), csrf=rows[0].csrf, unseen=rows[0].unseen)
 
 
 def actor_of_token(catalog: Catalog, *, text: str) -> Actor:

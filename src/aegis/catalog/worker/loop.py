@@ -18,9 +18,10 @@ from typing import Protocol
 from aegis.catalog.service import queue
 from aegis.catalog.service.audit_log import keep_up
 from aegis.catalog.service.catalog import Catalog
+from aegis.catalog.service.expiry import any_due, database_time, expire_due, tell_expiring
+from aegis.catalog.service.notifications import forget_old
 from aegis.catalog.service.permissions import SYSTEM
 from aegis.catalog.service.queue import Claimed
-from aegis.catalog.service.requests import any_due, database_time, expire_due
 from aegis.catalog.worker.advice import run_advice
 from aegis.catalog.worker.verification import Measured, measure_release, remove_unneeded, settle, sweep
 from aegis.errors import AegisError, EngineError
@@ -30,6 +31,7 @@ _REPORT_SECONDS = 0.5
 _SWEEP_SECONDS = 600.0
 _CHECK_SECONDS = 5.0
 _CLOCK_SECONDS = 3_600.0
+_REMIND_SECONDS = 300.0
 
 
 class LostJobError(Exception):
@@ -119,7 +121,7 @@ def run_worker(
 ) -> int:
     """Do jobs until ``stop`` is set; gives how many were done. Expired requests are written down in between."""
     worker = name or new_name()
-    done, swept, checked = 0, -_SWEEP_SECONDS, -_CHECK_SECONDS
+    done, swept, checked, reminded = 0, -_SWEEP_SECONDS, -_CHECK_SECONDS, -_REMIND_SECONDS
     clock = _Clock(catalog)
     while not stop.is_set():
         try:
@@ -128,6 +130,9 @@ def run_worker(
                 continue
             if clock.agrees():
                 _expire(catalog)
+                if time.monotonic() - reminded > _REMIND_SECONDS:
+                    reminded = time.monotonic()
+                    _remind(catalog)
             if time.monotonic() - checked > _CHECK_SECONDS:
                 checked = time.monotonic()
                 keep_up(catalog, each_page=lambda: _unless(stop))
@@ -150,6 +155,7 @@ def run_pending(
     while _one(catalog, worker, threading.Event(), runner=runner, job_id=job_id):
         done += 1
     _expire(catalog)
+    _remind(catalog)
     keep_up(catalog)
     return done
 
@@ -196,6 +202,12 @@ def _expire(catalog: Catalog) -> None:
     if due:
         with catalog.write(SYSTEM) as work:
             expire_due(work)
+
+
+def _remind(catalog: Catalog) -> None:
+    with catalog.write(SYSTEM) as work:
+        tell_expiring(work)
+        forget_old(work)
 
 
 def _one(

@@ -15,6 +15,7 @@ from aegis.catalog.records import Standing
 from aegis.catalog.service.catalog import Catalog, Work
 from aegis.catalog.service.certificates import certificate_text
 from aegis.catalog.service.configurations import known_hierarchies, masks_of
+from aegis.catalog.service.notifications import Told, tell
 from aegis.catalog.service.permissions import SYSTEM
 from aegis.catalog.service.present_policy import present_policy
 from aegis.catalog.service.queue import Claimed
@@ -123,6 +124,17 @@ def settle(work: Work, claimed: Claimed, measured: Measured) -> str | None:
     )
     if reason is None and request is not None:
         provision(work, request, row)
+    if reason is not None:
+        title = work.session.get_one(Product, row.product_id).title
+        tell(
+            work,
+            [row.pushed_by],
+            Told.REFUSED,
+            words=f"The release {row.file_name} of “{title}” was refused; its page says why.",
+            path=f"/releases/{row.id}",
+            product_id=row.product_id,
+            key=f"{Told.REFUSED.value} {row.id}",
+        )
     work.session.flush()
     return None if reason is None else row.digest
 

@@ -13,6 +13,7 @@ from aegis.catalog.server.api import (
     audit_routes,
     configuration_routes,
     job_routes,
+    notification_routes,
     openapi,
     people_routes,
     product_routes,
@@ -34,6 +35,7 @@ _MODULES = (
     release_routes,
     job_routes,
     token_routes,
+    notification_routes,
     audit_routes,
 )
 

@@ -265,3 +265,17 @@ class NewToken(Body):
     scopes: Annotated[list[Scope], Field(min_length=1, max_length=len(Scope))]
     days: Annotated[int, Field(ge=1, le=365)] = 90
     product: ProductRef | None = None
+
+
+class NotificationChoice(Body):
+    """How to be told beside the inbox: `inbox` (nowhere else), `mail` or `webhook`, with the address of that one."""
+
+    channel: Annotated[str, StringConstraints(pattern=r"^(inbox|mail|webhook)$")]
+    mail_address: Annotated[str, StringConstraints(max_length=254, pattern=_LINE)] | None = None
+    webhook_url: Annotated[str, StringConstraints(max_length=2_000, pattern=_LINE)] | None = None
+
+
+class MailCode(Body):
+    """The code that came by mail."""
+
+    code: Annotated[str, StringConstraints(min_length=1, max_length=20, pattern=_LINE)]

@@ -18,6 +18,7 @@ from aegis.catalog.server.pages import (
     editor_pages,
     home_pages,
     job_pages,
+    notification_pages,
     people_pages,
     product_form_pages,
     product_pages,
@@ -45,6 +46,7 @@ _MODULES = (
     request_pages,
     release_pages,
     account_pages,
+    notification_pages,
     people_pages,
     audit_pages,
 )

@@ -1,0 +1,135 @@
+"""How somebody is told beside the inbox: by mail, by a webhook, or not at all. One choice for each person.
+
+A mail address counts once the code that was sent to it came back, so that nobody sends mails to others. The secret of
+a webhook is shown when it is made and never again.
+"""
+
+from __future__ import annotations
+
+import base64
+import datetime
+import hmac
+import re
+import secrets
+
+from sqlalchemy import delete, select
+
+from aegis.catalog import records
+from aegis.catalog.database.notification_tables import Delivery, NotificationChoice
+from aegis.catalog.service.catalog import Catalog, Work
+from aegis.catalog.service.notifications import Channel, enqueue
+from aegis.catalog.service.passwords import hash_of
+from aegis.catalog.service.permissions import Actor, Permission, require
+from aegis.catalog.service.sessions import attempt_succeeded, begin_attempt
+from aegis.catalog.service.webhook_address import checked_destination, read_address, read_networks
+from aegis.errors import ConflictError, InputError
+
+SECRET_PREFIX = "whsec_"  # noqa: S105 - as the Standard Webhooks write it
+_ADDRESS = re.compile(r"[A-Za-z0-9.!#$%&'*+/=?^_`{|}~-]{1,64}@[A-Za-z0-9](?:[A-Za-z0-9-]{0,62}\.?)*[A-Za-z0-9]")
+_CODE_HOURS = 24
+
+
+def choice(work: Work) -> records.NotificationChoice:
+    """How one is told now."""
+    require(work.actor, Permission.SEE_OWN_NOTIFICATIONS)
+    row = work.session.get(NotificationChoice, work.actor.user_id)
+    return _as_record(work, row)
+
+
+def choose(
+    work: Work, *, channel: str, mail_address: str | None = None, webhook_url: str | None = None
+) -> records.NewNotificationChoice:
+    """Choose how to be told. Another mail address is sent a code; another webhook gets a secret, shown this once."""
+    require(work.actor, Permission.CHOOSE_NOTIFICATIONS)
+    if channel not in {each.value for each in Channel}:
+        raise InputError(f"a way to be told is one of {', '.join(each.value for each in Channel)}")
+    if channel != Channel.MAIL and mail_address:
+        raise InputError("a mail address is used where mail is chosen; leave it out")
+    if channel != Channel.WEBHOOK and webhook_url:
+        raise InputError("an address of a webhook is used where webhook is chosen; leave it out")
+    row = work.session.get(NotificationChoice, work.actor.user_id, with_for_update=True)
+    if row is None:
+        row = NotificationChoice(user_id=work.actor.user_id, channel=Channel.INBOX.value, changed_at=work.now)
+        work.session.add(row)
+    row.channel, row.changed_at = channel, work.now
+    secret = ""
+    if channel == Channel.MAIL:
+        _choose_mail(work, row, mail_address)
+    elif channel == Channel.WEBHOOK:
+        secret = _choose_webhook(work, row, webhook_url)
+    work.session.flush()
+    assert work.actor.user_id is not None
+    work.record("notifications chosen", subject="user", subject_id=work.actor.user_id, channel=channel)
+    return records.NewNotificationChoice(choice=_as_record(work, row), secret=secret)
+
+
+def _choose_mail(work: Work, row: NotificationChoice, mail_address: str | None) -> None:
+    if not work.settings.smtp_host:
+        raise ConflictError("this catalog sends no mail; an administrator sets smtp_host, or choose another way")
+    address = (mail_address or "").strip()
+    if len(address) > 254 or not _ADDRESS.fullmatch(address):
+        raise InputError("a mail address is like name@example.org")
+    if address == row.mail_address and row.mail_confirmed_at is not None:
+        return
+    row.mail_address, row.mail_confirmed_at, row.code_hash, row.code_expires_at = address, None, None, None
+    waiting = (Delivery.user_id == row.user_id, Delivery.notification_id.is_(None), Delivery.state == "waiting")
+    work.session.execute(delete(Delivery).where(*waiting))
+    enqueue(work, user_id=row.user_id, channel=Channel.MAIL, notification_id=None)
+
+
+def _choose_webhook(work: Work, row: NotificationChoice, webhook_url: str | None) -> str:
+    address = read_address(webhook_url or "")
+    checked_destination(address, networks=read_networks(work.settings.webhook_networks))  # and again when it is used
+    if webhook_url == row.webhook_url and row.webhook_secret is not None:
+        return ""
+    secret = base64.b64encode(secrets.token_bytes(32)).decode()
+    row.webhook_url, row.webhook_secret = webhook_url, secret
+    return SECRET_PREFIX + secret
+
+
+def new_code(work: Work, *, user_id: str) -> str:
+    """A fresh code for the mail that is just being sent; the one before counts no longer."""
+    row = work.session.get_one(NotificationChoice, user_id, with_for_update=True)
+    code = secrets.token_hex(4)
+    row.code_hash = hash_of(code)
+    row.code_expires_at = work.now + datetime.timedelta(hours=_CODE_HOURS)
+    return code
+
+
+def confirm(catalog: Catalog, actor: Actor, *, code: str) -> records.NotificationChoice:
+    """The code of the mail came back: from now on mails go there. Wrong codes are slowed down as passwords are."""
+    require(actor, Permission.CHOOSE_NOTIFICATIONS)
+    where = f"code:{actor.user_id}"
+    with catalog.write(actor) as work:
+        begin_attempt(work, name=actor.name, address=where)
+    with catalog.write(actor) as work:
+        row = work.session.get(NotificationChoice, actor.user_id, with_for_update=True)
+        known = None if row is None or row.code_expires_at is None or row.code_expires_at <= work.now else row.code_hash
+        if row is None or known is None or not hmac.compare_digest(known, hash_of(code.strip().lower())):
+            raise InputError("the code is wrong or too old; look at the newest mail, or choose the address again")
+        attempt_succeeded(work, name=actor.name, address=where)
+        row.mail_confirmed_at, row.code_hash, row.code_expires_at = work.now, None, None
+        assert actor.user_id is not None
+        work.record("mail address confirmed", subject="user", subject_id=actor.user_id)
+        work.session.flush()
+        return _as_record(work, row)
+
+
+def _as_record(work: Work, row: NotificationChoice | None) -> records.NotificationChoice:
+    failed = None
+    if row is not None and row.channel != Channel.INBOX:
+        failed = work.session.scalar(
+            select(Delivery.reason)
+            .where(Delivery.user_id == row.user_id, Delivery.channel == row.channel, Delivery.reason.is_not(None))
+            .where(Delivery.state.in_(["waiting", "sending", "failed"]), Delivery.created_at >= row.changed_at)
+            .order_by(Delivery.created_at.desc())
+            .limit(1)
+        )
+    return records.NotificationChoice(
+        channel=Channel.INBOX.value if row is None else row.channel,
+        mail_address=None if row is None else row.mail_address,
+        mail_confirmed=row is not None and row.mail_confirmed_at is not None,
+        mail_offered=bool(work.settings.smtp_host),
+        webhook_url=None if row is None else row.webhook_url,
+        failed=failed,
+    )
