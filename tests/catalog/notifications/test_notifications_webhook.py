@@ -129,7 +129,7 @@ def test_a_name_that_changes_its_address_reaches_nothing_else(monkeypatch: pytes
         connected.append(address)
         return original(address, *given, **more)
 
-    monkeypatch.setattr(webhook.socket, "create_connection", noted)
+    monkeypatch.setattr(socket, "create_connection", noted)
     port = read_address(receiver.url).port
     message = _message(f"http://hooks.example:{port}/x")
     send_webhook(message, settings=LOOPBACK, resolve=lambda *_: next(answers))

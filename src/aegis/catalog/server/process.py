@@ -90,7 +90,7 @@ def event_loop(*, handshake_seconds: float) -> asyncio.AbstractEventLoop:
     except ImportError:
         pass
 
-    class Loop(kind):  # type: ignore[misc, valid-type]
+    class Loop(kind):
         async def create_server(self, *given: Any, **options: Any) -> Any:
             if options.get("ssl") is not None:
                 options.setdefault("ssl_handshake_timeout", handshake_seconds)
