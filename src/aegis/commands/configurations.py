@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 from aegis.commands import terminal
 from aegis.commands.command import CHOOSE, MEASURE, command
 from aegis.commands.fields import (
+    MASK_COLUMNS,
     STRENGTHS,
     Argument,
     ConfigurationLike,
@@ -42,6 +43,7 @@ class Generate(WithIdentifying, Working):
     count: Annotated[int, Option("How many.", minimum=1)] = 50
     strength: Annotated[str, Option("How strong they are.", choices=STRENGTHS)] = "mixed"
     masks: Annotated[Sequence[str], Option("Only these masks, comma separated.")] = ()
+    mask_columns: Annotated[Sequence[str], Option(MASK_COLUMNS)] = ()
     hierarchies: Hierarchies = None
     seed: Seed = 0
     overwrite: Annotated[bool, Option("Replace an output that exists.", only_with="out")] = False

@@ -114,6 +114,12 @@ class WithRoles(WithIdentifying):
 ROLE_OPTIONS = ("roles", "identifying", "quasi", "sensitive", "insensitive")
 
 
+MASK_COLUMNS = (
+    "Columns that generated configurations mask: the quasi-identifying ones if not named, or all where nobody said "
+    "which those are."
+)
+
+
 @dataclass(frozen=True, kw_only=True)
 class Proposing(Options):
     """Which configurations are compared: those of files, and generated ones."""
@@ -126,12 +132,14 @@ class Proposing(Options):
         str, Option("How strong generated configurations are.", choices=STRENGTHS, only_with="generate")
     ] = "mixed"
     masks: Annotated[Sequence[str], Option("Only these masks in generated configurations.", only_with="generate")] = ()
+    mask_columns: Annotated[Sequence[str], Option(MASK_COLUMNS, only_with="generate")] = ()
     hierarchies: Hierarchies = None
 
 
 __all__ = [
     "DATA",
     "KW_ONLY",
+    "MASK_COLUMNS",
     "READING",
     "ROLES",
     "ROLE_OPTIONS",

@@ -25,6 +25,7 @@ from aegis.errors import AegisError, DataError, EngineError, MissingExtraError
 
 if TYPE_CHECKING:
     import ibis.expr.types as ir
+    import pandas as pd
 
 _PARQUET = (".parquet", ".pq")
 _ARROW = (".arrow", ".feather", ".ipc")
@@ -65,6 +66,16 @@ def open_dataset(
     if engine is None and _is_parquet(source):
         return replace(dataset, blocks=blocks_of(dataset.table, opened, Path(source), missing=missing))
     return dataset
+
+
+def read_frame(path: str | Path) -> pd.DataFrame:
+    """A table file as a pandas data frame."""
+    try:
+        import pandas  # noqa: F401  an extra
+    except ImportError:
+        raise MissingExtraError(feature="a pandas data frame", extra="pandas") from None
+    frame: pd.DataFrame = open_dataset(path).table.to_pandas()
+    return frame
 
 
 def as_dataset(

@@ -125,7 +125,10 @@ class _Pipeline:
             else _measured(dataset, counted, counts, verdicts, options)
         )
         timing = {"counting_seconds": ready - started, "ranking_seconds": time.perf_counter() - ready}
-        return replace(ranking, timing={name: round(seconds, 4) for name, seconds in timing.items()}), counts
+        assert self.verdicts is not None
+        masks = {configuration.name: configuration for configuration in self.verdicts.passed}
+        timing = {name: round(seconds, 4) for name, seconds in timing.items()}
+        return replace(ranking, configurations=masks, timing=timing), counts
 
     def _judged(self, counted: Counted) -> Verdicts:
         if self.verdicts is None:
@@ -158,8 +161,16 @@ def _proposed(
         dataset.schema.names,
         seed=options.seed,
         hierarchies=hierarchies,
+        roles=_roles(dataset, options),
         none_is_fine=options.has_others,
     )
+
+
+def _roles(dataset: Dataset, options: Advise) -> Roles:
+    """The roles given, completed by those that the policy names."""
+    if options.policy is None:
+        return dataset.roles
+    return read_policy(options.policy).roles_in(dataset.schema, dataset.roles)
 
 
 def _sparing(verdicts: Verdicts, label: str) -> Verdicts:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import ibis
 import numpy as np
@@ -13,6 +13,7 @@ import pyarrow as pa
 from aegis.candidates.boxes.recoding import STAR, Boxes
 from aegis.commands.release import Apply
 from aegis.counts.answer import ask, encode
+from aegis.data.engine import read_frame
 from aegis.data.output import PRIVATE, PUBLIC, check_apart, check_free, drafts_of
 from aegis.data.yaml_text import dump
 from aegis.errors import OutputError
@@ -26,6 +27,9 @@ from aegis.masking.configuration_file import to_mapping
 from aegis.operation import operation
 from aegis.releases.write import blank_is_missing, check_format, is_csv, write_table
 from aegis.result import Result
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,6 +45,10 @@ class Applied(Result):
     fitted_here: tuple[str, ...]
     looks_identifying: tuple[str, ...]
     configuration_id: str
+
+    def frame(self) -> pd.DataFrame:
+        """The rows as they were written."""
+        return read_frame(self.out)
 
     @property
     def headline(self) -> str:

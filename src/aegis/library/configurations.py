@@ -11,7 +11,7 @@ from aegis.commands.configurations import Diff, Generate
 from aegis.data.output import check_apart, check_free
 from aegis.library.counting import count
 from aegis.library.opening import open_table
-from aegis.library.proposals import find_hierarchies, generated, one_configuration
+from aegis.library.proposals import find_hierarchies, generated, one_configuration, to_be_masked
 from aegis.masking.configuration import Configuration
 from aegis.masking.configuration_file import (
     check_ending,
@@ -76,7 +76,7 @@ def generate(options: Generate) -> Generated:
     label = options.label or dataset.roles.label
     counted = count(dataset, label=label, label_bins=options.label_bins, progress=options.progress)
     made = generated(
-        counted,
+        to_be_masked(counted, dataset.roles, asked=options.mask_columns),
         count=options.count,
         strength=options.strength,
         masks=options.masks,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ from aegis.commands.fields import ConfigurationLike, ConfigurationsLike, Hierarc
 from aegis.counts.joint import Counted
 from aegis.data.dataset import Dataset
 from aegis.data.hierarchy import Hierarchy, read_hierarchies
+from aegis.data.schema import Roles
 from aegis.errors import ConfigurationError
 from aegis.masking.configuration import Configuration
 from aegis.masking.configuration_file import configurations_from_mapping, load_configurations
@@ -112,11 +114,12 @@ def propose(
     *,
     seed: int,
     hierarchies: Mapping[str, Hierarchy],
+    roles: Roles,
     none_is_fine: bool = False,
 ) -> list[Configuration]:
     """The given configurations and the generated ones that the options ask for, each fit for the table."""
     made = given + generated(
-        counted,
+        to_be_masked(counted, roles, asked=options.mask_columns),
         count=options.generate,
         strength=options.strength,
         masks=options.masks,
@@ -124,6 +127,22 @@ def propose(
         hierarchies=hierarchies,
     )
     return [] if none_is_fine and not made else checked(made, columns)
+
+
+def to_be_masked(counted: Counted, roles: Roles, *, asked: Sequence[str] = ()) -> Counted:
+    """What was counted of the columns that generated configurations mask.
+
+    Those asked for; else the quasi-identifying ones, because a mask on any other column costs use and protects nobody;
+    else, where nobody said which those are, all.
+    """
+    for name in asked:
+        if name not in counted.joints:
+            raise ConfigurationError(
+                f"generated configurations cannot mask {name!r}: it is the label, identifying, or no column of the "
+                f"table; those that can be are {', '.join(counted.joints)}"
+            )
+    chosen = set(asked or roles.quasi_identifying or counted.joints)
+    return replace(counted, joints={name: joint for name, joint in counted.joints.items() if name in chosen})
 
 
 def generated(

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import ibis.expr.types as ir
 
@@ -20,7 +20,7 @@ from aegis._version import __version__
 from aegis.commands.release import Release
 from aegis.counts.class_table import ClassTable
 from aegis.data.dataset import Dataset
-from aegis.data.engine import as_dataset
+from aegis.data.engine import as_dataset, read_frame
 from aegis.data.hierarchy import Hierarchy
 from aegis.data.kind import Kind
 from aegis.data.output import PRIVATE, PUBLIC, check_apart, check_free, drafts_of
@@ -57,6 +57,9 @@ from aegis.releases.write import (
 )
 from aegis.result import Result, plain
 
+if TYPE_CHECKING:
+    import pandas as pd
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Released(Result):
@@ -82,6 +85,10 @@ class Released(Result):
     def certificate(self) -> Certificate:
         """The certificate, read from its file."""
         return read_certificate(self.certificate_path)
+
+    def frame(self) -> pd.DataFrame:
+        """The rows as they were written."""
+        return read_frame(self.out)
 
     @property
     def label(self) -> str | None:

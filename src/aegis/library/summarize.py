@@ -55,7 +55,12 @@ def summarize(options: Summarize) -> Summary:
     protection: Protection | None = None
     if options.epsilon is not None:
         counted, protection = add_noise(counted, options.epsilon)
-    candidates = propose(given, options, counted, dataset.schema.names, seed=options.seed, hierarchies=hierarchies)
+    roles = dataset.roles
+    if options.policy is not None:
+        roles = read_policy(options.policy).roles_in(dataset.schema, roles)
+    candidates = propose(
+        given, options, counted, dataset.schema.names, seed=options.seed, hierarchies=hierarchies, roles=roles
+    )
     verdicts = judged(candidates, dataset, options.policy, hierarchies=hierarchies)
     counts = masked(counted, verdicts.passed, name=dataset.name)
     scores = pair_scores(

@@ -6,9 +6,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Self
 
-from aegis.errors import InputError
+from aegis.errors import ConfigurationError, InputError
 from aegis.learners.goal import goal_called
 from aegis.learners.race_result import RaceStage, Reached
+from aegis.masking.configuration import Configuration
+from aegis.registry import did_you_mean
 from aegis.result import Result, plain, rebuilt
 
 
@@ -156,6 +158,8 @@ class Ranking(Result):
     ``race`` says how it was found where models decided; otherwise ``measure`` did, from counts, and ``reference`` says
     what its losses are compared with. ``rejected`` names the candidates that do not satisfy the policy, with the
     reason, ``skipped`` the columns that were not counted. For several labels ``labels`` holds a ranking for each.
+    ``configurations`` are the ranked candidates that are masks, to be released or saved; masks name values of the
+    table, so JSON leaves them out.
     """
 
     label: str
@@ -171,6 +175,7 @@ class Ranking(Result):
     notes: tuple[str, ...] = ()
     timing: dict[str, float] = field(default_factory=dict)
     labels: tuple[Ranking, ...] = ()
+    configurations: Mapping[str, Configuration] = field(default_factory=dict, repr=False, compare=False)
 
     @property
     def best(self) -> RankedConfiguration:
@@ -180,6 +185,21 @@ class Ranking(Result):
     def best_group(self) -> tuple[RankedConfiguration, ...]:
         """The candidates that may be the best as far as the rows can tell."""
         return tuple(place for place in self.ranking if place.like_best)
+
+    def configuration(self, name: str | None = None) -> Configuration:
+        """The masks of the best ranked configuration, or of the one of this name: ``aegis.release(…, config=…)``."""
+        if name is None:
+            name = next((place.configuration for place in self.ranking if place.kind == "masks"), None)
+            if name is None:
+                raise ConfigurationError("no configuration of masks was ranked; the candidates are finished tables")
+        if name in self.configurations:
+            return self.configurations[name]
+        if any(place.configuration == name for place in self.ranking):
+            raise ConfigurationError(
+                f"the masks of {name!r} are not known here: it is a finished table, or the ranking was read from JSON "
+                "or made from a summary that hides them; save them with advise(..., save=FILE)"
+            )
+        raise ConfigurationError(f"no candidate is called {name!r}" + did_you_mean(name, self.configurations))
 
     @property
     def exit_status(self) -> int:
@@ -232,7 +252,7 @@ class Ranking(Result):
     def from_json(cls, content: Mapping[str, Any]) -> Self:
         """The ranking that `to_json` wrote."""
         try:
-            known = dict(content)
+            known = {name: value for name, value in content.items() if name != "configurations"}
             if "goal" in known:
                 known["race"] = {name: known[name] for name in RaceFacts.__dataclass_fields__ if name in known}
                 higher = goal_called(known["goal"]).higher_is_better
