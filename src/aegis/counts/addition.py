@@ -145,7 +145,7 @@ def _united(domains: Sequence[Domain], column: str) -> Domain:
     kinds = {domain.kind for domain in domains}
     kind = Kind.REAL if kinds == {Kind.INTEGER, Kind.REAL} else domains[0].kind
     if len(kinds) > 1 and kind is not Kind.REAL:
-        held = " and ".join(sorted(each.value for each in kinds))
+        held = " and ".join(sorted(kind.value for kind in kinds))
         raise SummaryError(f"the column {column!r} holds {held} in different parts; give it one type everywhere")
     if len({domain.discretised for domain in domains}) > 1 or (
         domains[0].discretised

@@ -71,7 +71,7 @@ def count_pairs(
     """Count every two attributes of ``counted`` with the label, over at most ``limits.rows`` rows."""
     limits = limits or PairLimits.for_table(counted)
     left_out = _least_telling(counted.joints, len(counted.joints) - limits.attributes)
-    counted = replace(counted, joints={name: each for name, each in counted.joints.items() if name not in left_out})
+    counted = replace(counted, joints={name: joint for name, joint in counted.joints.items() if name not in left_out})
     items = list(counted.joints.items())
     groups = {name: ValueGroups.bounded(joint.histogram(), limits.groups) for name, joint in counted.joints.items()}
     label = counted.label_histogram
@@ -114,15 +114,15 @@ def _least_telling(joints: Mapping[str, Joint], number: int) -> tuple[str, ...]:
     """So many attributes with the least information about the label, what chance alone would give taken off."""
     if number <= 0:
         return ()
-    told = {}
+    by_pair = {}
     for name, joint in joints.items():
         counts = np.asarray(joint.counts, dtype=np.float64)
         expected = counts.sum(axis=1, keepdims=True) * counts.sum(axis=0, keepdims=True) / max(counts.sum(), 1.0)
         occurring = counts > 0
         nats = float((counts[occurring] * np.log(counts[occurring] / expected[occurring])).sum())
         values, labels = ((counts.sum(axis=axis) > 0).sum() for axis in (1, 0))
-        told[name] = nats - (values - 1) * (labels - 1) / 2
-    lowest = set(sorted(told, key=lambda name: told[name])[:number])
+        by_pair[name] = nats - (values - 1) * (labels - 1) / 2
+    lowest = set(sorted(by_pair, key=lambda name: by_pair[name])[:number])
     return tuple(name for name in joints if name in lowest)
 
 
@@ -161,10 +161,10 @@ def _ask_pairs(coded: ir.Table, attributes: int, width: int, labels: int) -> pa.
     """How often each two cells (an attribute and its value) occur in one row, with each label."""
     cells = [coded[f"c{i}"] + i * width for i in range(attributes)]
     lines = coded.select("r", "y", cell=ibis.array(cells).unnest())
-    with lines.cache() as one:
-        other = one.view()
-        met = one.join(other, [one.r == other.r, one.cell < other.cell])
-        keys = met.select(k=(one.cell * (attributes * width) + other.cell) * labels + one.y)
+    with lines.cache() as cached:
+        other = cached.view()
+        met = cached.join(other, [cached.r == other.r, cached.cell < other.cell])
+        keys = met.select(k=(cached.cell * (attributes * width) + other.cell) * labels + cached.y)
         return ask(keys.group_by("k").aggregate(n=ibis._.count()))
 
 

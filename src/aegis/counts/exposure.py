@@ -178,14 +178,14 @@ def _exposed(attribute: AttributeSummary, k: int) -> AttributeExposure:
 def _mask_by_mask(attribute: AttributeSummary, k: int) -> AttributeExposure:
     """Nothing is known of what the masks merge: each is looked at alone, and the worst speaks for all."""
     masks = []
-    for each in attribute.masked.values():
-        counts = np.asarray(each.joint.counts, dtype=np.float64)
+    for masked in attribute.masked.values():
+        counts = np.asarray(masked.joint.counts, dtype=np.float64)
         occupied = counts[counts.sum(axis=1) > 0.5]
         found = _sizes(occupied, k)
         masks.append(
             MaskExposure(
-                id=each.id,
-                label_mask=each.label_mask,
+                id=masked.id,
+                label_mask=masked.label_mask,
                 cells=len(occupied),
                 smallest_cell=found.smallest,
                 cells_below_k=found.cells_below,
@@ -239,10 +239,10 @@ def _published(attribute: AttributeSummary) -> tuple[list[NDArray[np.int64]], li
     """
     partitions: list[NDArray[np.int64]] = []
     counts: list[Floats] = []
-    for each in attribute.masked.values():
-        if isinstance(each.change, Partition) and each.label_mask is None:
-            partitions.append(each.change.codes)
-            counts.append(np.asarray(each.joint.counts, dtype=np.float64))
+    for masked in attribute.masked.values():
+        if isinstance(masked.change, Partition) and masked.label_mask is None:
+            partitions.append(masked.change.codes)
+            counts.append(np.asarray(masked.joint.counts, dtype=np.float64))
     if attribute.joint is not None:
         partitions.append(np.arange(attribute.joint.attribute.size))
         counts.append(np.asarray(attribute.joint.counts, dtype=np.float64))
@@ -264,11 +264,11 @@ def _determined(
     if cells > _MOST_CELLS:
         return np.full((cells, labels), np.nan), np.zeros(cells, dtype=bool)
     rows, sums = [], []
-    for partition, told in zip(partitions, counts, strict=True):
-        inside = np.zeros((len(told), cells))
+    for partition, marginal in zip(partitions, counts, strict=True):
+        inside = np.zeros((len(marginal), cells))
         inside[partition, codes] = 1.0
         rows.append(inside)
-        sums.append(told)
+        sums.append(marginal)
     system = np.vstack(rows)
     inverse = np.linalg.pinv(system)
     # A cell is determined exactly if its unit vector lies in the row space of the sums.

@@ -160,9 +160,9 @@ def _summary_from_json(manifest: dict[str, Any], folder: Path) -> Summary:
     check_keys(about_label, "label")
     label_domain = _domain_from_json(about_label["domain"])
     label_masks = {}
-    for ident, each in about_label["masks"].items():
-        check_keys(each, "label mask")
-        label_masks[ident] = _mask_from_json(each["mask"]), _change_from_json(each["change"])
+    for ident, mask in about_label["masks"].items():
+        check_keys(mask, "label mask")
+        label_masks[ident] = _mask_from_json(mask["mask"]), _change_from_json(mask["change"])
     attributes = {}
     for entry in manifest["attributes"]:
         check_keys(entry, "attribute entry")
@@ -174,8 +174,8 @@ def _summary_from_json(manifest: dict[str, Any], folder: Path) -> Summary:
             attributes[entry["name"]] = _attribute_from_json(entry["name"], content, label_domain, label_masks)
         except SummaryError as error:
             raise SummaryError(f"attribute {entry['name']!r}: {error}") from None
-    for one in manifest["configurations"]:
-        check_keys(one, "configuration")
+    for described in manifest["configurations"]:
+        check_keys(described, "configuration")
     opaque = bool(manifest["opaque"])
     return Summary(
         name=str(manifest["name"]),
@@ -195,7 +195,7 @@ def _summary_from_json(manifest: dict[str, Any], folder: Path) -> Summary:
         skipped=dict(manifest["skipped"]),
         protection=Protection.from_json(manifest.get("protection")),
         rejected=dict(manifest.get("rejected", {})),
-        scores={name: _scores_from_json(told) for name, told in manifest.get("scores", {}).items()},
+        scores={name: _scores_from_json(scored) for name, scored in manifest.get("scores", {}).items()},
         race=manifest.get("race"),
         parts=tuple(str(part) for part in manifest.get("parts", ())),
     )
@@ -260,12 +260,12 @@ def _attribute_from_json(
     domain = None if content["domain"] is None else _domain_from_json(content["domain"])
     histogram = None
     if content["histogram"] is not None:
-        told = content["histogram"]
-        check_keys(told, "histogram")
+        counted = content["histogram"]
+        check_keys(counted, "histogram")
         histogram = RangedHistogram(
-            codes=np.asarray(told["codes"], dtype=np.int64),
-            labels=tuple(told["labels"]),
-            counts=np.asarray(told["counts"]),
+            codes=np.asarray(counted["codes"], dtype=np.int64),
+            labels=tuple(counted["labels"]),
+            counts=np.asarray(counted["counts"]),
         )
     joint = None
     if content["joint"] is not None and domain is not None:

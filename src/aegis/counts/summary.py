@@ -173,19 +173,19 @@ class Summary:
 
 def configuration_of(summary: Summary, name: str) -> Configuration:
     """A configuration as the summary knows it, to be saved or released."""
-    for known in summary.configurations:
-        if known.name == name:
+    for candidate in summary.configurations:
+        if candidate.name == name:
             break
     else:
         raise SummaryError(f"the summary has no configuration called {name!r}")
     masks: dict[str, Mask] = {}
-    for attribute, ident in known.masks.items():
-        mask = summary.attributes[attribute].masked[ident, known.label_mask].mask
+    for attribute, ident in candidate.masks.items():
+        mask = summary.attributes[attribute].masked[ident, candidate.label_mask].mask
         if mask is None:
             raise SummaryError("the summary names its masks by numbers only; ask its provider for the configuration")
         if mask != IDENTITY:
             masks[attribute] = mask
-    if known.label_mask is not None and (on_label := summary.label_masks[known.label_mask][0]) is not None:
+    if candidate.label_mask is not None and (on_label := summary.label_masks[candidate.label_mask][0]) is not None:
         masks[summary.label] = on_label
     return Configuration(name=name, masks=masks, label=summary.label)
 

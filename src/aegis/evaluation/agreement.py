@@ -78,13 +78,13 @@ def mean_agreement(families: Sequence[Sequence[Agreement]]) -> list[Agreement]:
     >>> round(mean_agreement([[one], [two]])[0].regret, 3)
     0.1
     """
-    found: dict[str, list[Agreement]] = {}
+    by_selector: dict[str, list[Agreement]] = {}
     for family in families:
-        for one in family:
-            found.setdefault(one.selector, []).append(one)
+        for agreement in family:
+            by_selector.setdefault(agreement.selector, []).append(agreement)
     return [
-        replace(_each(name, each, np.mean), cpu_seconds=sum(one.cpu_seconds for one in each))
-        for name, each in found.items()
+        replace(_each(name, agreements, np.mean), cpu_seconds=sum(agreement.cpu_seconds for agreement in agreements))
+        for name, agreements in by_selector.items()
     ]
 
 
@@ -105,25 +105,29 @@ def over_draws(draws: Sequence[Sequence[Agreement]]) -> list[Spread]:
     >>> round(found.mean.regret, 3), found.lowest.regret, round(found.highest.regret, 3)
     (0.1, 0.0, 0.2)
     """
-    found: dict[str, list[Agreement]] = {}
+    by_selector: dict[str, list[Agreement]] = {}
     for draw in draws:
-        for one in draw:
-            found.setdefault(one.selector, []).append(one)
+        for agreement in draw:
+            by_selector.setdefault(agreement.selector, []).append(agreement)
     spreads = [
-        Spread(mean=_each(name, each, np.mean), lowest=_each(name, each, min), highest=_each(name, each, max))
-        for name, each in found.items()
+        Spread(
+            mean=_each(name, agreements, np.mean),
+            lowest=_each(name, agreements, min),
+            highest=_each(name, agreements, max),
+        )
+        for name, agreements in by_selector.items()
     ]
-    return sorted(spreads, key=lambda one: (one.mean.regret, -one.mean.spearman))
+    return sorted(spreads, key=lambda spread: (spread.mean.regret, -spread.mean.spearman))
 
 
 def _each(name: str, agreements: list[Agreement], of: Callable[[list[float]], Any]) -> Agreement:
     return Agreement(
         selector=name,
-        spearman=float(of([one.spearman for one in agreements])),
-        kendall=float(of([one.kendall for one in agreements])),
-        regret=float(of([one.regret for one in agreements])),
-        top5=float(of([one.top5 for one in agreements])),
-        cpu_seconds=float(of([one.cpu_seconds for one in agreements])),
+        spearman=float(of([agreement.spearman for agreement in agreements])),
+        kendall=float(of([agreement.kendall for agreement in agreements])),
+        regret=float(of([agreement.regret for agreement in agreements])),
+        top5=float(of([agreement.top5 for agreement in agreements])),
+        cpu_seconds=float(of([agreement.cpu_seconds for agreement in agreements])),
     )
 
 

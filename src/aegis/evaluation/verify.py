@@ -51,7 +51,9 @@ class Verified:
     def like_best(self) -> tuple[bool, ...]:
         """Whose accuracy cannot be told from that of the first: split by split, the difference may be none."""
         first = np.array(self.best.accuracy_by_split)
-        behind = [self.plan.interval((first - np.array(one.accuracy_by_split)).tolist()) for one in self.shortlist]
+        behind = [
+            self.plan.interval((first - np.array(candidate.accuracy_by_split)).tolist()) for candidate in self.shortlist
+        ]
         return tuple(low <= 0.0 for low, _ in behind)
 
 
@@ -90,7 +92,7 @@ def verify(
     Where a ``second`` opinion is given the two fill the shortlist in turns: what one overlooks the other may see.
     """
     return verify_candidates(
-        [Candidate(rows=rows, configuration=one) for one in configurations],
+        [Candidate(rows=rows, configuration=configuration) for configuration in configurations],
         scores,
         label=label,
         second=second,

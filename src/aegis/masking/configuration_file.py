@@ -98,7 +98,7 @@ def configurations_from_mapping(
         raise ConfigurationError("a file of many configurations is written as {configurations: {name: {column: mask}}}")
     _check_version(content)
     shared = {key: content[key] for key in ("label", "roles") if key in content}
-    return [_one(_full_form(each, shared), str(each_name), source) for each_name, each in listed.items()]
+    return [_one(_full_form(content_of, shared), str(each_name), source) for each_name, content_of in listed.items()]
 
 
 def to_mapping(configuration: Configuration) -> dict[str, Any]:

@@ -143,15 +143,15 @@ def _told(tables: list[Floats], *, balanced: bool) -> Floats:
     Tables of equally many labels are put under one another and looked at together: most are too small to be worth a
     call of their own.
     """
-    told = np.empty((3, len(tables)))
+    by_table = np.empty((3, len(tables)))
     labels = np.array([table.shape[1] for table in tables])
     for width in np.unique(labels):
         chosen = np.flatnonzero(labels == width)
         lengths = [len(tables[i]) for i in chosen]
         starts = np.cumsum([0, *lengths[:-1]])
         together = np.concatenate([tables[i] for i in chosen])
-        told[:, chosen] = _told_together(together, starts, np.array(lengths), balanced=balanced)
-    return told
+        by_table[:, chosen] = _told_together(together, starts, np.array(lengths), balanced=balanced)
+    return by_table
 
 
 def _told_together(counts: Floats, starts: NDArray[np.int64], lengths: NDArray[np.int64], *, balanced: bool) -> Floats:

@@ -29,25 +29,25 @@ def reasons(
     >>> reasons([age, zip], [0.3, 0.0], retained=0.2, label="health")[1]
     'behind the best on age (suppressed)'
     """
-    said: list[str] = []
+    reasons: list[str] = []
     if retained is not None and retained > 1 + 1e-9:
-        said.append(f"keeps all that the attributes say about {label}: merging rare values even makes them clearer")
+        reasons.append(f"keeps all that the attributes say about {label}: merging rare values even makes them clearer")
     elif retained is not None:
-        said.append(f"keeps {100 * retained:.1f} % of what the attributes say about {label}")
+        reasons.append(f"keeps {100 * retained:.1f} % of what the attributes say about {label}")
     if any(gap > 1e-12 for gap in behind):
-        said.append(f"behind the best on {_worst(cards, behind)}")
+        reasons.append(f"behind the best on {_worst(cards, behind)}")
     else:
         lost = [card.deviation or 0.0 for card in cards]
         if any(amount > 1e-12 for amount in lost):
-            said.append(f"loses on {_worst(cards, lost)}")
+            reasons.append(f"loses on {_worst(cards, lost)}")
         elif retained is not None and retained < 1 - 1e-9:
-            said.append("no attribute loses anything alone; what is lost, they say together")
+            reasons.append("no attribute loses anything alone; what is lost, they say together")
         elif retained is not None:
-            said.append("no attribute loses anything")
+            reasons.append("no attribute loses anything")
     if label_mask is not None:
-        last = f"; {said.pop()}" if len(said) > 1 or (retained is None and said) else ""
-        said.append(f"{label} itself is masked ({label_mask}){last}")
-    return tuple(said)
+        last = f"; {reasons.pop()}" if len(reasons) > 1 or (retained is None and reasons) else ""
+        reasons.append(f"{label} itself is masked ({label_mask}){last}")
+    return tuple(reasons)
 
 
 def _worst(cards: Sequence[AttributeLoss], amounts: Sequence[float]) -> str:

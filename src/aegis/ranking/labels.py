@@ -97,5 +97,5 @@ def _half_of_kept(place: RankedConfiguration, ranking: Ranking) -> float:
 
 def _overlap(best: RankedConfiguration, place: RankedConfiguration) -> bool:
     """Whether the two may be equal; their rows are the same, so this is never too narrow."""
-    widths = [(each.interval[1] - each.interval[0]) / 2 for each in (best, place)]
+    widths = [(candidate.interval[1] - candidate.interval[0]) / 2 for candidate in (best, place)]
     return (best.performance or 0.0) - (place.performance or 0.0) <= math.hypot(*widths) + 1e-12

@@ -65,11 +65,14 @@ def rank(
     originals = reference_values(summary, chosen, parse_reference(reference), rng, rounding=Rounding(rounding))
     picked = np.array(
         [
-            [one.index[configuration.masks[one.name], configuration.label_mask] for one in by_attribute]
+            [
+                attribute.index[configuration.masks[attribute.name], configuration.label_mask]
+                for attribute in by_attribute
+            ]
             for configuration in summary.configurations
         ]
     )
-    masked = _take([one.values for one in by_attribute], picked)
+    masked = _take([attribute.values for attribute in by_attribute], picked)
     standing = (
         _standing_by_attributes(summary, chosen, by_attribute, originals, picked, masked)
         if together is None
@@ -158,8 +161,8 @@ def _standing_by_attributes(
 
     def apart(i: int) -> Floats:
         spread = np.zeros(len(picked))
-        for a, one in enumerate(scores):
-            spread += (one.resampled - one.resampled[picked[i, a]]).std(axis=1, ddof=1)[picked[:, a]]
+        for a, score in enumerate(scores):
+            spread += (score.resampled - score.resampled[picked[i, a]]).std(axis=1, ddof=1)[picked[:, a]]
         return spread / len(scores)
 
     return _Standing(
@@ -167,7 +170,7 @@ def _standing_by_attributes(
         deviation=deviation,
         badness=deviation if deviation is not None else (-utility if measure.higher_is_better else utility),
         retained=None if original is None else retained_share(measure, original, masked, label=label),
-        errors=_take([one.standard_errors for one in scores], picked).mean(axis=1),
+        errors=_take([score.standard_errors for score in scores], picked).mean(axis=1),
         apart=apart,
     )
 
@@ -228,7 +231,7 @@ class _AttributeCards:
     ) -> None:
         self._scores, self._originals, self._measure = scores, originals, measure
         self._masked = [list(attribute.masked.values()) for attribute in attributes]
-        self._errors = [one.standard_errors for one in scores]
+        self._errors = [score.standard_errors for score in scores]
         self._cards: dict[tuple[int, int], AttributeLoss] = {}
 
     def card(self, a: int, i: int) -> AttributeLoss:
@@ -287,7 +290,7 @@ def _notes(
 
 def _note_on_masked_labels(summary: Summary) -> tuple[str, ...]:
     """A mask on the label may be meant, or a slip: what is predicted is then another thing."""
-    masking = [one.name for one in summary.configurations if one.label_mask is not None]
+    masking = [configuration.name for configuration in summary.configurations if configuration.label_mask is not None]
     if not masking:
         return ()
     named = ", ".join(masking[:5]) + (f" and {len(masking) - 5} more" if len(masking) > 5 else "")

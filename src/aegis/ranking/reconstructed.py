@@ -26,15 +26,17 @@ def pooled_joint(attribute: AttributeSummary, summary: Summary) -> Floats:
     if attribute.domain is None:
         raise MeasureError(f"nothing is told of the values of {attribute.name!r}: no reconstruction is available")
     masked = {
-        f"masked joint {number} of {attribute.name}": (each.change, each.joint.counts)
-        for number, each in enumerate(attribute.masked.values(), start=1)
-        if isinstance(each.change, Partition) and each.label_mask is None
+        f"masked joint {number} of {attribute.name}": (masked.change, masked.joint.counts)
+        for number, masked in enumerate(attribute.masked.values(), start=1)
+        if isinstance(masked.change, Partition) and masked.label_mask is None
     }
     label = Constraint.label(summary.label_histogram.counts, values=attribute.domain.size)
     further = [label]
     if attribute.histogram is not None:
-        told = attribute.histogram
-        further.append(Constraint(name=f"histogram of {attribute.name}", codes=told.codes, targets=told.counts))
+        histogram = attribute.histogram
+        further.append(
+            Constraint(name=f"histogram of {attribute.name}", codes=histogram.codes, targets=histogram.counts)
+        )
     return pooled(masked, further=further).counts
 
 
@@ -55,18 +57,18 @@ def by_each_mask(
     """The paper's way: every mask reconstructs the attribute for itself."""
     histogram = _value_counts(attribute)
     values = []
-    for each in attribute.masked.values():
-        if not isinstance(each.change, Partition) or each.label_mask is not None:
+    for masked in attribute.masked.values():
+        if not isinstance(masked.change, Partition) or masked.label_mask is not None:
             values.append(float(measure(pooled_joint(attribute, summary))))
             continue
         values.append(
-            float(measure(_reconstructed(each, histogram, attribute, rng, sampled=sampled, rounding=rounding)))
+            float(measure(_reconstructed(masked, histogram, attribute, rng, sampled=sampled, rounding=rounding)))
         )
     return np.array(values)
 
 
 def _reconstructed(
-    each: MaskedJoint,
+    masked: MaskedJoint,
     histogram: Counts | None,
     attribute: AttributeSummary,
     rng: np.random.Generator,
@@ -74,11 +76,11 @@ def _reconstructed(
     sampled: bool,
     rounding: str,
 ) -> Floats:
-    assert isinstance(each.change, Partition)
+    assert isinstance(masked.change, Partition)
     try:
         if sampled:
-            return sample(each.change, each.joint.counts, rng=rng, histogram=histogram).counts
-        fitted = closed_form(each.change, each.joint.counts, histogram=histogram).counts
+            return sample(masked.change, masked.joint.counts, rng=rng, histogram=histogram).counts
+        fitted = closed_form(masked.change, masked.joint.counts, histogram=histogram).counts
     except AegisError as error:
         raise SummaryError(f"{attribute.name}: {error}") from None
     if rounding == "none":

@@ -59,7 +59,7 @@ def judge(
     Raises PolicyNotSatisfiedError where none passes, unless there are other candidates (``none_is_fine``).
     """
     verdicts = verdicts_on(configurations, classes, policy)
-    passed = tuple(each for each in configurations if verdicts[each.name].satisfied)
+    passed = tuple(configuration for configuration in configurations if verdicts[configuration.name].satisfied)
     if not passed and not none_is_fine:
         raise PolicyNotSatisfiedError(
             f"none of the {len(configurations)} configurations satisfies the policy; mask more, or search for one"
@@ -72,7 +72,7 @@ def verdicts_on(
     configurations: Iterable[Configuration], classes: ClassTable, policy: Policy
 ) -> dict[str, CandidateVerdict]:
     """What the policy says of each configuration, by its name."""
-    return {each.name: _verdict(each, classes, policy) for each in configurations}
+    return {configuration.name: _verdict(configuration, classes, policy) for configuration in configurations}
 
 
 def class_sizes(configurations: Iterable[Configuration], classes: ClassTable) -> dict[str, CandidateVerdict]:

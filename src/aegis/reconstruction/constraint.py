@@ -155,8 +155,8 @@ def _summed(targets: Real, block: NDArray[np.int32], blocks: int) -> Real:
     return summed
 
 
-def _where(one: Constraint, other: Constraint, gap: Real, allowed: float) -> str:
-    if abs(one.total - other.total) > allowed:
-        return f" ({one.total:g} records in all against {other.total:g})"
+def _where(first: Constraint, second: Constraint, gap: Real, allowed: float) -> str:
+    if abs(first.total - second.total) > allowed:
+        return f" ({first.total:g} records in all against {second.total:g})"
     wrong = int((np.abs(gap) > allowed).sum())
     return f" in one of {wrong} places" if wrong > 1 else " in one place"

@@ -52,7 +52,7 @@ class Card:
 
 def attribute_cards(ranking: Ranking, summary: Summary) -> list[Card]:
     """A card for every attribute under the best configuration, the largest loss first."""
-    described = {(one.name, one.id): one for one in summary.configurations}
+    described = {(configuration.name, configuration.id): configuration for configuration in summary.configurations}
     best = described[ranking.best.configuration, ranking.best.id]
     scored = _scored(ranking, described)
     cards = []
@@ -67,14 +67,14 @@ def _scored(
     ranking: Ranking, described: dict[tuple[str, str], ConfigurationSummary]
 ) -> dict[str, dict[Key, tuple[AttributeLoss, int]]]:
     """Per attribute and mask: what it costs, and in how many configurations it is used."""
-    found: dict[str, dict[Key, tuple[AttributeLoss, int]]] = {}
-    for one in ranking.ranking:
-        configuration = described[one.configuration, one.id]
-        for loss in one.attributes:
-            of_attribute = found.setdefault(loss.name, {})
+    losses: dict[str, dict[Key, tuple[AttributeLoss, int]]] = {}
+    for place in ranking.ranking:
+        configuration = described[place.configuration, place.id]
+        for loss in place.attributes:
+            of_attribute = losses.setdefault(loss.name, {})
             key = (configuration.masks[loss.name], configuration.label_mask)
             of_attribute[key] = loss, of_attribute.get(key, (loss, 0))[1] + 1
-    return found
+    return losses
 
 
 def _by_loss(best: RankedConfiguration) -> list[AttributeLoss]:
@@ -101,8 +101,8 @@ def _card(
         lower_name="masked" if masked.mask is None or masked.mask.name != "identity" else "published",
     )
     rows = [
-        _mask_row(attribute, key, one, used, len(ranking.ranking), of_best=key == (masked.id, masked.label_mask))
-        for key, (one, used) in scored.items()
+        _mask_row(attribute, key, loss, used, len(ranking.ranking), of_best=key == (masked.id, masked.label_mask))
+        for key, (loss, used) in scored.items()
     ]
     order = {key: i for i, key in enumerate(sorted(scored, key=lambda key: _cost(scored[key][0], ranking)))}
     ordered = [row for _, row in sorted(zip((order[key] for key in scored), rows, strict=True), key=lambda p: p[0])]
@@ -113,7 +113,7 @@ def _card(
         changed=changed,
         chart=picture(chart),
         notes=drawn.notes,
-        has_loss=any(one.deviation is not None for one, _ in scored.values()),
+        has_loss=any(loss.deviation is not None for loss, _ in scored.values()),
         masks=tuple(ordered),
     )
 

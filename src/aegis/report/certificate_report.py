@@ -192,8 +192,10 @@ def _ledger(content: Mapping[str, Any]) -> list[Entry]:
         ),
     ]
     if roles["unlisted_are_insensitive"]:
-        said = f"{', '.join(roles['unlisted_are_insensitive'])}: nobody gave them a role, so they count as insensitive"
-        entries.append(Entry(term="without a role", lines=(said,)))
+        unlisted = (
+            f"{', '.join(roles['unlisted_are_insensitive'])}: nobody gave them a role, so they count as insensitive"
+        )
+        entries.append(Entry(term="without a role", lines=(unlisted,)))
     if utility is not None:
         told = tuple(
             _told(what, utility[part], utility)

@@ -86,8 +86,8 @@ def render_comparison(
         scores=[
             (table, [_cell(comparison, table, model) for model in comparison.models]) for table in comparison.tables
         ],
-        against=[_difference_row(one) for one in comparison.against_original],
-        between=[_difference_row(one) for one in comparison.between],
+        against=[_difference_row(difference) for difference in comparison.against_original],
+        between=[_difference_row(difference) for difference in comparison.between],
         importance=_importance(comparison),
         importance_text=_importance_text(comparison),
         ledger=_ledger(comparison, quasi, sensitive),
@@ -96,9 +96,13 @@ def render_comparison(
 
 def _headline(comparison: Comparison) -> tuple[str, str]:
     # both: the test is corrected for their number but takes splits for independent, the interval is the other way round
-    worse = [one for one in comparison.against_original if one.clear and one.significant and one.f1_difference < 0]
-    told = [one for one in comparison.against_original if one.significant]
-    worst = min(comparison.against_original, key=lambda one: one.f1_difference)
+    worse = [
+        difference
+        for difference in comparison.against_original
+        if difference.clear and difference.significant and difference.f1_difference < 0
+    ]
+    significant = [difference for difference in comparison.against_original if difference.significant]
+    worst = min(comparison.against_original, key=lambda difference: difference.f1_difference)
     if not worse:
         title = "No model can be shown to lose"
         lead = (
@@ -107,17 +111,21 @@ def _headline(comparison: Comparison) -> tuple[str, str]:
             f"on {worst.first}."
         )
     else:
-        hurt = sorted({one.first for one in worse})
+        hurt = sorted({difference.first for difference in worse})
         title = f"{listed(hurt)} {'costs' if len(hurt) == 1 else 'cost'} some models"
         lead = (
             f"The largest loss of F1 is {figure(-worst.f1_difference, 2)}, of {_spaced(worst.model)} on "
             f"{worst.first}; {len(worse)} of {len(comparison.against_original)} comparisons with the original "
             f"{'is a loss' if len(worse) == 1 else 'are losses'} beyond chance."
         )
-    said = count(len(told), "test tells", "tests tell") if told else "no test tells"
-    better = ", for the better" if told and all(one.f1_difference > 0 for one in told) else ""
-    lead = f"{lead} After correction {said} a table apart from the original{better}."
-    gains = sorted({one.first for one in told if one.clear and one.f1_difference > 0})
+    tests = count(len(significant), "test tells", "tests tell") if significant else "no test tells"
+    better = (
+        ", for the better" if significant and all(difference.f1_difference > 0 for difference in significant) else ""
+    )
+    lead = f"{lead} After correction {tests} a table apart from the original{better}."
+    gains = sorted(
+        {difference.first for difference in significant if difference.clear and difference.f1_difference > 0}
+    )
     if gains and comparison.tested_on == "released":
         title = f"{listed(gains)} {'seems' if len(gains) == 1 else 'seem'} to tell more than the original"
         lead += (
@@ -151,17 +159,22 @@ def _release_row(method: str, facts: Mapping[str, Any]) -> ReleaseRow:
 
 
 def _differences_chart(comparison: Comparison) -> str:
-    by_model = [one for model in comparison.models for one in comparison.against_original if one.model == model]
+    by_model = [
+        difference
+        for model in comparison.models
+        for difference in comparison.against_original
+        if difference.model == model
+    ]
     rows = [
         IntervalRow(
-            label=f"{_spaced(one.model)} · {one.first}",
-            value=one.f1_difference,
-            low=one.interval[0],
-            high=one.interval[1],
-            note=_p(one.p_adjusted),
-            marked=one.clear,
+            label=f"{_spaced(difference.model)} · {difference.first}",
+            value=difference.f1_difference,
+            low=difference.interval[0],
+            high=difference.interval[1],
+            note=_p(difference.p_adjusted),
+            marked=difference.clear,
         )
-        for one in by_model
+        for difference in by_model
     ]
     return interval_plot(
         rows,
@@ -174,45 +187,52 @@ def _differences_chart(comparison: Comparison) -> str:
 
 def _cell(comparison: Comparison, table: str, model: str) -> ScoreCell:
     score = comparison.score(table, model)
-    tested = [one for one in comparison.against_original if (one.first, one.model) == (table, model)]
-    mark = "" if not any(one.significant for one in tested) else "▼" if tested[0].f1_difference < 0 else "▲"
+    tested = [
+        difference
+        for difference in comparison.against_original
+        if (difference.first, difference.model) == (table, model)
+    ]
+    mark = (
+        "" if not any(difference.significant for difference in tested) else "▼" if tested[0].f1_difference < 0 else "▲"
+    )
     low, high = score.interval
     return ScoreCell(f1=f"{score.f1:.4f}", tip=f"95 % interval {figure(low, 3)} to {figure(high, 3)}", mark=mark)
 
 
-def _difference_row(one: F1Difference) -> DifferenceRow:
+def _difference_row(difference: F1Difference) -> DifferenceRow:
     return DifferenceRow(
-        first=one.first,
-        second=one.second,
-        model=_spaced(one.model),
-        difference=_signed(one.f1_difference),
-        low=_signed(one.interval[0]),
-        high=_signed(one.interval[1]),
-        p=_p(one.p_value),
-        adjusted=_p(one.p_adjusted),
-        verdict="differ" if one.significant else "",
+        first=difference.first,
+        second=difference.second,
+        model=_spaced(difference.model),
+        difference=_signed(difference.f1_difference),
+        low=_signed(difference.interval[0]),
+        high=_signed(difference.interval[1]),
+        p=_p(difference.p_value),
+        adjusted=_p(difference.p_adjusted),
+        verdict="differ" if difference.significant else "",
     )
 
 
 def _importance(comparison: Comparison) -> Any:
     if not comparison.importances:
         return None
-    quasi = [one for one in comparison.importances if one.quasi_identifying]
-    others = [one for one in comparison.importances if not one.quasi_identifying][:_OTHER_COLUMNS]
+    quasi = [importance for importance in comparison.importances if importance.quasi_identifying]
+    others = [importance for importance in comparison.importances if not importance.quasi_identifying][:_OTHER_COLUMNS]
     drawn = quasi + others
     return picture(
         heat_map(
-            [[one.by_table[table] for table in comparison.tables] for one in drawn],
-            rows=[f"{one.column}{' (quasi)' if one.quasi_identifying else ''}" for one in drawn],
+            [[importance.by_table[table] for table in comparison.tables] for importance in drawn],
+            rows=[f"{importance.column}{' (quasi)' if importance.quasi_identifying else ''}" for importance in drawn],
             columns=list(comparison.tables),
             title="Share of a decision tree's gain that each column brings",
             legend="share of the gain",
             tips=[
                 [
-                    f"{one.column}, {table}: {percent(one.by_table[table])}, changed by {figure(one.change(table), 2)}"
+                    f"{importance.column}, {table}: {percent(importance.by_table[table])}, "
+                    f"changed by {figure(importance.change(table), 2)}"
                     for table in comparison.tables
                 ]
-                for one in drawn
+                for importance in drawn
             ],
             cool=True,
         )
@@ -221,21 +241,21 @@ def _importance(comparison: Comparison) -> Any:
 
 def _importance_text(comparison: Comparison) -> str:
     changes = [
-        (abs(one.change(table)), one, table)
-        for one in comparison.importances
-        if one.quasi_identifying
+        (abs(importance.change(table)), importance, table)
+        for importance in comparison.importances
+        if importance.quasi_identifying
         for table in comparison.tables[1:]
     ]
-    said = (
+    caption = (
         "Which share of a decision tree's gain each column brings, on every table: the quasi-identifiers first, then "
         "the other columns by weight."
     )
     if not changes:
-        return said
+        return caption
     _, one, table = max(changes, key=lambda change: change[0])
     before, after = one.by_table[comparison.tables[0]], one.by_table[table]
     return (
-        f"{said} Among the quasi-identifiers {one.column} changes most: from {percent(before)} to {percent(after)} "
+        f"{caption} Among the quasi-identifiers {one.column} changes most: from {percent(before)} to {percent(after)} "
         f"on {table}."
     )
 

@@ -77,8 +77,8 @@ class FamilyPart:
 def render_evaluation(evaluation: Evaluation, *, default: str, version: str) -> str:
     """The page; ``default`` is the selector that ``aegis advise`` uses."""
     selectors, families = evaluation.selectors, evaluation.families
-    ours = next((one for one in selectors if one.selector == default), selectors[0])
-    chance = next((one for one in selectors if one.selector == "random"), None)
+    ours = next((selector for selector in selectors if selector.selector == default), selectors[0])
+    chance = next((selector for selector in selectors if selector.selector == "random"), None)
     spent = sum(family.training_seconds for family in families)
     means = over_draws([selectors]) if len(families) > 1 else []
     return render_page(
@@ -113,18 +113,18 @@ def _lead(evaluation: Evaluation, ours: Agreement, chance: Agreement | None, spe
     of = "" if len(evaluation.families) == 1 else f" in {count(len(evaluation.families), 'family', 'families')}"
     everywhere = all(len(family.draws) == evaluation.most_draws for family in evaluation.families)
     of += f", drawn {'' if everywhere else 'up to '}{count(evaluation.most_draws, 'time')}," if several else ""
-    said = (
+    sentence = (
         f"The {count(candidates, 'candidate')}{of} differ by up to {_two(float(apart))} points of accuracy. The one "
         f"that {ours.selector} puts first is {'on average ' if several else ''}{_two(100 * ours.regret)} points below "
         "the best"
     )
     if chance is not None:
-        said += f", one taken at random {_two(100 * chance.regret)} points"
+        sentence += f", one taken at random {_two(100 * chance.regret)} points"
     once = " for one draw" if several else ""
     share = (
         "" if spent <= 0 else f" It took {seconds(ours.cpu_seconds)} of CPU{once} where training took {seconds(spent)}."
     )
-    return f"{said}.{share}"
+    return f"{sentence}.{share}"
 
 
 def _golds(evaluation: Evaluation) -> list[GoldStandard]:
@@ -144,20 +144,20 @@ def _part(family: EvaluatedFamily, ours: str) -> FamilyPart:
 
 def _draw(draw: EvaluatedDraw, number: int, times: int) -> DrawPart:
     gold = draw.gold
-    best = sorted(gold.scores, key=lambda one: -one.accuracy)
+    best = sorted(gold.scores, key=lambda score: -score.accuracy)
     drawn = best if len(best) <= _DRAWN else [*best[: _DRAWN // 2], *best[-_DRAWN // 2 :]]
-    certain = all(math.isfinite(edge) for one in drawn for edge in one.interval)
+    certain = all(math.isfinite(edge) for score in drawn for edge in score.interval)
     plot = interval_plot(
         [
             IntervalRow(
-                label=one.configuration,
-                value=100 * one.accuracy,
-                low=100 * (one.interval[0] if certain else one.accuracy),
-                high=100 * (one.interval[1] if certain else one.accuracy),
-                note=percent(one.accuracy),
-                marked=one is best[0],
+                label=score.configuration,
+                value=100 * score.accuracy,
+                low=100 * (score.interval[0] if certain else score.accuracy),
+                high=100 * (score.interval[1] if certain else score.accuracy),
+                note=percent(score.accuracy),
+                marked=score is best[0],
             )
-            for one in drawn
+            for score in drawn
         ],
         title="Accuracy of trained models per candidate",
         axis="accuracy in percent, mean over models and splits",
@@ -180,9 +180,9 @@ def _draw(draw: EvaluatedDraw, number: int, times: int) -> DrawPart:
 
 
 def _rows(selectors: Sequence[Spread], ours: str, *, short: bool, ranges: bool) -> tuple[SelectorRow, ...]:
-    def figures(one: Spread, say: Callable[[Agreement], str]) -> Figures:
-        between = f"{say(one.lowest)} to {say(one.highest)}" if ranges else ""
-        return Figures(mean=say(one.mean), between=between)
+    def figures(spread: Spread, say: Callable[[Agreement], str]) -> Figures:
+        between = f"{say(spread.lowest)} to {say(spread.highest)}" if ranges else ""
+        return Figures(mean=say(spread.mean), between=between)
 
     return tuple(
         SelectorRow(

@@ -25,27 +25,27 @@ class Slot:
 
 def named_distribution(attribute: AttributeSummary, masked: MaskedJoint) -> Distribution:
     """A slot per value that may be named, side by side with those of its group; the others drawn together."""
-    known = columns(attribute, masked)
-    if known.counts is None:
-        return _ranges(attribute, known)
-    slots = _slots(known)
-    total = float(known.counts.sum()) or 1.0
+    table = columns(attribute, masked)
+    if table.counts is None:
+        return _ranges(attribute, table)
+    slots = _slots(table)
+    total = float(table.counts.sum()) or 1.0
     upper: list[Bar] = []
     ticks: list[Tick] = []
     spans: dict[int, tuple[float, float]] = {}
     left = 0.0
     for slot in slots:
         right = left + slot.width
-        single = known.names[slot.codes[0]] if len(slot.codes) == 1 else None
+        single = table.names[slot.codes[0]] if len(slot.codes) == 1 else None
         name = single or other(len(slot.codes))
-        share = float(known.counts[list(slot.codes)].sum()) / total
+        share = float(table.counts[list(slot.codes)].sum()) / total
         upper.append(Bar(left=left, right=right, share=share, name=name, merged=single is None))
         ticks.append(Tick(at=(left + right) / 2, text=name, room=slot.width if single else None))
         if slot.group >= 0:
             spans[slot.group] = (spans[slot.group][0] if slot.group in spans else left, right)
         left = right
     end = left - slots[-1].width if slots and slots[-1].group < 0 else left
-    lower = _below(known, spans, end=end, width=left - end)
+    lower = _below(table, spans, end=end, width=left - end)
     return Distribution(upper=tuple(upper), lower=tuple(lower), ticks=tuple(ticks))
 
 

@@ -111,23 +111,23 @@ def _kept(place: RankedConfiguration) -> str:
 def ranking_text(ranking: Ranking) -> str:
     """How the numbers of the ranking are read."""
     if ranking.race is not None:
-        said = _race_text(ranking.race)
+        caption = _race_text(ranking.race)
     elif ranking.best.deviation is None:
         better = "higher" if ranking.higher_is_better else "lower"
-        said = f"Mean {ranking.measure} of the masked attributes{measured_in(ranking.unit)}: {better} is better."
+        caption = f"Mean {ranking.measure} of the masked attributes{measured_in(ranking.unit)}: {better} is better."
     else:
         what = f"{ranking.measure}{measured_in(ranking.unit)}"
         lost = "the configuration loses against the unmasked table"
         if not is_of_whole_configurations(ranking):
             lost = "an attribute loses on average"
-        said = f"The deviation is what {lost}, as {what}: lower is better."
-    if any(one.retained is not None and one.retained > MORE_THAN_ALL for one in ranking.ranking):
-        said += (
+        caption = f"The deviation is what {lost}, as {what}: lower is better."
+    if any(place.retained is not None and place.retained > MORE_THAN_ALL for place in ranking.ranking):
+        caption += (
             " Kept 100\u00a0%+ stands for more than the unmasked table has: merging rare values made it clearer, and "
             "what exceeds the whole was gained, not kept."
         )
     hidden = len(ranking.ranking) - ROWS_DRAWN
-    return f"{said} The first {ROWS_DRAWN} of {len(ranking.ranking):,} are drawn." if hidden > 0 else said
+    return f"{caption} The first {ROWS_DRAWN} of {len(ranking.ranking):,} are drawn." if hidden > 0 else caption
 
 
 def _race_text(race: RaceFacts) -> str:
@@ -150,13 +150,13 @@ def _ranking_caption(ranking: Ranking, summary: Summary) -> str:
             f"{ranking.race.probability:.0%} probability. All are tested on the same rows, so two can differ reliably "
             "although their intervals overlap."
         )
-    said = (
+    caption = (
         "A dot is the estimate, the line its 95 % interval. Full dots: the first, and those that these records cannot "
         "tell apart from it."
     )
     if all(attribute.joint is not None for attribute in summary.attributes.values()):
-        said += " All are judged on the same records, so two can differ reliably although their intervals overlap."
-    return said
+        caption += " All are judged on the same records, so two can differ reliably although their intervals overlap."
+    return caption
 
 
 def intervals_chart(ranking: Ranking) -> str:
@@ -218,22 +218,22 @@ def risk_of(ranking: Ranking) -> Heat | None:
 
 def table_rows(ranking: Ranking) -> list[TableRow]:
     """Every configuration, as the table of all of them shows it."""
-    places = Counter(one.rank for one in ranking.ranking)
+    places = Counter(place.rank for place in ranking.ranking)
     return [
         TableRow(
-            rank=one.rank,
-            tied=places[one.rank] > 1,
-            configuration=one.configuration,
-            id=one.id,
-            like_best=one.like_best,
-            kept=_kept(one),
-            value=_shown(ranking, _value(one)),
-            low=_shown(ranking, one.interval[0]),
-            high=_shown(ranking, one.interval[1]),
-            smallest_class="–" if one.privacy is None else f"{one.privacy.smallest_class:,}",
-            why="; ".join(why(one)),
+            rank=place.rank,
+            tied=places[place.rank] > 1,
+            configuration=place.configuration,
+            id=place.id,
+            like_best=place.like_best,
+            kept=_kept(place),
+            value=_shown(ranking, _value(place)),
+            low=_shown(ranking, place.interval[0]),
+            high=_shown(ranking, place.interval[1]),
+            smallest_class="–" if place.privacy is None else f"{place.privacy.smallest_class:,}",
+            why="; ".join(why(place)),
         )
-        for one in ranking.ranking
+        for place in ranking.ranking
     ]
 
 
@@ -243,7 +243,7 @@ def heat_of(ranking: Ranking) -> Heat | None:
     if not drawn:
         return None
     known = drawn[0].attributes[0].deviation is not None
-    tables = [{loss.name: loss for loss in one.attributes} for one in drawn]
+    tables = [{loss.name: loss for loss in place.attributes} for place in drawn]
     names = [loss.name for loss in drawn[0].attributes]
 
     def weight(name: str) -> float:
@@ -253,26 +253,28 @@ def heat_of(ranking: Ranking) -> Heat | None:
     gains = known and any((_loss(table[name]) or 0.0) < 0 for table in tables for name in columns)
     chart = heat_map(
         [[_loss(table[name]) for name in columns] for table in tables],
-        rows=[one.configuration for one in drawn],
+        rows=[place.configuration for place in drawn],
         columns=columns,
         title="What each configuration loses on each attribute" if known else "What is left of each attribute",
         legend=("lost" if known else "left" if ranking.higher_is_better else ranking.measure)
         + measured_in(attribute_measure(ranking))
         + (", gained below zero" if gains else ""),
-        tips=[[_tip(one, table[name], ranking) for name in columns] for one, table in zip(drawn, tables, strict=True)],
+        tips=[
+            [_tip(place, table[name], ranking) for name in columns] for place, table in zip(drawn, tables, strict=True)
+        ],
         cool=not known and ranking.higher_is_better,
     )
-    said = "Configurations from first to last, attributes from the largest loss to the smallest."
+    caption = "Configurations from first to last, attributes from the largest loss to the smallest."
     if not known:
-        said = "What the masked attributes still say; the losses are not known, because the originals are not."
+        caption = "What the masked attributes still say; the losses are not known, because the originals are not."
     if is_of_whole_configurations(ranking):
-        said += f" {_apart(ranking)}"
+        caption += f" {_apart(ranking)}"
     if len(ranking.ranking) > ROWS_DRAWN:
-        said += f" The first {ROWS_DRAWN} configurations are drawn."
+        caption += f" The first {ROWS_DRAWN} configurations are drawn."
     if len(names) > COLUMNS_DRAWN:
-        said += f" {COLUMNS_DRAWN} of {len(names):,} attributes are drawn."
+        caption += f" {COLUMNS_DRAWN} of {len(names):,} attributes are drawn."
     return Heat(
-        title="What is lost, and where" if known else "What is left, and where", text=said, chart=picture(chart)
+        title="What is lost, and where" if known else "What is left, and where", text=caption, chart=picture(chart)
     )
 
 
@@ -280,11 +282,11 @@ def _loss(loss: AttributeLoss) -> float | None:
     return loss.masked if loss.deviation is None else difference(loss.deviation, loss.original)
 
 
-def _tip(one: RankedConfiguration, loss: AttributeLoss, ranking: Ranking) -> str:
+def _tip(place: RankedConfiguration, loss: AttributeLoss, ranking: Ranking) -> str:
     value = amount(loss.masked, attribute_unit(ranking))
     now = f"{value} left" if ranking.higher_is_better else f"now {value}"
     lost = "" if loss.deviation is None else f"{figure(_loss(loss), 3)} lost, "
-    return f"{one.configuration}, {loss.name} ({loss.mask}): {lost}{now}"
+    return f"{place.configuration}, {loss.name} ({loss.mask}): {lost}{now}"
 
 
 def _apart(ranking: Ranking) -> str:
@@ -295,8 +297,8 @@ def _apart(ranking: Ranking) -> str:
 
 
 def _attributes_text(ranking: Ranking, summary: Summary) -> str:
-    said = _bars_text(summary)
-    return f"{said} {_apart(ranking)}" if is_of_whole_configurations(ranking) else said
+    caption = _bars_text(summary)
+    return f"{caption} {_apart(ranking)}" if is_of_whole_configurations(ranking) else caption
 
 
 def _bars_text(summary: Summary) -> str:

@@ -66,7 +66,7 @@ def headline(ranking: Ranking) -> Headline:
     if ranking.race is not None:
         return _race_headline(ranking, ranking.race)
     best, others = ranking.best, ranking.ranking[1:]
-    alike = [one.configuration for one in others if one.like_best]
+    alike = [place.configuration for place in others if place.like_best]
     if best.borrowed:
         title = f"{best.configuration} keeps all that the table says about {ranking.label}"
     elif best.retained is not None and math.isfinite(best.retained):
@@ -126,7 +126,7 @@ def _alike(ranking: Ranking, alike: list[str]) -> str:
         only = "the other configuration" if others == 1 else f"none of the {others:,} other configurations"
         negation = "is too far behind" if others == 1 else "is close enough"
         return f"On these records {only} {negation} to be mistaken for it."
-    tied = sum(one.rank == ranking.best.rank for one in ranking.ranking[1:])
+    tied = sum(place.rank == ranking.best.rank for place in ranking.ranking[1:])
     exactly = f" ({tied:,} of them exactly equal)" if tied and tied < len(alike) else ""
     if tied == len(alike):
         exactly = " (exactly equal)"
@@ -156,9 +156,9 @@ def _why(ranking: Ranking, best: RankedConfiguration) -> str:
     return surplus + " ".join(f"{part[:1].upper()}{part[1:]}." for part in parts)
 
 
-def why(one: RankedConfiguration) -> list[str]:
+def why(place: RankedConfiguration) -> list[str]:
     """The reasons, without the one that repeats the share that is kept."""
-    return [reason for reason in one.reasons if not reason.startswith("keeps ")]
+    return [reason for reason in place.reasons if not reason.startswith("keeps ")]
 
 
 def _last(ranking: Ranking, last: RankedConfiguration) -> str:

@@ -159,7 +159,7 @@ def _front(tuning: GridTuning) -> str:
 
 def _row(trial: Trial, tuning: GridTuning) -> TrialRow:
     result, setting = trial.known, trial.setting
-    by_grid = any(one.setting == setting for one in tuning.grid)
+    by_grid = any(trial.setting == setting for trial in tuning.grid)
     return TrialRow(
         found_by="grid" if by_grid else "search",
         k=setting.k,
@@ -179,7 +179,7 @@ def _search_text(tuning: GridTuning) -> str:
     if not done:
         return ""
     safe = [trial for trial in done if trial.known.after.homogeneity == 0]
-    said = (
+    sentence = (
         f"The grid stops at {percent(max(tuning.classes) / tuning.unique_tuples)} of the unique tuples. The search "
         "halves the whole range for each k, to the most classes that leave nobody's sensitive value certain, and "
         "tries every λ there."
@@ -188,11 +188,11 @@ def _search_text(tuning: GridTuning) -> str:
     if safe and grid:
         ours = min(trial.known.information_loss for trial in safe)
         theirs = min(trial.known.information_loss for trial in grid)
-        said += (
+        sentence += (
             f" Among settings without a certain secret it reaches a loss of {figure(ours, 3)}, the grid "
             f"{figure(theirs, 3)}."
         )
-    return said
+    return sentence
 
 
 def _refused(tuning: GridTuning) -> str:

@@ -26,7 +26,7 @@ class _Drawn:
     """Distinct values of a column."""
 
     def read(self, value: Any, *, mask: str, name: str) -> tuple[Any, ...]:
-        if not is_list(value) or not all(isinstance(each, str | int | float | date) for each in value):
+        if not is_list(value) or not all(isinstance(item, str | int | float | date) for item in value):
             raise MaskError(f"mask {mask!r}: {name} must be a list of texts, numbers or dates")
         if not value or len(set(value)) < len(value):
             raise MaskError(f"mask {mask!r}: {name} must be distinct, and one at least")

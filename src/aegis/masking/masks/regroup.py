@@ -30,7 +30,7 @@ class _ByName:
     def read(self, value: Any, *, mask: str, name: str) -> Groups:
         pairs = list(value.items()) if isinstance(value, Mapping) else value
         try:
-            frozen = tuple((show(group), tuple(show(each) for each in values)) for group, values in pairs)
+            frozen = tuple((show(group), tuple(show(value) for value in values)) for group, values in pairs)
             plain = all(is_list(values) and not _nested([group, *values]) for group, values in pairs)
         except (TypeError, ValueError):
             plain, frozen = False, ()

@@ -47,9 +47,11 @@ def curves(
 
     ``zero`` keeps zero on both axes; a logarithmic one has none, and leaves gaps at what is not positive.
     """
-    series = [_positive(one, log_x=log_x, log_y=log_y) for one in series] if log_x or log_y else series
-    every_x = [x for one in series for x in one.x]
-    every_y = [y for one in series for y in one.y] + [y for one in series for pair in one.band or () for y in pair]
+    series = [_positive(curve, log_x=log_x, log_y=log_y) for curve in series] if log_x or log_y else series
+    every_x = [x for curve in series for x in curve.x]
+    every_y = [y for curve in series for y in curve.y] + [
+        y for curve in series for pair in curve.band or () for y in pair
+    ]
     y_texts = covering(every_y, start=0, end=1, zero=zero, log=log_y)
     left = 34 + max((text_width(tick_text(t)) for t in y_texts.marks()), default=20)
     legend = _legend_rows(series, width - left)
@@ -58,18 +60,18 @@ def curves(
     y_scale = covering(every_y, start=height - _FOOT, end=top, zero=zero, log=log_y)
     picture = Svg(width, height, title=title, description=_describe(series, x_axis, y_axis))
     axes(picture, x_scale, y_scale, x_axis=x_axis, y_axis=y_axis)
-    for i, one in enumerate(series):
-        if one.band is not None:
-            for part in _runs([(x, low, high) for x, (low, high) in zip(one.x, one.band, strict=True)]):
+    for i, curve in enumerate(series):
+        if curve.band is not None:
+            for part in _runs([(x, low, high) for x, (low, high) in zip(curve.x, curve.band, strict=True)]):
                 there = [(x_scale(x), y_scale(high)) for x, _, high in part]
                 back = [(x_scale(x), y_scale(low)) for x, low, _ in reversed(part)]
                 picture.polyline(there + back, f"band s{i % SERIES}", closed=True)
-    for i, one in enumerate(series):
-        for run in _runs(list(zip(one.x, one.y, strict=True))):
+    for i, curve in enumerate(series):
+        for run in _runs(list(zip(curve.x, curve.y, strict=True))):
             if len(run) > 1:
                 picture.polyline([(x_scale(x), y_scale(y)) for x, y in run], f"curve s{i % SERIES}")
-            for x, y in run if one.dots or len(run) == 1 else ():
-                tip = f"{one.name}: {y:.4g} at {x:.4g}"
+            for x, y in run if curve.dots or len(run) == 1 else ():
+                tip = f"{curve.name}: {y:.4g} at {x:.4g}"
                 picture.path(marker(x_scale(x), y_scale(y), i), f"mark s{i % SERIES}", tip=tip)
     if len(series) > 1:
         for level, row in enumerate(legend):
@@ -122,20 +124,20 @@ def _legend_rows(series: Sequence[Curve], room: float) -> list[list[tuple[int, f
     return rows
 
 
-def _key(picture: Svg, x: float, y: float, one: Curve, i: int) -> None:
+def _key(picture: Svg, x: float, y: float, curve: Curve, i: int) -> None:
     picture.line(x, y, x + 26, y, f"curve s{i % SERIES}")
-    if one.dots:
+    if curve.dots:
         picture.path(marker(x + 13, y, i), f"mark s{i % SERIES}")
-    picture.text(x + 32, y + 4, one.name, "", room=240)
+    picture.text(x + 32, y + 4, curve.name, "", room=240)
 
 
-def _positive(one: Curve, *, log_x: bool, log_y: bool) -> Curve:
+def _positive(curve: Curve, *, log_x: bool, log_y: bool) -> Curve:
     """The curve with a gap wherever a logarithm has no answer."""
-    gone = [(log_x and not x > 0) or (log_y and not y > 0) for x, y in zip(one.x, one.y, strict=True)]
-    band = one.band
+    gone = [(log_x and not x > 0) or (log_y and not y > 0) for x, y in zip(curve.x, curve.y, strict=True)]
+    band = curve.band
     if band is not None and log_y:
         band = tuple((low if low > 0 else math.nan, high) for low, high in band)
-    return replace(one, y=tuple(math.nan if out else y for out, y in zip(gone, one.y, strict=True)), band=band)
+    return replace(curve, y=tuple(math.nan if out else y for out, y in zip(gone, curve.y, strict=True)), band=band)
 
 
 def _runs(points: list[tuple[float, ...]]) -> list[list[tuple[float, ...]]]:
@@ -145,5 +147,5 @@ def _runs(points: list[tuple[float, ...]]) -> list[list[tuple[float, ...]]]:
 
 
 def _describe(series: Sequence[Curve], x_axis: str, y_axis: str) -> str:
-    named = "; ".join(f"{one.name}, {len(one.x)} points" for one in series)
+    named = "; ".join(f"{curve.name}, {len(curve.x)} points" for curve in series)
     return f"{y_axis} over {x_axis}: {named}."

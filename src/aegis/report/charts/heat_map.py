@@ -36,9 +36,9 @@ def heat_map(
     longest = min(max((text_width(column) for column in columns), default=0.0), 150.0)
     top = longest * (1.0 if upright else 0.72) + 20 if slanted else 26.0
     overhang = top if slanted and not upright else 0.0  # the last slanted name leans out to the right
-    known = [v for row in values for v in row if v is not None and math.isfinite(v)]
-    largest = max((abs(v) for v in known), default=0.0)
-    diverging = min(known, default=0.0) < -1e-9 * (largest or 1.0)
+    finite = [v for row in values for v in row if v is not None and math.isfinite(v)]
+    largest = max((abs(v) for v in finite), default=0.0)
+    diverging = min(finite, default=0.0) < -1e-9 * (largest or 1.0)
     bottom = top + _ROW * len(rows)
     picture = Svg(
         max(left + cell * len(columns) + overhang, left + 300.0),
@@ -59,7 +59,7 @@ def heat_map(
             tip = tips[i][j] if tips is not None else f"{row}, {columns[j]}: {_figure(value)}"
             _cell(picture, left + cell * j, y, cell, value, largest, tip, cool)
     _legend(
-        picture, left, bottom + 14, legend, largest, diverging, cool=cool, missing=len(known) < sum(map(len, values))
+        picture, left, bottom + 14, legend, largest, diverging, cool=cool, missing=len(finite) < sum(map(len, values))
     )
     return picture.markup()
 

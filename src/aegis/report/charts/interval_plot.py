@@ -40,8 +40,8 @@ def interval_plot(
     note_room = max([text_width(row.note) for row in rows] + [text_width(note_heading)]) + 20
     right = width - (note_room if note_room > 20 else 12)
     bottom = _TOP + _ROW * len(rows)
-    known = [x for row in rows for x in (row.low, row.value, row.high)]
-    scale = Linear.covering(known, start=left + 8, end=right - 8)
+    edges = [x for row in rows for x in (row.low, row.value, row.high)]
+    scale = Linear.covering(edges, start=left + 8, end=right - 8)
     marked = sum(row.marked for row in rows)
     picture = Svg(
         width,

@@ -127,10 +127,10 @@ def _percent(share: float) -> str:
 
 
 def _describe(upper: Sequence[Bar], lower: Sequence[Bar], upper_name: str, lower_name: str) -> str:
-    said = []
+    parts = []
     for bars, name in ((upper, upper_name), (lower, lower_name)):
         if bars:
             largest = max(bars, key=lambda bar: bar.share)
             what = f", the largest {largest.name + ' ' if largest.name else ''}with {_percent(largest.share)}"
-            said.append(f"{name}: {len(bars)} bars{what} of the records")
-    return "; ".join(said) + "."
+            parts.append(f"{name}: {len(bars)} bars{what} of the records")
+    return "; ".join(parts) + "."
