@@ -14,7 +14,11 @@ export PYTHONDONTWRITEBYTECODE =
 
 # A room's own tests, the contract suite of its registry, and the examples in its docstrings.
 ROOM_TESTS = $(wildcard $(foreach place,tests tests/unit tests/catalog src/aegis src/aegis/candidates src/aegis/catalog \
-	src/aegis/catalog/server,$(place)/$(ROOM)) tests/contracts/test_$(ROOM)_contract.py)
+	src/aegis/catalog/server,$(place)/$(ROOM)) tests/contracts/test_$(ROOM)_contract.py tests/engines/test_$(ROOM)_*.py) \
+	$(ALSO_$(ROOM))
+# What a new operation, command or public function is held to beside its room's own tests.
+ALSO_library = tests/contracts/test_results_contract.py tests/contracts/test_front_door.py
+ALSO_commands = tests/contracts/test_commands_contract.py
 
 .PHONY: demo setup test room system lint types contracts reference docs unit coverage hooks clean
 

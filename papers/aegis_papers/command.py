@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 from rich.text import Text
 
 from aegis.commands import terminal
-from aegis.commands.command import MEASURE, command
+from aegis.commands.command import LOOK_UP, command
 from aegis.commands.fields import Argument, Option, Overwrite, PathLike, Report, Seed, Working
 
 if TYPE_CHECKING:
@@ -41,7 +41,7 @@ class Reproduce(Working):
     "reproduce",
     Reproduce,
     run="aegis_papers.chapters:reproduce",
-    group=MEASURE,
+    group=LOOK_UP,
     working="reproducing",
     interrupted="stopped; finished parts are kept, and the same command goes on behind them",
     register=False,

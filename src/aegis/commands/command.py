@@ -27,7 +27,7 @@ from aegis.errors import OptionError
 from aegis.operation import Argument, Field, Options, fields_of, names
 from aegis.registry import Registry
 
-START, CHOOSE, JUDGE, RELEASE, MAKE, MEASURE, SHARE = (
+START, CHOOSE, JUDGE, RELEASE, MAKE, LOOK_UP, SHARE = (
     "Begin here",
     "Choose what to release",
     "Check and attack",
@@ -36,7 +36,7 @@ START, CHOOSE, JUDGE, RELEASE, MAKE, MEASURE, SHARE = (
     "Look things up",
     "Share in a catalog",
 )
-GROUPS = (START, CHOOSE, JUDGE, RELEASE, MAKE, SHARE, MEASURE)
+GROUPS = (START, CHOOSE, JUDGE, RELEASE, MAKE, SHARE, LOOK_UP)
 """The headings of ``aegis --help``, in order."""
 
 GROUP_HELP = {

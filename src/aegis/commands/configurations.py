@@ -7,7 +7,7 @@ from dataclasses import KW_ONLY, dataclass
 from typing import TYPE_CHECKING, Annotated
 
 from aegis.commands import terminal
-from aegis.commands.command import CHOOSE, MEASURE, command
+from aegis.commands.command import CHOOSE, LOOK_UP, command
 from aegis.commands.fields import (
     MASK_COLUMNS,
     STRENGTHS,
@@ -77,7 +77,7 @@ class Diff(Options):
     ] = None
 
 
-@command("diff", Diff, run="aegis.library.configurations:diff", group=MEASURE)
+@command("diff", Diff, run="aegis.library.configurations:diff", group=LOOK_UP)
 def show_difference(difference: Difference, options: Diff) -> None:
     """A line for each column that is masked differently."""
     for line in difference.lines or ("no difference",):

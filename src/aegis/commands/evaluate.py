@@ -7,7 +7,7 @@ from dataclasses import KW_ONLY, dataclass
 from typing import TYPE_CHECKING, Annotated
 
 from aegis.commands import terminal
-from aegis.commands.command import MEASURE, command
+from aegis.commands.command import LOOK_UP, command
 from aegis.commands.fields import (
     STRENGTHS,
     Data,
@@ -82,7 +82,7 @@ class Evaluate(Proposing, WithRoles, Working):
             self.refuse("draws", because=f"nothing in the family {K_ANONYMOUS} is drawn: a search finds it again")
 
 
-@command("evaluate", Evaluate, run="aegis.library.evaluate:evaluate", group=MEASURE, working="training")
+@command("evaluate", Evaluate, run="aegis.library.evaluate:evaluate", group=LOOK_UP, working="training")
 def show(done: Evaluation, options: Evaluate) -> None:
     """How near every way of choosing comes to training models on all candidates, family by family."""
     from aegis.evaluation.agreement import over_draws

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from rich.text import Text
 
 from aegis.commands import terminal
-from aegis.commands.command import MEASURE, command
+from aegis.commands.command import LOOK_UP, command
 from aegis.commands.fields import Option, Options
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ def masks_json(listing: MaskList, options: Masks) -> dict[str, Any]:
     return listing.to_json() if listing.schema is None else dict(listing.schema)
 
 
-@command("masks", Masks, run="aegis.library.reference:list_masks", group=MEASURE, json=masks_json)
+@command("masks", Masks, run="aegis.library.reference:list_masks", group=LOOK_UP, json=masks_json)
 def show_masks(listing: MaskList, options: Masks) -> None:
     """A few lines per mask, or the schema."""
     if listing.schema is not None:
@@ -40,7 +40,8 @@ def show_masks(listing: MaskList, options: Masks) -> None:
         signature = ", ".join(p.name if p.required else f"{p.name}={p.default}" for p in mask.parameters)
         fits = "any column" if mask.fits_any else ", ".join(mask.kinds)
         console.print(Text.assemble((mask.name, "bold"), f"({signature})  ", (fits, "dim")), soft_wrap=True)
-        console.print(Text(f"    {mask.summary.replace('``', '')}"), soft_wrap=True)
+        summary = mask.summary.replace("``", "'")  # a parameter's name stays apart from the words around it
+        console.print(Text(f"    {summary}"), soft_wrap=True)
         console.print(Text(f"    {mask.example.value} → {mask.example.masked}", style="green"), soft_wrap=True)
         if mask.aliases:
             console.print(Text(f"    also: {', '.join(mask.aliases)}", style="dim"), soft_wrap=True)
@@ -51,7 +52,7 @@ class Measures(Options):
     """List the measures of utility with what is known of them."""
 
 
-@command("measures", Measures, run="aegis.library.reference:list_measures", group=MEASURE)
+@command("measures", Measures, run="aegis.library.reference:list_measures", group=LOOK_UP)
 def show_measures(listing: MeasureList, options: Measures) -> None:
     """Those of whole configurations, then those of single attributes."""
     pairs = [measure for measure in listing.measures if measure.basis == "pairs"]

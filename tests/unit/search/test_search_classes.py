@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 sys.path.insert(0, str(Path(__file__).parents[3]))  # for the tables that these tests share
 
-from tests.unit.ranking.search_tables import chains, gate, nodes, policies, tables
+from tests.unit.search.search_tables import chains, gate, nodes, policies, tables
 
 from aegis.candidates.search.classes import Steps
 from aegis.candidates.search.gate import Gate

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 sys.path.insert(0, str(Path(__file__).parents[3]))  # for the tables that these tests share
 
-from tests.unit.ranking.search_tables import chains, gate, nodes, policies, tables
+from tests.unit.search.search_tables import chains, gate, nodes, policies, tables
 
 from aegis.candidates.search import levels as lattice_module
 from aegis.candidates.search.automatic import automatic_chain

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import math
+import re
 import sys
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import date, datetime
+from pathlib import Path
 from typing import Any
 
 import ibis
@@ -23,7 +25,7 @@ from aegis.data.domain import Domain
 from aegis.data.hierarchy import Hierarchy
 from aegis.data.kind import Kind
 from aegis.errors import MaskError
-from aegis.masking.mask import MASKS, Mask, ValueMask
+from aegis.masking.mask import MASKS, Mask
 from aegis.masking.masks.bucketize import Bucketize
 from aegis.masking.masks.date_truncate import DateTruncate
 from aegis.masking.masks.digits import EraseDigits, StarDigits
@@ -361,10 +363,8 @@ def test_random_masks_agree_in_distribution(engine: Any, kind: Kind, pattern: li
 
 
 def test_every_mask_is_held_to_this() -> None:
-    tested = {
-        Identity, Suppress, Nullify, Round, Bucketize, EraseDigits, StarDigits, TopCode, BottomCode, Pseudonym, Ranges,
-        StarTrailing, LastFour, Regroup, EmailMask, Generalize, DateTruncate, Token, Randomize, AddLaplaceNoise,
-        AddGaussianNoise, Shuffle,
-    }  # fmt: skip
-    assert set(dict(MASKS.items()).values()) == tested
-    assert all(issubclass(mask, ValueMask | Mask) for mask in tested)
+    """Every registered mask is built somewhere above: among the strategies, or in the list of random ones."""
+    built = set(
+        re.findall(r"\b([A-Z]\w+)\(", Path(__file__).read_text(encoding="utf-8").partition("def test_every_mask")[0])
+    )
+    assert {mask.__name__ for _, mask in MASKS.items()} <= built
