@@ -13,7 +13,7 @@ from typing import Any
 
 RESULTS = Path(__file__).parent / "results"
 DATASETS = Path(os.environ.get("AEGIS_DATASETS", Path(__file__).parent.parent.parent / "shared" / "datasets"))
-_PACKAGES = ("aegis", "numpy", "scipy", "duckdb", "ibis-framework", "scikit-learn", "jax", "numba", "pyarrow")
+_PACKAGES = ("aegis-share", "numpy", "scipy", "duckdb", "ibis-framework", "scikit-learn", "jax", "numba", "pyarrow")
 
 
 def dataset(relative: str) -> Path:

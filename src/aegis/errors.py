@@ -117,7 +117,7 @@ class MissingExtraError(AegisError):
     http_status: ClassVar[int] = 501
 
     def __init__(self, *, feature: str, extra: str) -> None:
-        super().__init__(f"{feature} needs an optional part of Aegis: pip install 'aegis[{extra}]'")
+        super().__init__(f"{feature} needs an optional part of Aegis: pip install 'aegis-share[{extra}]'")
 
 
 class GuaranteeError(AegisError):

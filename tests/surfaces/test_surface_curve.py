@@ -173,5 +173,5 @@ def without_jax(*arguments: str) -> subprocess.CompletedProcess[str]:
 def test_without_jax_the_install_line_is_printed(arguments: tuple[str, ...]) -> None:
     answer = without_jax(*arguments)
     assert answer.returncode == 2
-    assert "pip install 'aegis[sanitize]'" in answer.stderr
+    assert "pip install 'aegis-share[sanitize]'" in answer.stderr
     assert answer.stderr.count("\n") == 1
