@@ -42,7 +42,7 @@ def people(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def workshop(people: Path, policy: dict[str, object]) -> Workshop:
-    dataset = open_dataset(people, roles=Roles(quasi_identifying=("age", "town"), label="health"))
+    dataset = open_dataset(people, roles=Roles(quasi_identifying=("age", "town"), sensitive=("ill",), label="health"))
     counted = count(dataset, label="health", label_bins=None, continuous_bins=8, progress=None)
     rules = Policy.from_mapping(policy)
     return Workshop(
@@ -133,13 +133,14 @@ def test_all_kinds_race_on_one_scale(people: Path) -> None:
         people,
         label="health",
         quasi=["age", "town"],
+        sensitive=["ill"],
         policy={"k": 5},
         candidates=list(CANDIDATES),
         generate=3,
         strength="heavy",
     )
     kinds = {place.kind for place in ranking.ranking}
-    assert {"search", "clusters", "boxes"} <= kinds
+    assert {"search", "clusters", "boxes", "sanitized"} <= kinds
     by_kind = {place.kind: place for place in ranking.ranking}
     assert all(by_kind[kind].privacy is not None for kind in MADE)
     alone = advise(people, label="health", quasi=["age", "town"], policy={"k": 5}, candidates=["boxes"])
@@ -170,3 +171,11 @@ def test_what_cannot_be_used_is_refused(people: Path) -> None:
         advise(people, label="health", candidates=["boxes"], policy={"k": 5}, fast=True)
     with pytest.raises(OptionError, match="leave out --generate"):
         advise(people, label="health", candidates=["boxes"], policy={"k": 5}, generate=3)
+
+
+def test_nothing_is_sanitized_where_nothing_is_sensitive(people: Path) -> None:
+    shop = workshop(people, {"k": 5})
+    bare = replace(shop, roles=Roles(quasi_identifying=("age", "town"), label="health"))
+    makings = make_candidates(["sanitized"], bare)
+    assert not makings.made
+    assert "--sensitive" in makings.rejected["sanitized"]

@@ -29,7 +29,7 @@ def test_the_contract_and_a_second_run_that_trains_nothing(aegis: Aegis, clinic:
     assert {"name", "rows", "attributes", "selectors"} <= set(table)
     assert len(table["gold"]["configurations"]) == 4
     names = {one["name"] for one in table["selectors"]}
-    assert {"pair-prediction", "verify-2", "random", "Mascara"} <= names
+    assert {"race", "pair-prediction", "verify-2", "random", "Mascara"} <= names
     assert {
         f"{way} {measure}" for way in ("Aegis+1D", "Aegis-1D", "Sampling") for measure in ("g3", "chi-square")
     } <= names
@@ -58,7 +58,10 @@ def test_families_are_judged_one_by_one_and_averaged(aegis: Aegis, clinic: Path,
     assert any(name.startswith("clustered-") for name in candidates)
     assert any(name.startswith("noise") for name in candidates)
     assert {"sanitized-40", "sanitized-80"} <= set(candidates)
-    first, *audited, refused = by_name["released"]["notes"]
+    raced = {name: "race" in {each["name"] for each in family["selectors"]} for name, family in by_name.items()}
+    assert raced == {"k-anonymous": True, "released": False}
+    first, *audited, refused, raceless = by_name["released"]["notes"]
+    assert raceless.startswith("the race is left out")
     assert "diagnosis (named as sensitive)" in first
     assert all("the authorised party errs by" in note for note in audited)
     assert len(audited) == 2

@@ -55,9 +55,10 @@ def test_a_model_can_be_trained_on_a_shortlist(aegis: Aegis, clinic: Path, polic
         "search", clinic / "clinic.csv", "--policy", policy, "--space", "levels", "--train", "3", "--json"
     ).json
     assert len(found["trained"]) == 3
-    best = max(found["trained"], key=lambda trained: trained["accuracy"])
-    assert best["utility"] == found["utility"]
-    assert best["interval"][0] < best["accuracy"] < best["interval"][1]
+    best = max(found["trained"], key=lambda trained: trained["performance"])
+    assert (best["utility"], found["goal"]) == (found["utility"], "accuracy")
+    assert best["interval"][0] < best["performance"] < best["interval"][1]
+    assert found["guessing"] < best["performance"]
 
 
 def test_hierarchies_made_automatically_can_be_saved_and_read(

@@ -68,7 +68,8 @@ class Advise(Proposing, WithRoles, Working):
         Sequence[PathLike], Option("An anonymized table to rank beside the configurations.", repeat=True)
     ] = ()
     candidates: Annotated[
-        Sequence[str], Option("Kinds of candidates to make: masks, search, clusters, boxes; comma separated.")
+        Sequence[str],
+        Option("Kinds of candidates to make: masks, search, clusters, boxes, sanitized; comma separated."),
     ] = ("masks",)
     policy: Annotated[PolicyLike | None, Option("Keep only configurations that satisfy this policy.")] = None
     seed: Seed = 0

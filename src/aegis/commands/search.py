@@ -6,6 +6,7 @@ from dataclasses import KW_ONLY, dataclass
 from typing import TYPE_CHECKING, Annotated
 
 from aegis.commands import terminal
+from aegis.commands.advise import GOALS
 from aegis.commands.command import CHOOSE, command
 from aegis.commands.fields import (
     Data,
@@ -38,8 +39,11 @@ class Search(WithIdentifying, Working):
     space: Annotated[str, Option("What is searched: levels of hierarchies, free cuts.", choices=SPACES)] = "both"
     measure: Annotated[str | None, Option("Utility of the released tuple; see aegis measures.")] = None
     train: Annotated[
-        int, Option("Train a cheap model on so many of the best, and take the most accurate.", minimum=0)
+        int, Option("Let so many of the best race by what models reach on them, and take the best.", minimum=0)
     ] = 0
+    goal: Annotated[str | None, Option("What models are judged by; see advise.", choices=GOALS, only_with="train")] = (
+        None
+    )
     seconds: Annotated[float | None, Option("The most it may take.", above=0)] = 60.0
     seed: Annotated[int, Option("Equal seeds give equal results.", only_with="train")] = 0
     out: Annotated[
@@ -77,9 +81,8 @@ def show(found: Found, options: Search) -> None:
         console.print(f"{weighed}; nothing is known about better ones.")
     taken = found.words
     for number, trained in enumerate(found.trained, start=1):
-        low, high = trained.interval
         mark = " ← taken" if trained.configuration == taken else ""
-        console.print(f"trained {number}: accuracy {trained.accuracy:.4f} ({low:.4f} to {high:.4f}){mark}")
+        console.print(f"{number}. {found.reached(trained)}{mark}")
     if found.interrupted:
         return
     if options.out is None:

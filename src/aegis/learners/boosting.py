@@ -3,13 +3,27 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
-from aegis.learners.boosting_loop import MOST_ROWS, boost
 from aegis.learners.features import Split
 from aegis.learners.learner import LEARNERS, two_chances
+from aegis.learners.machine_code import Loop
 from aegis.learners.target import Floats
+
+MOST_ROWS = 2**15 - 1
+"""Beyond this the count of rows would not fit into its bits of a packed sum."""
+
+BOOST = Loop(
+    name="boost",
+    module="aegis.learners.boosting_loop",
+    sources=("aegis.learners.compiled", "aegis.learners.parting"),
+    takes=(
+        *("u1*", "i4*", "i8*", "b1*", "i8*", "f8*", "u1*", "f8*", "f8*", "f8*", "f8*", "i8*", "i8*", "i8*", "f8*"),
+        *("i4*", "i8", "i8", "i8", "i8", "i8", "i8", "i8", "i8", "f8", "f8"),
+    ),
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -24,6 +38,8 @@ class Boosting:
     least_rows: int = 20
     penalty: float = 1.0
 
+    loop: ClassVar[Loop] = BOOST
+
     def predict(self, split: Split, *, seed: int) -> Floats:
         target = split.target
         training, testing = split.bins
@@ -31,20 +47,35 @@ class Boosting:
             target = target.at(np.arange(MOST_ROWS))
             training = np.ascontiguousarray(training[:, :MOST_ROWS])
         starts = np.concatenate([[0], np.cumsum(split.bin_counts)])
-        width = np.uint16 if starts[-1] < 2**16 else np.int32
-        answers = boost(
+        (columns, rows), asked = training.shape, split.test_rows
+        outputs = target.classes if target.classes > 2 else 1
+        answers = np.empty((asked, outputs))
+        BOOST(
             training,
-            np.ascontiguousarray((training + starts[:-1, None]).T.astype(width)),
+            np.ascontiguousarray((training + starts[:-1, None]).T, dtype=np.int32),
             starts,
             split.ordered,
             target.labels,
             target.numbers,
-            target.classes,
             testing,
+            answers,
+            np.empty((rows, outputs)),
+            np.empty((rows, outputs)),
+            np.empty((2, rows)),
+            np.empty(rows, dtype=np.int64),
+            np.empty((self.leaves, int(starts[-1])), dtype=np.int64),
+            np.empty((4, self.leaves), dtype=np.int64),
+            np.empty((self.leaves, 4)),
+            np.empty((3, max(rows, asked)), dtype=np.int32),
+            columns,
+            rows,
+            asked,
+            int(starts[-1]),
+            target.classes,
             self.trees,
-            self.rate,
             self.leaves,
             self.least_rows,
+            self.rate,
             self.penalty,
         )
         if target.classes == 0:

@@ -1,15 +1,23 @@
-"""The one place of the learners that knows numba: loops are compiled once and kept on disk for the next process."""
+"""The compiler of the loops. Only modules that are compiled import this one, and only while they are: see machine_code.
+
+What is compiled here allocates nothing, which the compiler itself checks.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TypeVar, cast
+from typing import Any, TypeVar, cast
 
 import numba
 
+_numba: Any = numba  # its annotations know neither the option that forbids to allocate nor `carray`
 F = TypeVar("F", bound=Callable[..., object])
 
 
 def compiled(function: F) -> F:
-    """Compile ``function`` to machine code that lets other threads run meanwhile, and keep its type."""
-    return cast(F, numba.njit(cache=True, nogil=True, error_model="numpy")(function))
+    """Let other compiled functions call ``function``, and keep its type."""
+    return cast(F, _numba.njit(error_model="numpy", _nrt=False)(function))
+
+
+at: Any = _numba.carray
+"""The array that lies at a pointer, given its shape."""

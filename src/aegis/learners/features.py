@@ -31,7 +31,9 @@ from aegis.learners.target import Codes, Floats, Places, Target
 Bins = NDArray[np.uint8]
 T = TypeVar("T", np.float64, np.int64)
 
-MOST_BINS = 128
+MOST_BINS, FEWEST_BINS, ROWS_A_BIN = 128, 16, 24
+"""A column of many values is cut into bins of so many training rows, within these limits: a finer cut would rest on
+too few of them, and every bin costs."""
 LEAST_ROWS = 10
 """A category that fewer training rows have shares its bin and its indicator with the other rare ones."""
 MOST_LEVELS = 40
@@ -188,7 +190,8 @@ def _prepare(column: CodedColumn, training: Codes, testing: Codes, target: Targe
         ranks[column.order] = np.arange(column.size)
         numbers = _scaled(column.numbers, counts)
         level_of, levels = _special_levels(column.numbers, counts)
-    bin_of, bin_count = _bins(ranks, counts)
+    most = min(max(FEWEST_BINS, len(training) // ROWS_A_BIN), MOST_BINS)
+    bin_of, bin_count = _bins(ranks, counts, most)
     return PreparedColumn(
         bins=(bin_of[training], bin_of[testing]),
         bin_count=bin_count,
@@ -199,17 +202,17 @@ def _prepare(column: CodedColumn, training: Codes, testing: Codes, target: Targe
     )
 
 
-def _bins(ranks: Places, counts: Places) -> tuple[Bins, int]:
+def _bins(ranks: Places, counts: Places, most: int) -> tuple[Bins, int]:
     """The bin of each code, given its place in the order; one that no training row has goes with the one before."""
     places = int(ranks.max()) + 1
     in_order = np.bincount(ranks, weights=counts, minlength=places)
     seen = in_order > 0
     number = np.cumsum(seen) - 1
-    if number[-1] >= MOST_BINS:
+    if number[-1] >= most:
         # By the roots of their counts: a value that most rows share would leave one bin for all the others.
         weights = np.sqrt(in_order)
         before = np.cumsum(weights) - weights
-        group = np.where(seen, (before * (MOST_BINS / weights.sum())).astype(np.int64), -1)
+        group = np.where(seen, (before * (most / weights.sum())).astype(np.int64), -1)
         reached = np.maximum.accumulate(group)
         number = np.cumsum(np.diff(reached, prepend=-1) > 0) - 1
     number = np.maximum(number, 0)

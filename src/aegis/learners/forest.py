@@ -4,11 +4,24 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
 
 from aegis.learners.features import Split
-from aegis.learners.forest_loop import grow_forest
 from aegis.learners.learner import LEARNERS
+from aegis.learners.machine_code import Loop
 from aegis.learners.target import Floats
+
+GROW = Loop(
+    name="grow_forest",
+    module="aegis.learners.forest_loop",
+    sources=("aegis.learners.compiled", "aegis.learners.parting"),
+    takes=(
+        *("u1*", "i4*", "i8*", "b1*", "i8*", "f8*", "u1*", "f8*", "i4*", "f8*", "f8*", "f8*", "i8*", "i4*", "i8*"),
+        *("i8", "i8", "i8", "i8", "i8", "i8", "i8", "i8", "i8", "i8"),
+    ),
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -21,25 +34,47 @@ class Forest:
     least_rows: int = 6
     share: float = 0.632
 
+    loop: ClassVar[Loop] = GROW
+
     def predict(self, split: Split, *, seed: int) -> Floats:
         target = split.target
         columns = len(split.prepared)
         tried = math.ceil(math.sqrt(columns)) if target.classes else math.ceil(columns / 3)
         training, testing = split.bins
-        return grow_forest(
+        rows, asked, sums = len(target), split.test_rows, max(target.classes, 1)
+        most_bins = int(split.bin_counts.max())
+        joined = training.astype(np.int32)
+        if target.classes:
+            joined = np.ascontiguousarray(joined * target.classes + target.labels, dtype=np.int32)
+        answers = np.zeros((asked, sums))
+        GROW(
             training,
+            joined,
             split.bin_counts,
             split.ordered,
             target.labels,
             target.numbers,
-            target.classes,
             testing,
+            answers,
+            np.zeros(most_bins * sums, dtype=np.int32),
+            np.zeros(most_bins),
+            np.empty((3, sums)),
+            np.empty((rows + 2, sums)),
+            np.empty((5, rows + 2), dtype=np.int64),
+            np.empty((3, max(rows, asked)), dtype=np.int32),
+            np.empty(columns, dtype=np.int64),
+            columns,
+            rows,
+            asked,
+            most_bins,
+            target.classes,
             self.trees,
             tried,
             self.least_rows,
-            max(1, round(self.share * len(target))),
+            max(1, round(self.share * rows)),
             seed,
         )
+        return answers
 
 
 LEARNERS.add("forest", Forest())

@@ -20,7 +20,8 @@ class Goal:
     """``by_row`` gives a number for each test row whose mean is what was reached: predictions, the label of the test
     rows, and that of the training rows. ``guess`` is what the best guess without any column predicts.
 
-    ``percent`` goals are printed as a percentage and their intervals in points.
+    ``percent`` goals are printed as a percentage and their intervals in points. Where labels count ``alike``, however
+    common they are, the rarest decides how many rows are needed.
     """
 
     name: str
@@ -30,6 +31,7 @@ class Goal:
     percent: bool
     by_row: Callable[[Floats, Target, Target], Floats]
     guess: Callable[[Target], Floats]
+    alike: bool = False
 
     def better(self, first: float, second: float) -> float:
         """By how much ``first`` is better than ``second``."""
@@ -191,8 +193,18 @@ for _goal in (
         percent=True,
         by_row=_right_alike,
         guess=_shares,
+        alike=True,
     ),
-    Goal(name="auc", title="AUC", higher_is_better=True, for_numbers=False, percent=False, by_row=_area, guess=_shares),
+    Goal(
+        name="auc",
+        title="AUC",
+        higher_is_better=True,
+        for_numbers=False,
+        percent=False,
+        by_row=_area,
+        guess=_shares,
+        alike=True,
+    ),
     Goal(
         name="log-loss",
         title="log loss",

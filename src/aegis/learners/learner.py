@@ -8,6 +8,7 @@ import numpy as np
 
 from aegis.errors import MeasureError
 from aegis.learners.features import Split
+from aegis.learners.machine_code import Loop
 from aegis.learners.target import Floats
 from aegis.registry import Registry
 
@@ -30,6 +31,12 @@ LEARNERS: Registry[Learner] = Registry(
     modules=("aegis.learners.line", "aegis.learners.forest", "aegis.learners.boosting"),
 )
 """The learners by name. All that are registered judge candidates; their mean is what models reach."""
+
+
+def is_compiled(learner: Learner) -> bool:
+    """Whether the loop of a learner, if it has one, was compiled on this machine before: it takes some seconds."""
+    loop = getattr(learner, "loop", None)
+    return not isinstance(loop, Loop) or loop.is_kept
 
 
 def expect(learner: Learner, split: Split, *, seed: int) -> Floats:

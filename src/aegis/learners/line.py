@@ -3,13 +3,24 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
 from aegis.learners.features import Split
 from aegis.learners.learner import LEARNERS, two_chances
-from aegis.learners.line_loop import expected, fit_line, product
+from aegis.learners.machine_code import Loop
 from aegis.learners.target import Floats
+
+FIT = Loop(
+    name="fit_line",
+    module="aegis.learners.line_loop",
+    sources=("aegis.learners.compiled",),
+    takes=(
+        *("f8*", "i8*", "i8*", "f8*", "f8*", "i8*", "f8*", "f8*", "f8*"),
+        *("i8", "i8", "i8", "i8", "i8", "i8", "i8", "i8", "f8", "f8"),
+    ),
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -21,6 +32,8 @@ class Line:
     most_inner_steps: int = 40
     tolerance: float = 3e-3
 
+    loop: ClassVar[Loop] = FIT
+
     def predict(self, split: Split, *, seed: int) -> Floats:
         target = split.target
         numbers, centre, spread = target.numbers, 0.0, 1.0
@@ -28,27 +41,34 @@ class Line:
             # A label in its own units would make the tolerance depend on them.
             centre, spread = float(numbers.mean()), float(numbers.std()) or 1.0
             numbers = (numbers - centre) / spread
-        weights = fit_line(
-            split.dense(0),
-            split.places(0),
-            split.line_weights,
+        dense, places = split.dense(0), split.places(0)
+        outputs = target.classes if target.classes > 2 else 1
+        rows, asked = len(target), split.test_rows
+        answers = np.empty((asked, outputs))
+        FIT(
+            dense,
+            places,
             target.labels,
             numbers,
+            split.dense(1),
+            split.places(1),
+            answers,
+            np.empty((9, outputs, split.line_weights)),
+            np.empty((4, rows, outputs)),
+            rows,
+            asked,
+            dense.shape[1],
+            places.shape[1],
+            split.line_weights,
             target.classes,
-            self.penalty,
             self.most_steps,
             self.most_inner_steps,
+            self.penalty,
             self.tolerance,
         )
-        scores = np.empty((split.test_rows, len(weights)))
-        product(scores, weights, split.dense(1), split.places(1))
         if not target.classes:
-            return centre + spread * scores
-        chances = np.empty_like(scores)
-        # The loss that comes with it is of no use here: the labels of test rows are not known.
-        unknown = np.zeros(split.test_rows, dtype=np.int64)
-        expected(chances, scores, unknown, unknown.astype(np.float64), target.classes)
-        return two_chances(chances[:, 0]) if target.classes == 2 else chances
+            return centre + spread * answers
+        return two_chances(answers[:, 0]) if target.classes == 2 else answers
 
 
 LEARNERS.add("line", Line())

@@ -19,7 +19,7 @@ from aegis.errors import InputError
 from aegis.learners.candidate import Candidate, MaskTables, Part, unmasked
 from aegis.learners.features import Split
 from aegis.learners.goal import Goal, goal_for
-from aegis.learners.learner import LEARNERS, Learner, expect
+from aegis.learners.learner import LEARNERS, Learner, expect, is_compiled
 from aegis.learners.race_result import Raced, RaceResult, RaceStage, Reached
 from aegis.learners.sample import Sample
 from aegis.learners.schedule import Schedule, parts, width_of
@@ -113,12 +113,15 @@ def race(
     target = sample.target(goal)
     measured_by, reason = goal_for(target, goal)
     known = {name: LEARNERS[name] for name in (learners or list(LEARNERS))}
+    if progress is not None and not all(is_compiled(learner) for learner in known.values()):
+        progress(0, None, "compiling the models, which this machine keeps for the next time")
+    plan = schedule or Schedule()
     heat = _Heat(
         tables=tables,
         target=target,
         goal=measured_by,
         learners=known,
-        schedule=schedule or Schedule(),
+        schedule=plan.for_rare(target) if measured_by.alike else plan,
         probability=probability,
         seed=seed,
         progress=progress,

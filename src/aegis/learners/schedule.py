@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Self
 
 import numpy as np
 
@@ -18,7 +19,7 @@ class Schedule:
     stage shares half of what is left of ``cells`` among those that are left, and has at least ``growth`` times the rows
     of the one before. Where less than ``reliable`` of what the first stage saw would be seen again, all candidates get
     more rows once, for at most ``cells`` more. A table of at most ``small_rows`` rows is split into more parts and more
-    than once when all its rows are in: that is all there is to learn from.
+    than once when all its rows are in: that is all there is to learn from. `for_rare` is the plan for a rare label.
     """
 
     first_cells: int = 2_500_000
@@ -28,6 +29,18 @@ class Schedule:
     small_rows: int = 3_000
     most_repeats: int = 4
     reliable: float = 0.95
+    scarcest: float = 3.0
+
+    def for_rare(self, target: Target) -> Self:
+        """The same for a goal that counts labels alike: where one is rare, more rows are needed to see as much.
+
+        As much as rows of two equally common labels would show, but at most ``scarcest`` times as many.
+        """
+        if target.classes != 2:
+            return self
+        rarest = max(float(target.shares().min()), 1e-9)
+        times = min(max(1.0, 1.0 / (4.0 * rarest * (1.0 - rarest))), self.scarcest)
+        return replace(self, first_cells=int(times * self.first_cells), cells=int(times * self.cells))
 
     def first(self, candidates: int, width: float, rows: int) -> int:
         """The rows of the first stage; ``width`` is what one row of one candidate costs."""

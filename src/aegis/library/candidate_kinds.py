@@ -1,4 +1,4 @@
-"""The kinds of candidates that can be made on the spot: masks, cuts found by a search, clusters, boxes.
+"""The kinds of candidates that can be made on the spot: masks, cuts found by a search, clusters, boxes, sanitizers.
 
 A kind is a maker in `CANDIDATES`; other packages add theirs through entry points of the group ``aegis.candidates``, and
 ``aegis advise --candidates`` offers it. The protocol is that of the race (`aegis.learners.candidate`): what can be
@@ -31,7 +31,10 @@ SEARCH_SECONDS = 60.0
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class Workshop:
-    """What a maker is given: the table, a sample of its rows with the label, and what has to hold."""
+    """What a maker is given: the table, a sample of its rows with the label, and what has to hold.
+
+    What one kind made and another builds on is ``shared`` by name, so that it is made once.
+    """
 
     dataset: Dataset
     sample: Sample
@@ -41,6 +44,7 @@ class Workshop:
     seed: int = 0
     seconds: float = SEARCH_SECONDS
     progress: Progress | None = None
+    shared: dict[str, Sequence[Made]] = field(default_factory=dict)
 
     @property
     def label(self) -> str:
@@ -107,11 +111,11 @@ def make_candidates(kinds: Sequence[str], workshop: Workshop) -> Makings:
     return Makings(made=tuple(made), rejected=rejected)
 
 
-def _of(maker: str) -> Callable[[Workshop], Sequence[Made]]:
+def _of(maker: str, module: str = "aegis.library.candidate_makers") -> Callable[[Workshop], Sequence[Made]]:
     """A maker that is imported when it is first called: compiled loops take a second to load."""
 
     def make(workshop: Workshop) -> Sequence[Made]:
-        made: Sequence[Made] = getattr(import_module("aegis.library.candidate_makers"), maker)(workshop)
+        made: Sequence[Made] = getattr(import_module(module), maker)(workshop)
         return made
 
     return make
@@ -122,5 +126,10 @@ for _kind in (
     Kind(name="search", summary="the configuration of cuts and levels that a search finds", make=_of("search")),
     Kind(name="clusters", summary="microaggregation: centres of classes of at least k records", make=_of("clusters")),
     Kind(name="boxes", summary="local recoding: intervals and sets, cut where the label gains most", make=_of("boxes")),
+    Kind(
+        name="sanitized",
+        summary="sensitive columns as a sanitizer releases them, the others as the search masks them",
+        make=_of("sanitized", "aegis.library.sanitized_kind"),
+    ),
 ):
     CANDIDATES.add(_kind.name, _kind)

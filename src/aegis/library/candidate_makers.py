@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from aegis.candidates.boxes.candidate import BoxesCandidate, sample_classes
@@ -78,8 +80,14 @@ class _SearchedCandidate(MaskedCandidate):
     kind = "search"
 
 
-def search(workshop: Workshop) -> list[Made]:
+def search(workshop: Workshop) -> Sequence[Made]:
     """The best configuration of cuts and levels."""
+    if "search" not in workshop.shared:
+        workshop.shared["search"] = _searched(workshop)
+    return workshop.shared["search"]
+
+
+def _searched(workshop: Workshop) -> list[Made]:
     policy, label, sample = workshop.policy, workshop.label, workshop.sample
     if sample.looks_like_numbers:
         raise LabelError("a search keeps classes predictable, and this label is a number; cut it with --label-bins")

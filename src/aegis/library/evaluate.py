@@ -16,7 +16,7 @@ from aegis.counts.joint import Counted
 from aegis.counts.pair_counts import PairTables
 from aegis.counts.summary import masked_counts
 from aegis.data.output import check_apart, check_free
-from aegis.errors import ConfigurationError
+from aegis.errors import ConfigurationError, InputError, LabelError
 from aegis.evaluation.agreement import agreement, random_choice
 from aegis.evaluation.coded_rows import CodedRows, read_rows
 from aegis.evaluation.evaluated import EvaluatedDraw, EvaluatedFamily, Evaluation
@@ -27,15 +27,22 @@ from aegis.evaluation.result_cache import ResultCache
 from aegis.evaluation.selectors import Selection, select
 from aegis.evaluation.splits import SplitPlan
 from aegis.evaluation.verify import SECOND_OPINION, verify_candidates
+from aegis.learners.candidate import MaskedCandidate, MaskTables
+from aegis.learners.race import race
+from aegis.learners.sample import Sample
 from aegis.library.counting import count
 from aegis.library.families import GIVEN, Family, FamilySource
 from aegis.library.opening import open_table
 from aegis.library.proposals import checked, find_hierarchies, gather, label_of
+from aegis.library.racing import sample_of
 from aegis.masking.configuration import Configuration
 from aegis.measures.measure import PairMeasure, measures_of
 from aegis.operation import operation
 from aegis.progress import Progress
 from aegis.ranking.rank import TOGETHER
+
+RACE = "race"
+"""The name of what `aegis advise` does, among the ways of choosing."""
 
 
 @operation(Evaluate)
@@ -77,6 +84,14 @@ def evaluate(options: Evaluate) -> Evaluation:
     started = time.process_time()
     pairs = count_pairs(dataset, counted, seed=options.seed) if len(counted.joints) > 1 else None
     pair_seconds = time.process_time() - started
+    started = time.process_time()
+    sample: Sample | str
+    try:
+        sample = sample_of(dataset, counted, label_bins=options.label_bins, seed=options.seed)
+        sample.target("accuracy")
+    except (InputError, LabelError) as error:
+        sample = f"the race is left out: {error}"
+    sampling_seconds = time.process_time() - started
     plan = SplitPlan(
         splits=options.splits,
         most_training_rows=options.most_rows,
@@ -90,6 +105,8 @@ def evaluate(options: Evaluate) -> Evaluation:
             pairs=pairs,
             counting_seconds=counting_seconds,
             pair_seconds=pair_seconds,
+            sample=sample,
+            sampling_seconds=sampling_seconds,
             rows=rows,
             models=models,
             plan=plan,
@@ -145,6 +162,8 @@ class _Judge:
     pairs: PairTables | None
     counting_seconds: float
     pair_seconds: float
+    sample: Sample | str
+    sampling_seconds: float
     rows: CodedRows
     models: tuple[str, ...]
     plan: SplitPlan
@@ -157,7 +176,19 @@ class _Judge:
         judged = tuple(
             self._draw(draw, f"draw {number}, " if len(draws) > 1 else "") for number, draw in enumerate(draws, start=1)
         )
-        return EvaluatedFamily(name=draws[0].name, draws=judged, notes=draws[0].notes)
+        why_not = self._why_no_race(draws[0])
+        notes = draws[0].notes if why_not is None else (*draws[0].notes, why_not)
+        return EvaluatedFamily(name=draws[0].name, draws=judged, notes=notes)
+
+    def _why_no_race(self, family: Family) -> str | None:
+        """Why the race cannot judge all candidates of a family; None if it can."""
+        if isinstance(self.sample, str):
+            return self.sample
+        if family.tables:
+            return "the race is left out: tables that no mask made have no rows in its sample; see advise --tables"
+        if any(self.counted.label in each.columns for each in family.configurations):
+            return "the race is left out: some configurations mask the label"
+        return None
 
     def _draw(self, family: Family, which: str) -> EvaluatedDraw:
         selections = self._selections(family)
@@ -200,7 +231,7 @@ class _Judge:
     def _spent(self, selection: Selection) -> float:
         """From the rows to the choice: a selector cannot do without the counts that it reads."""
         counts = self.counting_seconds + (self.pair_seconds if selection.selector in measures_of(PairMeasure) else 0.0)
-        return counts + selection.cpu_seconds
+        return counts + (self.sampling_seconds if selection.selector == RACE else 0.0) + selection.cpu_seconds
 
     def _selections(self, family: Family) -> list[Selection]:
         """The scores of every selector that can judge all candidates of the family."""
@@ -212,6 +243,8 @@ class _Judge:
             configurations=family.configurations,
         )
         selections = select(summary, pairs=self.pairs, seed=family.seed)
+        if self._why_no_race(family) is None:
+            selections.append(self._raced(family))
         if not family.tables:
             return selections
         started = time.process_time()
@@ -226,3 +259,17 @@ class _Judge:
             for one in selections
             if all(one.selector in each for each in scores)
         ]
+
+    def _raced(self, family: Family) -> Selection:
+        """What the race says of configurations: places in its order, for the goal that models are judged by."""
+        assert isinstance(self.sample, Sample)
+        started = time.process_time()
+        tables = MaskTables(self.sample)
+        candidates = [MaskedCandidate(each, tables) for each in family.configurations]
+        raced = race(candidates, tables, goal="accuracy", seed=family.seed)
+        by_name = {place.name: place.performance for place in raced.ranking}
+        return Selection(
+            selector=RACE,
+            scores=np.array([by_name[each.name] for each in family.configurations]),
+            cpu_seconds=time.process_time() - started,
+        )

@@ -53,15 +53,16 @@ def race_configurations(
     tables = MaskTables(sample)
     dropped = policy is not None and policy.suppressed is Suppressed.DROPPED
     candidates: list[Candidate] = [
-        _masked(configuration, tables, verdicts.by_name.get(configuration.name), dropped=dropped)
+        masked_candidate(configuration, tables, verdicts.by_name.get(configuration.name), dropped=dropped)
         for configuration in verdicts.passed
     ]
     return race([*candidates, *others], tables, goal=goal, seed=seed, progress=progress)
 
 
-def _masked(
+def masked_candidate(
     configuration: Configuration, tables: MaskTables, verdict: CandidateVerdict | None, *, dropped: bool
 ) -> MaskedCandidate:
+    """A configuration as its release would be: without the records, or with stars, that its verdict suppresses."""
     if verdict is None or verdict.released is None or not verdict.suppressed:
         return MaskedCandidate(configuration, tables)
     return MaskedCandidate(

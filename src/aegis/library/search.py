@@ -8,8 +8,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from aegis.candidates.search.board import Progress as Standing
 from aegis.candidates.search.result import Candidate
 from aegis.candidates.search.search import automatic_hierarchies
@@ -17,23 +15,27 @@ from aegis.candidates.search.search import search as search_classes
 from aegis.commands.search import Search
 from aegis.counts.class_table import ClassTable
 from aegis.counts.joint import check_classes, check_filled
+from aegis.data.dataset import Dataset
 from aegis.data.hierarchy import file_name, write_hierarchies
 from aegis.data.output import check_apart, check_free, write_text
 from aegis.data.schema import Roles
 from aegis.errors import LabelError
-from aegis.evaluation.tuple_accuracy import TupleAccuracy, tuple_accuracy
+from aegis.learners.candidate import MaskTables
+from aegis.learners.goal import goal_called
+from aegis.learners.race import race
+from aegis.learners.race_result import RaceResult
+from aegis.library.counting import count
 from aegis.library.judging import classes_of, read_policy
 from aegis.library.opening import open_table
 from aegis.library.proposals import find_hierarchies
+from aegis.library.racing import masked_candidate, sample_of
 from aegis.masking.configuration import Configuration
 from aegis.masking.configuration_file import as_text, check_ending, configurations_from_mapping, to_mapping
 from aegis.masking.mask import Mask
-from aegis.masking.partition import Partition
-from aegis.masking.transition import transition
 from aegis.operation import operation
-from aegis.privacy.judgement import judge_all
-from aegis.privacy.policy import Policy
+from aegis.privacy.policy import Policy, Suppressed
 from aegis.progress import Progress
+from aegis.ranking.verdicts import verdicts_on
 from aegis.result import Result, plain
 
 
@@ -56,12 +58,14 @@ class FoundCandidate:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TrainedCandidate:
-    """A configuration of the shortlist, in words, with the accuracy a model reached on it and its 95 % interval."""
+    """A configuration of the shortlist, in words, with what models reach on it, its 95 % interval and what is kept."""
 
     configuration: Mapping[str, str]
     utility: float
-    accuracy: float
+    performance: float
     interval: tuple[float, float]
+    kept: float | None
+    in_best_group: bool
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -72,7 +76,7 @@ class Found(Result):
     none beyond ``utility``. ``nodes`` is how many configurations were weighed, ``lattice_nodes`` how many the levels
     make. ``front`` lists configurations of which none beats another in both utility and risk, least risk first: all of
     them if ``front_complete``. ``shortlist`` begins with the best by utility; ``trained`` are those that models were
-    trained on, of which the most accurate was taken.
+    trained on, of which the best by ``goal`` was taken, with what the ``unmasked`` table and ``guessing`` reach.
     """
 
     configuration: Configuration
@@ -94,6 +98,9 @@ class Found(Result):
     front_complete: bool
     shortlist: tuple[FoundCandidate, ...]
     trained: tuple[TrainedCandidate, ...] = ()
+    goal: str | None = None
+    unmasked: float | None = None
+    guessing: float | None = None
 
     @property
     def words(self) -> dict[str, str]:
@@ -115,6 +122,16 @@ class Found(Result):
     def warnings(self) -> tuple[str, ...]:
         """That somebody stopped the search."""
         return ("interrupted: this is the best so far, and it satisfies the policy",) if self.interrupted else ()
+
+    def reached(self, trained: TrainedCandidate) -> str:
+        """What models reach on one that was trained on, beside the unmasked table and guessing."""
+        assert self.goal is not None
+        assert self.unmasked is not None
+        assert self.guessing is not None
+        low, high = trained.interval
+        return goal_called(self.goal).sentence(
+            trained.performance, (high - low) / 2, unmasked=self.unmasked, guessing=self.guessing
+        )
 
     def table_rows(self) -> list[dict[str, Any]]:
         return [{"column": column, "mask": mask} for column, mask in self.words.items()]
@@ -176,11 +193,12 @@ def search(options: Search) -> Found:
         progress=None if options.progress is None else _reporting(options.progress),
         **({} if options.measure is None else {"measure": options.measure}),
     )
-    accuracies = [
-        (candidate, _accuracy(candidate, table, policy, label, options.seed))
-        for candidate in result.shortlist[: options.train]
-    ]
-    best = max(accuracies, key=lambda trained: trained[1].accuracy)[0] if accuracies else result.best
+    raced = None
+    best = result.best
+    tried = {str(number): candidate for number, candidate in enumerate(result.shortlist[: options.train], start=1)}
+    if tried:
+        raced = _raced(tried, dataset, table, policy, roles, label, options)
+        best = tried[raced.best.name]
     configuration = Configuration(name="best", masks=best.masks, label=label, roles=roles)
     if options.save_hierarchies is not None:
         used = {**automatic_hierarchies(table), **hierarchies}
@@ -207,15 +225,22 @@ def search(options: Search) -> Found:
         front=tuple(_described(candidate) for candidate in result.front),
         front_complete=result.front_complete,
         shortlist=tuple(_described(candidate) for candidate in result.shortlist),
-        trained=tuple(
+        trained=()
+        if raced is None
+        else tuple(
             TrainedCandidate(
-                configuration=_in_words(candidate.masks),
-                utility=candidate.utility,
-                accuracy=accuracy.accuracy,
-                interval=accuracy.interval,
+                configuration=_in_words(tried[place.name].masks),
+                utility=tried[place.name].utility,
+                performance=place.performance,
+                interval=place.interval,
+                kept=place.kept,
+                in_best_group=place.in_best_group,
             )
-            for candidate, accuracy in accuracies
+            for place in raced.ranking
         ),
+        goal=None if raced is None else raced.goal,
+        unmasked=None if raced is None else raced.unmasked.performance,
+        guessing=None if raced is None else raced.guessing,
     )
 
 
@@ -245,13 +270,22 @@ def _reporting(progress: Progress) -> Callable[[Standing], None]:
     return report
 
 
-def _accuracy(candidate: Candidate, table: ClassTable, policy: Policy, label: str, seed: int) -> TupleAccuracy:
-    partitions: dict[str, Partition] = {}
-    for position, column in enumerate(table.columns):
-        domain = table.domains[position]
-        counts = np.bincount(table.codes[:, position], weights=table.sizes, minlength=domain.size)
-        change = transition(candidate.masks[column], domain, counts)
-        assert isinstance(change, Partition), "the search finds deterministic masks only"
-        partitions[column] = change
-    released = judge_all(table.merged(partitions), policy).released
-    return tuple_accuracy(released, label=label, seed=seed)
+def _raced(
+    tried: Mapping[str, Candidate],
+    dataset: Dataset,
+    table: ClassTable,
+    policy: Policy,
+    roles: Roles,
+    label: str,
+    options: Search,
+) -> RaceResult:
+    """What models reach on each of the shortlist, released as the policy suppresses."""
+    counted = count(dataset, label=label)
+    tables = MaskTables(sample_of(dataset, counted, label_bins=None, seed=options.seed))
+    configurations = [
+        Configuration(name=name, masks=candidate.masks, label=label, roles=roles) for name, candidate in tried.items()
+    ]
+    verdicts = verdicts_on(configurations, table, policy)
+    dropped = policy.suppressed is Suppressed.DROPPED
+    candidates = [masked_candidate(each, tables, verdicts[each.name], dropped=dropped) for each in configurations]
+    return race(candidates, tables, goal=options.goal, seed=options.seed, progress=options.progress)

@@ -1,0 +1,211 @@
+"""Do candidates of seven kinds stand in the right order: the race against scikit-learn's models, by one protocol.
+
+Masks (with the records suppressed that the policy wants), noise, a search, clusters, boxes, a sanitized table and a
+finished one race on one scale. Gold: scikit-learn's logistic regression, a forest and boosted trees, trained on what a
+consumer of each candidate would hold and tested on the rows that the protocol says, over splits of rows that are drawn
+anew; none of our own learners is in it.
+
+Run: python benchmarks/candidate_kinds.py
+"""
+
+from __future__ import annotations
+
+import argparse
+import math
+import tempfile
+import time
+import warnings
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow.parquet as pq
+from scipy.stats import spearmanr
+from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassifier
+from sklearn.linear_model import LogisticRegression
+
+import aegis
+from _result import dataset, write
+from aegis.data.engine import open_dataset
+from aegis.data.schema import Roles
+from aegis.learners.candidate import Candidate, MaskTables
+from aegis.learners.features import Split
+from aegis.learners.race import race
+from aegis.learners.schedule import parts
+from aegis.library.candidate_kinds import Workshop, make_candidates
+from aegis.library.clinic import write_clinic
+from aegis.library.counting import count
+from aegis.library.finished_tables import judged_tables
+from aegis.library.judging import judged
+from aegis.library.proposals import generated
+from aegis.library.racing import masked_candidate, sample_of
+from aegis.privacy.policy import Policy
+
+MADE = ("search", "clusters", "boxes", "sanitized")
+MOST_ROWS = 6_000
+SPLITS = 3
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Case:
+    """A table, its label and roles."""
+
+    name: str
+    file: str
+    label: str
+    quasi: tuple[str, ...]
+    sensitive: tuple[str, ...]
+    identifying: tuple[str, ...] = ()
+    missing: tuple[str, ...] = ()
+
+
+CASES = (
+    Case(
+        name="clinic",
+        file="",
+        label="health",
+        quasi=("age", "zip", "gender", "ward"),
+        sensitive=("diagnosis",),
+        identifying=("patient",),
+    ),
+    Case(
+        name="adult",
+        file="adult/adult_complete_45222.csv",
+        label="income",
+        quasi=("age", "sex", "race", "education", "marital-status"),
+        sensitive=("relationship",),
+    ),
+    Case(
+        name="air-quality",
+        file="air_quality/updated_pollution_dataset.csv",
+        label="Air Quality",
+        quasi=("Temperature", "Humidity", "Population_Density"),
+        sensitive=("NO2",),
+    ),
+)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--cases", default=",".join(case.name for case in CASES))
+    wanted = parser.parse_args().cases.split(",")
+    warnings.simplefilter("ignore")
+    tables = []
+    with tempfile.TemporaryDirectory() as folder:
+        for case in CASES:
+            if case.name in wanted:
+                tables.append(one(case, Path(folder)))
+                print(tables[-1], flush=True)
+    lowest = min(table["spearman"] for table in tables)
+    write("candidate_kinds", {"k": 5, "lowest_spearman": lowest, "bar": {"spearman": 0.9}, "tables": tables})
+
+
+def one(case: Case, folder: Path) -> dict[str, Any]:
+    """The candidates of one table in the race's order, with what scikit-learn's models reach on each."""
+    path = dataset(case.file) if case.file else clinic(folder)
+    roles = Roles(
+        label=case.label, quasi_identifying=case.quasi, sensitive=case.sensitive, identifying=case.identifying
+    )
+    opened = open_dataset(path, roles=roles, missing=case.missing)
+    counted = count(opened, label=case.label)
+    policy = Policy.from_mapping({"k": 5, "max_suppression": 0.05, "quasi_identifying": list(case.quasi)})
+    sample = sample_of(opened, counted, label_bins=None, seed=0)
+    tables = MaskTables(sample)
+    masks = generated(counted, count=6, strength="mixed", masks=(), seed=0, hierarchies={})
+    noise = [
+        replace(each, name=f"noise-{number}")
+        for number, each in enumerate(
+            generated(
+                counted, count=2, strength="mixed", masks=("add_laplace_noise", "randomize"), seed=1, hierarchies={}
+            )
+        )
+    ]
+    verdicts = judged([*masks, *noise], opened, None, hierarchies={})
+    candidates: list[Candidate] = [
+        masked_candidate(each, tables, verdicts.by_name.get(each.name), dropped=False) for each in verdicts.passed
+    ]
+    kinds = {candidate.name: "noise" if candidate.name.startswith("noise") else "masks" for candidate in candidates}
+    finished = folder / f"{case.name}-finished.parquet"
+    released = aegis.anonymize(path, method="mdav", k=25, quasi=list(case.quasi), missing=case.missing)
+    pq.write_table(released.table, finished)
+    others = [
+        *judged_tables([finished], opened, sample, policy=None, roles=roles, hierarchies={}),
+        *make_candidates(
+            MADE,
+            Workshop(dataset=opened, sample=sample, policy=policy, roles=roles, hierarchies={}, seconds=20.0),
+        ).made,
+    ]
+    candidates += [other.candidate for other in others]
+    kinds |= {other.candidate.name: other.candidate.kind for other in others}
+    started = time.process_time()
+    raced = race(candidates, tables, seed=0)
+    spent = time.process_time() - started
+    started = time.process_time()
+    gold = {candidate.name: reached(candidate, tables) for candidate in candidates}
+    rows = [
+        {
+            "candidate": place.name,
+            "kind": kinds[place.name],
+            "race": round(place.performance, 4),
+            "scikit_learn": round(gold[place.name], 4),
+            "in_best_group": place.in_best_group,
+        }
+        for place in raced.ranking
+    ]
+    best = max(gold.values())
+    return {
+        "table": case.name,
+        "goal": raced.goal,
+        "kinds": sorted(set(kinds.values())),
+        "spearman": round(
+            float(spearmanr([row["race"] for row in rows], [row["scikit_learn"] for row in rows]).statistic), 4
+        ),
+        "regret_points": round(100 * (best - gold[raced.best.name]), 3),
+        "group_holds_best": any(gold[place.name] == best for place in raced.best_group),
+        "race_cpu_seconds": round(spent, 2),
+        "gold_cpu_seconds": round(time.process_time() - started, 1),
+        "candidates": rows,
+    }
+
+
+def clinic(folder: Path) -> Path:
+    """The bundled made-up clinic as a file."""
+    return write_clinic(folder)
+
+
+def reached(candidate: Candidate, tables: MaskTables) -> float:
+    """The mean accuracy of scikit-learn's models on the parts of other splits than the race's."""
+    target = tables.sample.target("accuracy")
+    rows = min(len(target), MOST_ROWS)
+    found = []
+    for part in parts(target, rows, folds=3, repeats=1, seed=99)[:SPLITS]:
+        split = candidate.split(part, draw=0)
+        wanted = part.testing_target if split.own_target is None else split.own_target
+        X, X_test = matrix(split, 0), matrix(split, 1)
+        for model in (
+            LogisticRegression(max_iter=300),
+            RandomForestClassifier(60, min_samples_leaf=10, random_state=0),
+            HistGradientBoostingClassifier(
+                max_iter=60, max_leaf_nodes=8, min_samples_leaf=40, l2_regularization=1.0, random_state=0
+            ),
+        ):
+            answers = model.fit(X, split.target.labels).predict(X_test)
+            found.append(float((answers == wanted.labels).mean()))
+    mean = float(np.mean(found))
+    assert math.isfinite(mean)
+    return mean
+
+
+def matrix(split: Split, part: int) -> np.ndarray[Any, np.dtype[np.float64]]:
+    """The columns as an analyst would hand them over: scaled numbers, and an indicator for each frequent category."""
+    dense, places = split.dense(part), split.places(part)
+    first = 1 + dense.shape[1]
+    indicators = np.zeros((len(dense), split.line_weights - first))
+    for column in range(places.shape[1]):
+        indicators[np.arange(len(dense)), places[:, column] - first] = 1.0
+    return np.hstack([dense, indicators])
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,60 @@
+"""The kind ``sanitized``: sensitive columns as a sanitizer releases them, quasi-identifiers as a search masks them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from aegis.candidates.sanitizers.candidate import SanitizedCandidate, column_values
+from aegis.errors import RoleError, SanitizerError
+from aegis.evaluation.sanitizing import Sanitizers, find_sanitizers
+from aegis.library.candidate_kinds import Made, Workshop
+from aegis.library.candidate_makers import search
+from aegis.masking.plural import count
+
+
+def sanitized(workshop: Workshop) -> list[Made]:
+    """Sensitive columns at several distortions, each audited; one that determines records is none and says why.
+
+    The adversary knows the quasi-identifiers, the authorised party every column that is not private. The policy judges
+    the quasi-identifiers as they are masked, and the true values where it speaks of sensitive ones: a symbol in a class
+    says less, or more, than the value behind it.
+    """
+    sample = workshop.sample
+    private = [name for name in workshop.roles.sensitive if name in sample.codes and name != workshop.label]
+    if not private:
+        raise RoleError("no column beside the label is sensitive; name what a sanitizer is to hide with --sensitive")
+    complete = [name for name in sample.codes if not sample.histograms[name].domain.missing]
+    missing = [name for name in private if name not in complete]
+    if missing:
+        raise SanitizerError(f"{missing[0]!r} is sensitive and misses values, which no mechanism can release")
+    found = find_sanitizers(
+        {name: column_values(sample, name) for name in complete},
+        private=private,
+        adversary=workshop.quasi,
+        seed=workshop.seed,
+    )
+    if not found.by_share:
+        raise SanitizerError("; ".join(found.notes))
+    (base,) = search(workshop)
+    return [
+        Made(
+            candidate=SanitizedCandidate(f"sanitized-{100 * share:.0f}", base.candidate, sample, mechanisms),
+            verdict=base.verdict,
+            reason=_reason(found, share),
+            id=base.id,
+        )
+        for share, mechanisms in found.by_share.items()
+    ]
+
+
+def _reason(found: Sanitizers, share: float) -> str:
+    """What was hidden, at which distortion, and what the audit found."""
+    fitted: Sequence[str] = [
+        f"{each.mechanism.column}: the adversary errs by {each.audit.worst:.4g}, "
+        f"{100 * each.protection[0].after.certain:.1f} % of the records are determined for it"
+        for each in found.fitted[share]
+    ]
+    return (
+        f"{count(len(found.private), 'column')} released at {100 * share:.0f} % of the error that knowing the others "
+        f"leaves ({'; '.join(fitted)}), the quasi-identifiers as the search masks them"
+    )
