@@ -1,0 +1,291 @@
+"""Which values an attribute has: declared, or found with a part of the budget. Nothing is read off the data for free.
+
+Texts: those that so many records have that their noisy count exceeds a threshold; the others share one code. Numbers,
+dates and times: their powers of two say the range, a coarse grid narrows it, a fine one by label says the bins.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from aegis.candidates.synthesis.attribute import Attribute, NumberCells
+from aegis.candidates.synthesis.binning import cut_bins
+from aegis.candidates.synthesis.declared import DeclaredRange, DeclaredValues
+from aegis.candidates.synthesis.measuring import Measurer
+from aegis.counts.cells import MOST_DECIMALS, Decimals, Grid, Listed, Magnitudes, Steps
+from aegis.counts.marginals import CodedColumn, Counter
+from aegis.counts.protect import OTHER
+from aegis.data.kind import Kind
+from aegis.data.schema import Column
+from aegis.errors import DataError
+
+Floats = NDArray[np.float64]
+
+AT_LEAST = 10
+"""Values that fewer records have are not looked at: an engine need not hand over a column of free text."""
+MOST_VALUES = 200
+COARSE_CELLS, FINER = 64, 16
+"""How many cells a range has at first, and into how many of them one is taken apart where many records lie."""
+MOST_BINS = 48
+_CLEAR = 4.0  # a count above so many standard deviations of its noise is taken for more than noise
+_JUST_ABOVE_ZERO = 1e-300
+
+_SPLIT = 5.0  # and above so many a cell is worth being taken apart
+
+_PARTS = {"size": 0.15, "coarse": 0.35, "fine": 0.4, "decimals": 0.1}
+"""How the budget of a column of numbers is divided among the questions about it."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Context:
+    """What cells are counted by beside themselves: the label, its codes merged into ``groups``."""
+
+    label: Attribute
+    groups: NDArray[np.int64]
+
+    @property
+    def size(self) -> int:
+        return int(self.groups.max()) + 1
+
+    def pushed(self, counts: NDArray[Any], axis: int) -> NDArray[Any]:
+        """Counts by cells of the label as counts by group."""
+        by_code = np.moveaxis(self.label.pushed(counts, axis), axis, 0)
+        sums = np.zeros((self.size, *by_code.shape[1:]), dtype=by_code.dtype)
+        np.add.at(sums, self.groups, by_code)
+        return np.moveaxis(sums, 0, axis)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LeftOut:
+    """A column that is not synthesized, and why."""
+
+    name: str
+    reason: str
+
+
+def cost_parts(column: Column, declared: DeclaredValues | DeclaredRange | None) -> int:
+    """1 where finding the values of a column costs something, else 0."""
+    return 0 if column.kind is Kind.BOOLEAN and declared is None else 1
+
+
+def find_attribute(
+    counter: Counter,
+    column: Column,
+    declared: DeclaredValues | DeclaredRange | None,
+    measurer: Measurer,
+    *,
+    rho: float,
+    delta: float,
+    context: Context | None,
+    least: float,
+) -> Attribute | LeftOut:
+    """The attribute of a column, for at most ``rho`` and ``delta``; bins hold about ``least`` records or more."""
+    if isinstance(declared, DeclaredRange) or (declared is None and column.kind.is_ordered):
+        return _numbers(counter, column, declared, measurer, rho=rho, context=context, least=least)
+    if declared is None and column.kind is Kind.BOOLEAN:
+        declared = DeclaredValues(values=(False, True), origin="both truth values", others=True)
+        return _listed(counter, column, declared, measurer, rho=None)
+    if isinstance(declared, DeclaredValues):
+        return _listed(counter, column, declared, measurer, rho=rho)
+    texts = _texts(counter, column, measurer, rho=0.75 * rho, delta=delta)
+    if not texts:
+        return LeftOut(
+            name=column.name,
+            reason="no value is common enough to be told under this budget: free text or a key, or a column to "
+            "declare in a domain file",
+        )
+    found = DeclaredValues(values=texts, origin="found", others=True)
+    return _listed(counter, column, found, measurer, rho=0.25 * rho)
+
+
+def _texts(counter: Counter, column: Column, measurer: Measurer, *, rho: float, delta: float) -> tuple[Any, ...]:
+    """The values whose noisy counts exceed the threshold, in their own order."""
+    sigma = measurer.sigma(rho)
+    # A unit of protection can bring a value of one record too few to at most this count, and so many values at once.
+    highest = AT_LEAST - 1 + measurer.length
+    threshold = highest + 1 + sigma * _upper_quantile(delta / measurer.length)
+    frequent = counter.frequent(column.name, column.kind, at_least=AT_LEAST)
+    noisy = measurer.counts(
+        frequent.counts, rho=rho, what="values above a threshold", columns=(column.name,), delta=delta
+    )
+    kept = np.flatnonzero(noisy > threshold)
+    kept = kept[np.argsort(-noisy[kept], kind="stable")][:MOST_VALUES]
+    return tuple(sorted((frequent.values[i] for i in kept), key=str))
+
+
+def _upper_quantile(probability: float) -> float:
+    """What a standard normal number exceeds with this probability."""
+    from scipy.special import ndtri
+
+    return float(-ndtri(probability))
+
+
+def _listed(
+    counter: Counter, column: Column, declared: DeclaredValues, measurer: Measurer, *, rho: float | None
+) -> Attribute:
+    """An attribute of listed values; other ones and missing ones have a code where there are clearly some."""
+    coded = CodedColumn(name=column.name, kind=column.kind, cells=Listed(values=declared.values))
+    values: list[Any] = list(declared.values)
+    rest = [False, declared.missing is True]
+    if rho is not None:
+        counts = counter.count([coded])
+        if not declared.others and int(counts[-2]):
+            raise DataError(
+                f"column {column.name!r} has values that its declared domain misses; complete the domain from the "
+                f"code book, or add {OTHER} to its values"
+            )
+        asked = np.array([counts[:-2].sum(), counts[-2], counts[-1]], dtype=np.int64)
+        noisy = measurer.counts(asked, rho=rho, what="other and missing values", columns=(column.name,))
+        clear = noisy > _CLEAR * measurer.sigma(rho)
+        rest = [declared.others and bool(clear[1]), bool(clear[2]) if declared.missing is None else rest[1]]
+    groups = np.zeros(coded.size, dtype=np.int64)
+    groups[: len(declared.values)] = np.arange(len(declared.values))
+    for place, (wanted, name) in enumerate(zip(rest, (OTHER, None), strict=True)):
+        if wanted:
+            groups[len(declared.values) + place] = len(values)
+            values.append(name)
+    return Attribute(column=coded, groups=groups, values=tuple(values), origin=declared.origin)
+
+
+def _range_of(
+    counter: Counter, column: Column, measurer: Measurer, rho: float
+) -> tuple[float, float]:
+    """From where to where numbers lie, by their powers of two: the least and the greatest that clearly occur."""
+    sizes = Magnitudes()
+    coded = CodedColumn(name=column.name, kind=column.kind, cells=sizes)
+    noisy = measurer.counts(counter.count([coded]), rho=rho, what="powers of two", columns=(column.name,))[:-1]
+    clear = np.flatnonzero(noisy > _CLEAR * measurer.sigma(rho))
+    if not len(clear):
+        clear = np.array([int(np.argmax(noisy))])
+    return sizes.bounds(int(clear[0]), int(clear[-1]))
+
+
+def _decimals(counter: Counter, column: Column, measurer: Measurer, rho: float) -> int | None:
+    """With how many decimals all but a few numbers are written; None where with more than `MOST_DECIMALS`."""
+    coded = CodedColumn(name=column.name, kind=column.kind, cells=Decimals())
+    noisy = measurer.counts(counter.count([coded]), rho=rho, what="decimals", columns=(column.name,))[:-1]
+    sums = np.cumsum(noisy)
+    reached = np.flatnonzero(sums >= sums[-1] - max(0.01 * sums[-1], 2.0 * _CLEAR * measurer.sigma(rho)))
+    return int(reached[0]) if len(reached) and reached[0] <= MOST_DECIMALS else None
+
+
+def _grid(low: float, high: float, kind: Kind) -> tuple[Grid, int]:
+    """A fine grid with an edge at zero, and how many of its cells make a coarse one."""
+    width = (high - low) / (COARSE_CELLS * FINER)
+    finer = FINER
+    if kind is not Kind.REAL:
+        low, high = math.floor(low), max(math.ceil(high), math.floor(low) + 1)
+        finer = min(FINER, max(math.ceil((high - low) / COARSE_CELLS), 1))
+        width = float(max(math.ceil((high - low) / (COARSE_CELLS * finer)), 1))
+    coarse = width * finer
+    first = math.floor(low / coarse) * coarse
+    cells = max(math.ceil((high - first) / coarse - 1e-9), 1)
+    return Grid(low=first, width=width, cells=cells * finer), finer
+
+
+def _numbers(
+    counter: Counter,
+    column: Column,
+    declared: DeclaredRange | None,
+    measurer: Measurer,
+    *,
+    rho: float,
+    context: Context | None,
+    least: float,
+) -> Attribute:
+    """Bins of a column of numbers: a coarse grid by label, a fine one where many records lie, cuts between its cells."""
+    parts = dict(_PARTS)
+    if column.kind is not Kind.REAL or declared is not None:
+        del parts["decimals"]
+    if declared is not None:
+        del parts["size"]
+    shares = {part: rho * share / sum(parts.values()) for part, share in parts.items()}
+    if declared is None:
+        low, high = _range_of(counter, column, measurer, shares["size"])
+        decimals = _decimals(counter, column, measurer, shares["decimals"]) if "decimals" in shares else None
+    else:
+        low, high, decimals = declared.low, declared.high, declared.decimals
+    grid, finer = _grid(low, high, column.kind)
+    coded = CodedColumn(name=column.name, kind=column.kind, cells=grid)
+    if context is None:
+        counts = counter.count([coded])[:, None]
+    else:
+        counts = context.pushed(counter.count([coded, context.label.column]), 1)
+    with_label = () if context is None else (context.label.name,)
+    names = (column.name, *with_label)
+    coarse = np.vstack([np.add.reduceat(counts[: grid.cells], np.arange(0, grid.cells, finer)), counts[-2:]])
+    noisy = measurer.counts(coarse, rho=shares["coarse"], what="coarse grid", columns=names)
+    noise = measurer.sigma(shares["coarse"]) * math.sqrt(noisy.shape[1])
+    starts = _refined(noisy[:-2].sum(axis=1), max(_SPLIT * noise, least), finer)
+    mixed = np.vstack([np.add.reduceat(counts[: grid.cells], starts), counts[-2:]])
+    sigma = measurer.sigma(shares["fine"])
+    noisy = measurer.counts(mixed, rho=shares["fine"], what="fine grid", columns=names)
+    edges = grid.low + grid.width * np.append(starts, grid.cells)
+    low_edges, high_edges, noisy, missing = _in_order(edges, noisy, column.kind)
+    cuts = cut_bins(noisy, sigma=sigma, least=least, most=MOST_BINS)
+    has_missing = bool(missing.sum() > _CLEAR * sigma * math.sqrt(len(missing)))
+    if declared is not None and declared.missing is not None:
+        has_missing = declared.missing
+    totals = noisy.sum(axis=1)
+    spans = list(zip(cuts, [*cuts[1:], len(low_edges)], strict=True))
+    values: list[Any] = [
+        _spread(low_edges[a:b], high_edges[a:b], totals[a:b], sigma * math.sqrt(noisy.shape[1])) for a, b in spans
+    ]
+    groups = np.arange(len(cuts) + 1, dtype=np.int64)
+    if has_missing:
+        values.append(None)
+    else:
+        groups[-1] = int(np.argmax([totals[a:b].sum() for a, b in spans]))
+    steps = CodedColumn(name=column.name, kind=column.kind, cells=Steps(starts=tuple(low_edges[cuts].tolist())))
+    origin = "found" if declared is None else declared.origin
+    return Attribute(column=steps, groups=groups, values=tuple(values), origin=origin, decimals=decimals)
+
+
+def _refined(totals: Floats, least: float, finer: int) -> NDArray[np.int64]:
+    """Where cells of mixed width begin: coarse cells of at least so many records are taken apart."""
+    starts: list[int] = []
+    for cell, total in enumerate(totals):
+        first = cell * finer
+        starts += range(first, first + finer) if total >= least else [first]
+    return np.array(starts, dtype=np.int64)
+
+
+def _in_order(edges: Floats, noisy: Floats, kind: Kind) -> tuple[Floats, Floats, Floats, Floats]:
+    """The edges of the cells in order, zero in its place, with their counts; and the counts of missing values."""
+    cells, zero, missing = noisy[:-2].copy(), noisy[-2], noisy[-1]
+    low, high = edges[:-1].copy(), edges[1:].copy()
+    place = int(np.searchsorted(low, 0.0, side="right")) - 1
+    after = 1.0 if kind is not Kind.REAL else _JUST_ABOVE_ZERO
+    if place < 0 or high[-1] <= 0.0:
+        cells[0 if place < 0 else -1] += zero  # zero lies outside the range: it counts where it is clamped to
+    elif high[place] - low[place] <= after:
+        cells[place] += zero  # the cell of zero holds nothing else
+    else:
+        # Its cell begins at zero, or is split there.
+        if low[place] < 0.0:
+            low, high = np.insert(low, place + 1, after), np.insert(high, place, 0.0)
+            cells = np.insert(cells, place + 1, 0.0, axis=0)
+            place += 1
+        low[place] = after
+        low, high = np.insert(low, place, 0.0), np.insert(high, place, after)
+        cells = np.insert(cells, place, zero, axis=0)
+    return low, high, cells, missing
+
+
+def _spread(low: Floats, high: Floats, noisy: Floats, noise: float) -> NumberCells:
+    """Cells of a bin by what stands out of the noise; the rest of its records lie anywhere in it."""
+    clear = np.where(noisy > 2.5 * noise, noisy, 0.0)
+    rest = max(float(noisy.sum() - clear.sum()), 0.0)
+    widths = high - low
+    evenly = rest if clear.sum() > 0 else 1.0
+    # Cells that stand out have their share already.
+    room = np.where(clear > 0, 0.0, widths)
+    room = widths if room.sum() <= 0 else room
+    weights = clear + evenly * room / room.sum()
+    return NumberCells(low=low, high=high, chance=weights / weights.sum())
+
