@@ -49,6 +49,7 @@ if TYPE_CHECKING:
     from aegis.library.sanitize import sanitize as sanitize
     from aegis.library.search import search as search
     from aegis.library.summarize import summarize as summarize
+    from aegis.library.synthesize import synthesize as synthesize
     from aegis.library.tune import tune as tune
     from aegis.library.verify import verify as verify
     from aegis.masking.configuration import Configuration as Configuration
@@ -95,6 +96,7 @@ _HOMES: dict[str, str] = {
     "sanitize": "aegis.library.sanitize",
     "search": "aegis.library.search",
     "summarize": "aegis.library.summarize",
+    "synthesize": "aegis.library.synthesize",
     "tune": "aegis.library.tune",
     "verify": "aegis.library.verify",
     "verify_audit": "aegis.catalog.commands.audit",

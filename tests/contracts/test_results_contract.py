@@ -99,6 +99,9 @@ RESULTS: dict[str, Callable[[Path, Path], Result]] = {
         attackers=["neighbours"],
         out=work / "sanitized.csv",
     ),
+    "synthesize": lambda home, work: aegis.synthesize(
+        home / "few.csv", epsilon=5.0, label="health", rows=20, out=work / "made.csv", seed=0
+    ),
     "evaluate": lambda home, _: aegis.evaluate(
         home / "few.csv", label="health", generate=3, models=["naive-bayes"], splits=1, shortlist=1
     ),

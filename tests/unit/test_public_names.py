@@ -54,6 +54,7 @@ PUBLIC = {
     "open_dataset",
     "read_summary",
     "summarize",
+    "synthesize",
 }
 
 

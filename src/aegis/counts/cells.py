@@ -54,15 +54,16 @@ class Listed:
     def expression(self, column: ir.Column, kind: Kind) -> Any:
         import ibis
 
+        missing = column.isnull()
+        if not self.values:
+            return missing.ifelse(1, 0)
         if kind is Kind.BOOLEAN:  # not every engine casts a truth value to a number
             column = column.ifelse(1, 0)
-        if not self.values:
-            return column.isnull().ifelse(1, 0)
         listed = [int(value) for value in self.values] if kind is Kind.BOOLEAN else list(self.values)
         column = column if kind is Kind.TEXT else column.cast("int64")
         place = ibis.literal(listed, type=f"array<{column.type()}>").index(column)
         code = (place < 0).ifelse(len(self.values), place)
-        return column.isnull().ifelse(self.size - 1, code).cast("int64")
+        return missing.ifelse(self.size - 1, code).cast("int64")
 
     def codes(self, values: Values, kind: Kind) -> Codes:
         place = {value: code for code, value in enumerate(self.values)}
@@ -258,7 +259,7 @@ def number_from(value: Any, kind: Kind) -> float:
             raise ValueError("not a date")
         return float(numbers_of(np.array([value], dtype=kind.dtype), kind)[0])
     if isinstance(value, bool) or not isinstance(value, int | float):
-        raise ValueError("not a number")
+        raise ValueError("not a number")  # noqa: TRY004  another value than was asked for, not a mistake in code
     return float(value)
 
 

@@ -72,7 +72,9 @@ class TableCounter:
         return "TableCounter()"
 
     def count(self, columns: Sequence[CodedColumn]) -> Counts:
-        asked = {f"c{i}": column.cells.expression(self._table[column.name], column.kind) for i, column in _each(columns)}
+        asked = {
+            f"c{i}": column.cells.expression(self._table[column.name], column.kind) for i, column in _each(columns)
+        }
         return _spread(grouped(self._table, asked, limit=NO_LIMIT), [column.size for column in columns])
 
     def frequent(self, name: str, kind: Kind, *, at_least: int) -> Frequent:
@@ -81,7 +83,9 @@ class TableCounter:
         return Frequent(values=tuple(answer["a"].to_pylist()), counts=plain(answer["n"]).astype(np.int64))
 
     def prepared(self, columns: Sequence[CodedColumn]) -> Counter:
-        coded = {f"c{i}": column.cells.expression(self._table[column.name], column.kind) for i, column in _each(columns)}
+        coded = {
+            f"c{i}": column.cells.expression(self._table[column.name], column.kind) for i, column in _each(columns)
+        }
         held = self._table.select(**coded).cache()
         return _HeldCodes(held, {column.name: (f"c{i}", column) for i, column in _each(columns)})
 

@@ -16,7 +16,9 @@ from aegis.errors import DataError, VerificationError
 
 FORMAT_VERSION = 1
 SANITIZED = "aegis_sanitizer_certificate"
+SYNTHESIZED = "aegis_synthesis_certificate"
 _PARTS = {"release", "source", "roles", "kinds", "hierarchies", "policy", "suppressed", "verdicts", "classes"}
+_SYNTHETIC_PARTS = {"release", "source", "promise", "private", "rho", "found_delta", "measured", "columns", "left_out"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,12 +61,13 @@ def read_certificate(path: Path) -> Certificate:
             f"{path.name} is not a certificate: it is not readable JSON; give the .certificate.json"
         ) from None
     # Either mark is enough to take it for a certificate, so that one without the other counts as changed.
-    if not isinstance(content, dict) or not {"aegis_certificate", "certificate_sha256"} & set(content):
+    if not isinstance(content, dict) or not {"aegis_certificate", SYNTHESIZED, "certificate_sha256"} & set(content):
         raise DataError(f"{path.name} is not a certificate of Aegis; give the .certificate.json")
-    if content.get("aegis_certificate", FORMAT_VERSION) != FORMAT_VERSION:
+    if {content.get("aegis_certificate", FORMAT_VERSION), content.get(SYNTHESIZED, FORMAT_VERSION)} != {FORMAT_VERSION}:
         raise VerificationError(f"{path.name} has another certificate format; verify it with the Aegis that wrote it")
     stated = content.pop("certificate_sha256", None)
-    if stated != digest(content) or not set(content) >= _PARTS:
+    parts = _SYNTHETIC_PARTS if SYNTHESIZED in content else _PARTS
+    if stated != digest(content) or not set(content) >= parts:
         raise VerificationError(
             f"{path.name} was changed after it was written: its own hash does not match; ask for the original"
         )

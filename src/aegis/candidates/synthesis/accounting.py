@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -31,11 +32,12 @@ def delta_of(rho: float, epsilon: float) -> float:
         return 0.0
     # Near the best order of the looser bound, in ever finer steps.
     centre = max((epsilon - rho) / (2 * rho), 1e-3)
-    orders = 1 + centre * np.exp(np.linspace(-3.0, 3.0, 2001))
+    orders = 1 + centre * np.exp(np.linspace(-3.0, 3.0, 1001))
     logs = (orders - 1) * (orders * rho - epsilon) + orders * np.log1p(-1 / orders) - np.log(orders - 1)
     return float(min(1.0, math.exp(min(float(logs.min()), 0.0))))
 
 
+@lru_cache(maxsize=64)
 def rho_of(epsilon: float, delta: float) -> float:
     """The largest ρ that keeps (``epsilon``, ``delta``).
 
@@ -86,7 +88,11 @@ class Promise:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Measured:
-    """One entry of the account: what was measured, with which noise, for how much."""
+    """One entry of the account: what was measured, with which noise, for how much.
+
+    ``marginals`` is how many times over one unit of protection can move it: 1 for a marginal, whose cells exclude each
+    other, and as many as there are for numbers that it can move together.
+    """
 
     what: str
     columns: tuple[str, ...]
@@ -94,6 +100,7 @@ class Measured:
     sigma: float
     rho: float
     delta: float = 0.0
+    marginals: int = 1
 
     def to_json(self) -> dict[str, Any]:
         return {
@@ -103,6 +110,7 @@ class Measured:
             "sigma": self.sigma,
             "rho": self.rho,
             "delta": self.delta,
+            "marginals": self.marginals,
         }
 
 

@@ -99,7 +99,8 @@ class Attribute:
             # The nearest decimal may lie on the far edge of the cell, which is the next cell's.
             step = 10.0**-self.decimals
             number = np.floor(number / step) * step
-            number = np.round(np.where(number < low, np.minimum(number + step, high), number), self.decimals)
+            inside = np.where(number < low, np.minimum(number + step, high), number)
+            number = np.asarray(np.round(inside, self.decimals), dtype=np.float64)
         return np.asarray(number)
 
 

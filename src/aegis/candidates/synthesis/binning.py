@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 Floats = NDArray[np.float64]
 Codes = NDArray[np.int64]
 
+_CLEAR = 4.0
 _MASS = 0.02
 """What a cut is worth beside what it tells of the label: so many nats for each record of the smaller side."""
 
@@ -25,13 +26,14 @@ def information(table: Floats) -> Floats:
     return np.asarray(-(counts * np.log(counts / total)).sum(axis=-1))
 
 
-def cut_bins(noisy: Floats, *, sigma: float, least: float, most: int) -> list[int]:
-    """Where bins of cells in order begin, given noisy counts (cell × label).
+def cut_bins(noisy: Floats, *, variance: Floats, least: float, most: int) -> list[int]:
+    """Where bins of cells in order begin, given noisy counts (cell × label) and the variance of each cell's total.
 
     A part is cut while both sides have ``least`` records, and more than the noise of their cells may feign.
     """
     cells, labels = noisy.shape
     sums = np.vstack([np.zeros(labels), np.cumsum(noisy, axis=0)])
+    spread = np.append(0.0, np.cumsum(variance))
     waiting: list[tuple[float, int, int, int]] = []
 
     def consider(first: int, last: int) -> None:
@@ -40,10 +42,10 @@ def cut_bins(noisy: Floats, *, sigma: float, least: float, most: int) -> list[in
         places = np.arange(first + 1, last)
         left, right = sums[places] - sums[first], sums[last] - sums[places]
         masses = left.sum(axis=1), right.sum(axis=1)
-        wide = places - first, last - places
+        feigned = spread[places] - spread[first], spread[last] - spread[places]
         enough = np.ones(len(places), dtype=bool)
-        for mass, width in zip(masses, wide, strict=True):
-            enough &= mass >= np.maximum(least, 4.0 * sigma * np.sqrt(labels * width))
+        for mass, doubt in zip(masses, feigned, strict=True):
+            enough &= mass >= np.maximum(least, _CLEAR * np.sqrt(doubt))
         if not enough.any():
             return
         left, right = np.maximum(left, 0), np.maximum(right, 0)

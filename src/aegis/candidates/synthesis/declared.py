@@ -35,7 +35,7 @@ DECLARED = "declared"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DeclaredValues:
-    """A list of values. ``others`` says that there may be more, which share a code; ``missing`` None: to be measured."""
+    """A list of values; with ``others`` there may be more, which share a code. ``missing`` None: to be measured."""
 
     values: tuple[Any, ...]
     missing: bool | None = None
@@ -129,7 +129,7 @@ def _declared(column: Column, entry: Any, where: str) -> DeclaredValues | Declar
     known = {"values", "min", "max", "decimals", "missing"}
     if not isinstance(entry, Mapping) or set(entry) - known:
         raise InputError(
-            f"{where}: column {column.name!r} is declared by a list of values, or by values, min, max, decimals, missing"
+            f"{where}: column {column.name!r} is declared by a list, or by values, min, max, decimals, missing"
         )
     missing = entry.get("missing")
     if missing is not None and not isinstance(missing, bool):
@@ -149,9 +149,9 @@ def _values(column: Column, entry: Mapping[str, Any], missing: bool | None, wher
     if column.kind is Kind.TEXT:
         kept = [show(value) for value in values if value != OTHER]
     else:
-        wanted = bool if column.kind is Kind.BOOLEAN else int
-        kept = [value for value in values if value != OTHER]
-        if any(type(value) is not wanted for value in kept) or (others and column.kind is not Kind.TEXT):
+        wanted: type = bool if column.kind is Kind.BOOLEAN else int
+        kept = list(values)
+        if any(type(value) is not wanted for value in kept):
             raise InputError(f"{where}: values of column {column.name!r} are to be {column.kind} as the column is")
     if len(set(kept)) < len(kept):
         raise InputError(f"{where}: values of column {column.name!r} are listed more than once; keep one of each")
@@ -190,11 +190,15 @@ def _rule(rule: Any, schema: Schema, where: str) -> tuple[Condition, ...]:
 def _condition(column: Column, entry: Any, where: str) -> Condition:
     if isinstance(entry, Mapping):
         if not column.kind.is_ordered or not entry or set(entry) - {"from", "below"}:
-            raise InputError(f"{where}: a condition on {column.name!r} is a value, a list, or from and below of numbers")
+            raise InputError(
+                f"{where}: a condition on {column.name!r} is a value, a list, or from and below of numbers"
+            )
         try:
             bounds = {key: number_from(value, column.kind) for key, value in entry.items()}
         except ValueError:
-            raise InputError(f"{where}: from and below of {column.name!r} are to be of the kind {column.kind}") from None
+            raise InputError(
+                f"{where}: from and below of {column.name!r} are to be of the kind {column.kind}"
+            ) from None
         return Condition(column=column.name, low=bounds.get("from"), high=bounds.get("below"))
     values = entry if isinstance(entry, list) else [entry]
     if column.kind is Kind.TEXT:

@@ -35,6 +35,7 @@ MOST_BINS = 48
 _CLEAR = 4.0  # a count above so many standard deviations of its noise is taken for more than noise
 _JUST_ABOVE_ZERO = 1e-300
 
+_EMPTY = 3.0  # below so many a cell is taken for empty
 _SPLIT = 5.0  # and above so many a cell is worth being taken apart
 
 _PARTS = {"size": 0.15, "coarse": 0.35, "fine": 0.4, "decimals": 0.1}
@@ -152,9 +153,7 @@ def _listed(
     return Attribute(column=coded, groups=groups, values=tuple(values), origin=declared.origin)
 
 
-def _range_of(
-    counter: Counter, column: Column, measurer: Measurer, rho: float
-) -> tuple[float, float]:
+def _range_of(counter: Counter, column: Column, measurer: Measurer, rho: float) -> tuple[float, float]:
     """From where to where numbers lie, by their powers of two: the least and the greatest that clearly occur."""
     sizes = Magnitudes()
     coded = CodedColumn(name=column.name, kind=column.kind, cells=sizes)
@@ -198,7 +197,7 @@ def _numbers(
     context: Context | None,
     least: float,
 ) -> Attribute:
-    """Bins of a column of numbers: a coarse grid by label, a fine one where many records lie, cuts between its cells."""
+    """Bins of a column of numbers: a coarse grid by label, a fine one where many records lie, cuts between cells."""
     parts = dict(_PARTS)
     if column.kind is not Kind.REAL or declared is not None:
         del parts["decimals"]
@@ -220,14 +219,19 @@ def _numbers(
     names = (column.name, *with_label)
     coarse = np.vstack([np.add.reduceat(counts[: grid.cells], np.arange(0, grid.cells, finer)), counts[-2:]])
     noisy = measurer.counts(coarse, rho=shares["coarse"], what="coarse grid", columns=names)
-    noise = measurer.sigma(shares["coarse"]) * math.sqrt(noisy.shape[1])
-    starts = _refined(noisy[:-2].sum(axis=1), max(_SPLIT * noise, least), finer)
+    sigmas = measurer.sigma(shares["coarse"]), measurer.sigma(shares["fine"])
+    least_apart = max(_SPLIT * sigmas[0] * math.sqrt(noisy.shape[1]), least)
+    starts = _refined(noisy[:-2].sum(axis=1), least_apart, finer)
     mixed = np.vstack([np.add.reduceat(counts[: grid.cells], starts), counts[-2:]])
-    sigma = measurer.sigma(shares["fine"])
-    noisy = measurer.counts(mixed, rho=shares["fine"], what="fine grid", columns=names)
+    fine = measurer.counts(mixed, rho=shares["fine"], what="fine grid", columns=names)
+    owners = np.append(starts // finer, [grid.cells // finer, grid.cells // finer + 1])
+    noisy, variance = _combined(noisy, fine, owners, sigmas)
+    sigma = sigmas[1]
     edges = grid.low + grid.width * np.append(starts, grid.cells)
-    low_edges, high_edges, noisy, missing = _in_order(edges, noisy, column.kind)
-    cuts = cut_bins(noisy, sigma=sigma, least=least, most=MOST_BINS)
+    low_edges, high_edges, cells, missing = _in_order(edges, np.column_stack([noisy, variance]), column.kind)
+    noisy, variance = cells[:, :-1], cells[:, -1]
+    missing = missing[:-1]
+    cuts = cut_bins(noisy, variance=variance * noisy.shape[1], least=least, most=MOST_BINS)
     has_missing = bool(missing.sum() > _CLEAR * sigma * math.sqrt(len(missing)))
     if declared is not None and declared.missing is not None:
         has_missing = declared.missing
@@ -244,6 +248,25 @@ def _numbers(
     steps = CodedColumn(name=column.name, kind=column.kind, cells=Steps(starts=tuple(low_edges[cuts].tolist())))
     origin = "found" if declared is None else declared.origin
     return Attribute(column=steps, groups=groups, values=tuple(values), origin=origin, decimals=decimals)
+
+
+def _combined(
+    coarse: Floats, fine: Floats, owners: NDArray[np.int64], sigmas: tuple[float, float]
+) -> tuple[Floats, Floats]:
+    """Fine counts that agree with coarse ones, both weighed by their noise; and the variance of each.
+
+    Coarse cells that do not stand out of the noise are taken for empty: most of a wide range is.
+    """
+    number = np.bincount(owners)
+    sums = np.zeros_like(coarse)
+    np.add.at(sums, owners, fine)
+    apart = number * sigmas[1] ** 2
+    variance = 1 / (1 / sigmas[0] ** 2 + 1 / apart)
+    best = variance[:, None] * (coarse / sigmas[0] ** 2 + sums / apart[:, None])
+    agreed = fine + ((best - sums) / number[:, None])[owners]
+    empty = best.sum(axis=1) < _EMPTY * np.sqrt(variance * coarse.shape[1])
+    agreed[empty[owners]] = 0.0
+    return agreed, np.where(empty, 0.0, variance / number)[owners]
 
 
 def _refined(totals: Floats, least: float, finer: int) -> NDArray[np.int64]:
@@ -283,9 +306,9 @@ def _spread(low: Floats, high: Floats, noisy: Floats, noise: float) -> NumberCel
     rest = max(float(noisy.sum() - clear.sum()), 0.0)
     widths = high - low
     evenly = rest if clear.sum() > 0 else 1.0
-    # Cells that stand out have their share already.
-    room = np.where(clear > 0, 0.0, widths)
-    room = widths if room.sum() <= 0 else room
+    # Cells that stand out have their share already, and empty ones none.
+    room = np.where((clear > 0) | (noisy <= 0), 0.0, widths)
+    if room.sum() <= 0:
+        room = np.where(clear > 0, widths, 0.0) if clear.sum() > 0 else widths
     weights = clear + evenly * room / room.sum()
     return NumberCells(low=low, high=high, chance=weights / weights.sum())
-

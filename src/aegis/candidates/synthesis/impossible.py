@@ -32,7 +32,11 @@ def _matches(column: pa.ChunkedArray, condition: Condition) -> NDArray[np.bool_]
     present, values = to_numpy(column, kind)
     if kind.is_ordered:
         numbers = numbers_of(values, kind)
-        met = np.isin(numbers, np.array(condition.values, dtype=np.float64)) if condition.values else np.ones(len(numbers), dtype=bool)
+        met = (
+            np.isin(numbers, np.array(condition.values, dtype=np.float64))
+            if condition.values
+            else np.ones(len(numbers), dtype=bool)
+        )
         if condition.low is not None:
             met &= numbers >= condition.low
         if condition.high is not None:

@@ -44,7 +44,9 @@ class Measurer:
         return self._noise.on_counts(counts, sigma=sigma)
 
     def errors(self, errors: Floats, *, rho: float, what: str) -> Floats:
-        """Sums of absolute differences between counts and what is expected of them; each moves by ``length`` at most."""
+        """Sums of absolute differences between counts and expected ones; each moves by ``length`` at most."""
         sigma = self.sigma(rho, marginals=errors.size)
-        self.account.spend(Measured(what=what, columns=(), numbers=errors.size, sigma=sigma, rho=rho))
+        self.account.spend(
+            Measured(what=what, columns=(), numbers=errors.size, sigma=sigma, rho=rho, marginals=errors.size)
+        )
         return self._noise.on_numbers(errors, sigma=sigma)

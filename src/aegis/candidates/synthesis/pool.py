@@ -24,7 +24,7 @@ _TINY = 1e-6
 
 @dataclass(slots=True, kw_only=True, eq=False, repr=False)
 class Pool:
-    """``codes[i]`` are the codes of attribute i in each tuple, ``context`` that of the label; ``weights`` are records."""
+    """``codes[i]`` are the codes of attribute i, ``context`` that of the label, ``weights`` how many records it is."""
 
     sizes: tuple[int, ...]
     contexts: int
@@ -43,7 +43,7 @@ class Pool:
         return self._summed(self.cells(pair), int(np.prod(shape))).reshape(shape)
 
     def _summed(self, cells: Codes, size: int) -> Floats:
-        return np.bincount(cells, weights=self.weights, minlength=size)
+        return np.asarray(np.bincount(cells, weights=self.weights, minlength=size), dtype=np.float64)
 
     def fit(self, pairs: Mapping[Pair, Floats], singles: Sequence[Floats], *, rounds: int) -> float:
         """Weigh the tuples until the marginals are as given; answers how far they are off, as a share of all records.

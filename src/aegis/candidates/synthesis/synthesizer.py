@@ -15,6 +15,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import TypeVar
 
 import numpy as np
 import pyarrow as pa
@@ -36,19 +37,22 @@ from aegis.errors import DataError, GuaranteeError, LabelError
 from aegis.progress import Progress
 
 Codes = NDArray[np.int64]
+N = TypeVar("N", np.float64, np.int64)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Settings:
     """How the budget is divided and how fine the model is. None of it depends on the data."""
 
-    finding: float = 0.12
-    singles: float = 0.28
-    choosing: float = 0.08
+    finding: float = 0.2
+    singles: float = 0.4
+    choosing: float = 0.06
     more_edges: int = 3
     most_contexts: int = 8
     most_together: int = 40
     pool: int = 200_000
+    least_pool: int = 20_000
+    pool_per_record: float = 6.0
     rounds: int = 10
     finest: int = 32
     coarsest: int = 4
@@ -104,9 +108,7 @@ class Model:
             codes[self.label.name] = draw_given(within, context, rng)
         return codes
 
-    def drawn(
-        self, rows: int, rng: np.random.Generator, *, order: Sequence[str], public: PublicDomain
-    ) -> pa.Table:
+    def drawn(self, rows: int, rng: np.random.Generator, *, order: Sequence[str], public: PublicDomain) -> pa.Table:
         """Rows as values of the source's types, in the order of its columns; impossible ones are drawn anew."""
         attributes = {attribute.name: attribute for attribute in self.attributes}
         if self.label is not None:
@@ -146,7 +148,7 @@ def learn(
     settings: Settings | None = None,
     progress: Progress | None = None,
 ) -> Model:
-    """Learn a model of ``columns``; with a ``label`` (one of them) for predicting it, without one for the whole table."""
+    """Learn a model of ``columns``; with a ``label`` (one of them) for predicting it, without one for all of them."""
     settings = settings or Settings()
     measurer = Measurer(account, noise)
     say = progress or (lambda done, total, what: None)
@@ -165,16 +167,18 @@ def learn(
     if label is not None:
         found = finding.attribute(next(column for column in columns if column.name == label), None)
         if isinstance(found, LeftOut):
-            raise LabelError(f"the label {label!r} cannot be synthesized: {found.reason}; choose another or more budget")
+            raise LabelError(
+                f"the label {label!r} cannot be synthesized: {found.reason}; choose another or more budget"
+            )
         label_attribute = found
         if label_attribute.size < 2:
             raise LabelError(f"only one value of the label {label!r} stands out of the noise; use a larger epsilon")
-        groups = np.arange(label_attribute.size)
+        merged = np.arange(label_attribute.size)
         if label_attribute.size > settings.most_contexts:
-            groups = merge_groups(
+            merged = merge_groups(
                 np.ones((label_attribute.size, 1)), most=settings.most_contexts, ordered=label_attribute.ordered
             )
-        context = Context(label=label_attribute, groups=groups)
+        context = Context(label=label_attribute, groups=merged)
     attributes: list[Attribute] = []
     for column in others:
         attribute = finding.attribute(column, context)
@@ -217,7 +221,8 @@ def learn(
         tables[parent, child] = fits[pair] if pair == (parent, child) else np.moveaxis(fits[pair], 0, 1)
 
     say(3, 5, "measuring pairs")
-    pool = draw_pool(coarse, edges, tables, settings.pool, rng)
+    size = int(np.clip(settings.pool_per_record * totals.sum(), settings.least_pool, settings.pool))
+    pool = draw_pool(coarse, edges, tables, size, rng)
     rest = [pair for pair in pairs if pair not in fits]
     if rest:
         drawn = {pair: pool.marginal(pair) for pair in rest}
@@ -286,9 +291,7 @@ class _Measuring:
     def single(self, place: int, rho: float) -> Floats:
         attribute = self._attributes[place]
         counts = attribute.pushed(self._by_context([attribute]))
-        return self._measurer.counts(
-            counts, rho=rho, what="attribute", columns=(attribute.name, *self._label_name)
-        )
+        return self._measurer.counts(counts, rho=rho, what="attribute", columns=(attribute.name, *self._label_name))
 
     def pair(self, pair: Pair, groups: Sequence[Codes]) -> NDArray[np.int64]:
         """Counts without noise: not to be looked at."""
@@ -319,9 +322,7 @@ class _Measuring:
         return self._context.pushed(counts, len(asked))
 
 
-def _singles(
-    table: _Measuring, rho: float, label: Attribute | None
-) -> tuple[list[Floats], Floats, Floats | None]:
+def _singles(table: _Measuring, rho: float, label: Attribute | None) -> tuple[list[Floats], Floats, Floats | None]:
     number = len(table._attributes)
     merged = label is not None and table._context is not None and table._context.size < label.size
     each = rho / (number + merged)
@@ -353,14 +354,16 @@ def _groups(
 ) -> list[Codes]:
     """Groups of codes so large that the cells of a pair stand out of the noise."""
     records = float(totals.sum())
-    most = int(np.clip(math.sqrt(2 * records / (len(totals) * settings.fineness * sigma)), settings.coarsest, settings.finest))
+    most = int(
+        np.clip(math.sqrt(2 * records / (len(totals) * settings.fineness * sigma)), settings.coarsest, settings.finest)
+    )
     return [
         merge_groups(single, most=most, ordered=attribute.ordered)
         for attribute, single in zip(attributes, singles, strict=True)
     ]
 
 
-def _merged(counts: NDArray[np.float64] | NDArray[np.int64], groups: Codes) -> NDArray[np.float64] | NDArray[np.int64]:
+def _merged(counts: NDArray[N], groups: Codes) -> NDArray[N]:
     sums = np.zeros((int(groups.max()) + 1, *counts.shape[1:]), dtype=counts.dtype)
     np.add.at(sums, groups, counts)
     return sums
@@ -383,11 +386,8 @@ def _tree(chosen: Sequence[int], errors: Mapping[Pair, float]) -> list[Pair]:
     inside = list(chosen[:1])
     outside = list(chosen[1:])
     while outside:
-        parent, child = max(
-            ((a, b) for a in inside for b in outside), key=lambda pair: errors[min(pair), max(pair)]
-        )
+        parent, child = max(((a, b) for a in inside for b in outside), key=lambda pair: errors[min(pair), max(pair)])
         edges.append((parent, child))
         inside.append(child)
         outside.remove(child)
     return edges
-

@@ -1,0 +1,398 @@
+"""Made-up rows with a promise of differential privacy, their certificate, and what they cost."""
+
+from __future__ import annotations
+
+import datetime
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from aegis._version import __version__
+from aegis.candidates.synthesis.accounting import Account, Measured, Promise
+from aegis.candidates.synthesis.declared import PublicDomain, check_purpose, of_hierarchies, parse_domain, read_domain
+from aegis.candidates.synthesis.noise import Noise, OpenDPNoise, SeededNoise
+from aegis.candidates.synthesis.synthesizer import Model, PairError, learn
+from aegis.commands.synthesize import Synthesize
+from aegis.counts.marginals import TableCounter, bounded
+from aegis.data.dataset import Dataset
+from aegis.data.engine import open_dataset
+from aegis.data.kind import Kind
+from aegis.data.output import check_apart, check_free, drafts_of
+from aegis.data.schema import Column, Role
+from aegis.errors import DataError, RoleError
+from aegis.library.budgets import SharedBudget, recipient_name, shared_budget
+from aegis.library.opening import open_table
+from aegis.library.proposals import find_hierarchies
+from aegis.masking.plural import count
+from aegis.operation import operation
+from aegis.releases.budget import Budget
+from aegis.releases.certificate import SYNTHESIZED, Certificate, certificate_paths, hash_of
+from aegis.releases.ledger_entry import Leaving
+from aegis.releases.write import check_format, write_table
+from aegis.result import Result, plain
+
+MOST_ROWS = 1_000_000
+FEWEST_ROWS = 10
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SpentPart:
+    """One kind of measurement: how often, with which noise (that of the least), and its share of the budget."""
+
+    what: str
+    times: int
+    sigma: float
+    share: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Synthesized(Result):
+    """Made-up rows, what is promised of them and what it was spent on.
+
+    ``rho`` and ``found_delta`` are what was spent; ``errors`` say of every pair of attributes how far the model was
+    from it when it was asked, with noise. ``table`` is not part of the JSON: what was read from there has None.
+    """
+
+    source: str
+    rows: int
+    columns: tuple[str, ...]
+    label: str | None
+    purpose: str
+    epsilon: float
+    delta: float
+    rho: float
+    found_delta: float
+    unit: str
+    private: bool
+    records: float
+    origins: Mapping[str, str]
+    left_out: Mapping[str, str]
+    parts: tuple[SpentPart, ...]
+    errors: tuple[PairError, ...]
+    off: float
+    out: Path | None
+    certificate: Path | None
+    report: Path | None
+    ledger: int | None
+    table: pa.Table | None = None
+
+    @property
+    def headline(self) -> str:
+        """How many rows, and the promise."""
+        promise = f"ε = {self.epsilon:g}, δ = {self.delta:g}"
+        named = "" if self.private else " (NOT private: noise by a seed)"
+        return f"{count(self.rows, 'made-up row')} of {count(len(self.columns), 'column')}, {promise}{named}"
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """A seed, and a delta that is too large for the table."""
+        texts = []
+        if not self.private:
+            texts.append(
+                "the noise was drawn by a seed, which whoever knows it can take off again: this table is for tests and "
+                "protects nobody"
+            )
+        if self.delta * max(self.records, 1.0) >= 1.0:
+            texts.append(
+                f"delta is not below one in the about {self.records:,.0f} rows: publishing one row as it is would keep "
+                "such a promise, so take a smaller delta"
+            )
+        return tuple(texts)
+
+    def table_rows(self) -> list[dict[str, Any]]:
+        """What the budget was spent on."""
+        return [{"what": p.what, "times": p.times, "sigma": p.sigma, "share": p.share} for p in self.parts]
+
+    def to_json(self) -> dict[str, Any]:
+        """The object that ``aegis synthesize --json`` prints."""
+        paths = ("out", "certificate", "report")
+        return {
+            "source": self.source,
+            "rows": self.rows,
+            "columns": list(self.columns),
+            "label": self.label,
+            "purpose": self.purpose,
+            "epsilon": self.epsilon,
+            "delta": self.delta,
+            "rho": self.rho,
+            "found_delta": self.found_delta,
+            "unit": self.unit,
+            "private": self.private,
+            "records": self.records,
+            "origins": dict(self.origins),
+            "left_out": dict(self.left_out),
+            "parts": plain(self.parts),
+            "errors": plain(self.errors),
+            "off": self.off,
+            "ledger": self.ledger,
+            **{name: None if getattr(self, name) is None else str(getattr(self, name)) for name in paths},
+        }
+
+
+@operation(Synthesize)
+def synthesize(options: Synthesize) -> Synthesized:
+    """Learn noisy marginals of a table under a privacy budget, and draw made-up rows that have them.
+
+    Rows never enter the model: an engine counts, noise is added, and everything after that works on noisy counts. The
+    budget covers all of it, the search for values and ranges that no ``domain`` declares included. Without ``out``
+    nothing is written and nothing is noted in a ledger; the rows are in ``table``, and whoever passes them on spends
+    the budget.
+    """
+    promise = _promise(options)
+    paths = _paths(options)
+    dataset = open_table(options.data, options)
+    label = _label(options, dataset)
+    check_purpose(options.purpose, label)
+    public = _public(options, dataset)
+    columns, left_out = _columns(dataset, options, label)
+    finds = any(column.kind is Kind.TEXT and column.name not in public.columns for column in columns)
+    account = Account.of(promise, finds_values=finds)
+    asked = Budget(epsilon=promise.epsilon, delta=promise.delta, rho=None if finds else account.rho)
+    shared = None if not paths else shared_budget(options.data, dataset, ledger=options.ledger, table=options.table)
+    private = options.seed is None
+    if shared is not None and private:
+        shared.check(asked)
+    rng = np.random.default_rng(options.seed)
+    noise: Noise = OpenDPNoise() if private else SeededNoise(rng)
+    table = dataset.table
+    if promise.person is not None:
+        table = bounded(dataset, promise.person, rows_each=promise.rows_each)
+    model = learn(
+        TableCounter(table),
+        columns,
+        label=label if options.purpose == "label" else None,
+        account=account,
+        noise=noise,
+        public=public,
+        rng=rng,
+        progress=options.progress,
+    )
+    rows = options.rows or int(np.clip(round(model.records), FEWEST_ROWS, MOST_ROWS))
+    drawn = model.drawn(rows, rng, order=dataset.schema.names, public=public)
+    left_out |= {column.name: column.reason for column in model.left_out}
+    made = _Made(
+        model=model, account=account, table=drawn, private=private, left_out=left_out, dataset=dataset, label=label
+    )
+    return _written(made, options, paths, asked, shared)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class _Made:
+    model: Model
+    account: Account
+    table: pa.Table
+    private: bool
+    left_out: Mapping[str, str]
+    dataset: Dataset
+    label: str | None
+
+    def result(self, options: Synthesize, *, ledger: int | None) -> Synthesized:
+        certificate = None if options.out is None else certificate_paths(Path(options.out))[0]
+        promise = self.account.promise
+        return Synthesized(
+            source=self.dataset.name,
+            rows=len(self.table),
+            columns=tuple(self.table.column_names),
+            label=self.label,
+            purpose=options.purpose,
+            epsilon=promise.epsilon,
+            delta=promise.delta,
+            rho=self.account.spent,
+            found_delta=self.account.spent_delta,
+            unit=promise.unit,
+            private=self.private,
+            records=round(self.model.records, 1),
+            origins=self.origins,
+            left_out=self.left_out,
+            parts=_parts(self.account),
+            errors=self.model.errors,
+            off=self.model.off,
+            out=None if options.out is None else Path(options.out),
+            certificate=certificate,
+            report=None if options.report is None else Path(options.report),
+            ledger=ledger,
+            table=self.table,
+        )
+
+    @property
+    def origins(self) -> dict[str, str]:
+        label = () if self.model.label is None else (self.model.label,)
+        found = {attribute.name: attribute.origin for attribute in (*self.model.attributes, *label)}
+        return {name: found[name] for name in self.table.column_names}
+
+
+def _promise(options: Synthesize) -> Promise:
+    if options.unit == "person" and options.person is None:
+        raise RoleError("a person is the unit of protection; name the column that tells persons apart with --person")
+    return Promise(
+        epsilon=options.epsilon,
+        delta=options.delta,
+        person=options.person if options.unit == "person" else None,
+        rows_each=options.rows_per_person or 1,
+    )
+
+
+def _paths(options: Synthesize) -> list[Path]:
+    """Every file to be written: the rows, their certificate, the page."""
+    if options.out is None:
+        paths = [] if options.report is None else [Path(options.report)]
+    else:
+        out = Path(options.out)
+        check_format(out)
+        paths = [out, certificate_paths(out)[0], *([] if options.report is None else [Path(options.report)])]
+    for path in paths:
+        check_free(path, overwrite=options.overwrite)
+    check_apart(paths, [options.data, options.domain])
+    return paths
+
+
+def _label(options: Synthesize, dataset: Dataset) -> str | None:
+    label = options.label or dataset.roles.label
+    if label is not None and label not in dataset.schema:
+        raise RoleError(f"there is no column {label!r}; the columns are {', '.join(dataset.schema.names)}")
+    return label
+
+
+def _public(options: Synthesize, dataset: Dataset) -> PublicDomain:
+    """What is declared: hierarchies, and the domain file over them."""
+    listed = of_hierarchies(find_hierarchies(options.hierarchies, options.data), dataset.schema)
+    if options.domain is None:
+        return PublicDomain(columns=listed)
+    if isinstance(options.domain, Mapping):
+        declared = parse_domain(options.domain, dataset.schema, where="the domain")
+    else:
+        declared = read_domain(Path(options.domain), dataset.schema)
+    return PublicDomain(columns={**listed, **declared.columns}, impossible=declared.impossible)
+
+
+def _columns(dataset: Dataset, options: Synthesize, label: str | None) -> tuple[list[Column], dict[str, str]]:
+    """The columns to synthesize, and why others are not."""
+    left_out = {}
+    kept = []
+    if options.person is not None and options.person not in dataset.schema:
+        raise RoleError(f"there is no column {options.person!r}; the columns are {', '.join(dataset.schema.names)}")
+    if label is not None and label == options.person:
+        raise RoleError("the label cannot be the column that tells persons apart")
+    for column in dataset.schema:
+        if column.name == options.person:
+            left_out[column.name] = "it tells persons apart"
+        elif dataset.roles.get(column.name) is Role.IDENTIFYING and column.name != label:
+            left_out[column.name] = "identifying"
+        else:
+            kept.append(column)
+    if not [column for column in kept if column.name != label]:
+        raise DataError(f"{dataset.name} has no column to synthesize beside the label; add one or take a role away")
+    return kept, left_out
+
+
+def _parts(account: Account) -> tuple[SpentPart, ...]:
+    """The account by kinds of measurement."""
+    kinds: dict[str, list[Measured]] = {}
+    for entry in account.measured:
+        kinds.setdefault(entry.what, []).append(entry)
+    return tuple(
+        SpentPart(
+            what=what,
+            times=len(entries),
+            sigma=min(entry.sigma for entry in entries),
+            share=math.fsum(entry.rho for entry in entries) / account.rho,
+        )
+        for what, entries in kinds.items()
+    )
+
+
+def _written(
+    made: _Made, options: Synthesize, paths: list[Path], asked: Budget, shared: SharedBudget | None
+) -> Synthesized:
+    """Write everything together or nothing; the budget is noted before the files appear."""
+    if not paths:
+        return made.result(options, ledger=None)
+    ledger = None
+    with drafts_of(paths, overwrite=options.overwrite) as drafts:
+        if options.out is not None:
+            out = Path(options.out)
+            write_table(open_dataset(made.table).table, drafts[0], like=out, shuffle=False)
+            certificate = Certificate(content=_certificate(made, out, drafts[0]))
+            drafts[1].write_text(certificate.to_json(), encoding="utf-8")
+            if shared is not None and made.private:
+                ledger = shared.spend(_leaving(made, options, asked, hash_of(drafts[0]), hash_of(drafts[1])))
+        result = made.result(options, ledger=ledger)
+        if options.report is not None:
+            page = _page(made, result)
+            drafts[-1].write_text(page, encoding="utf-8")
+    return result
+
+
+def _page(made: _Made, result: Synthesized) -> str:
+    from aegis.report.ranking_words import Fact  # an extra
+    from aegis.report.synthesis_report import SpentRow, render_synthesis
+
+    facts = (
+        Fact(term="ε", value=f"{result.epsilon:g}"),
+        Fact(term="δ", value=f"{result.delta:g}"),
+        Fact(term="rows drawn", value=f"{result.rows:,}"),
+        Fact(term="records, about", value=f"{result.records:,.0f}"),
+    )
+    spent = [
+        SpentRow(what=p.what, times=p.times, sigma=f"{p.sigma:,.1f}", share=f"{100 * p.share:.0f} %")
+        for p in result.parts
+    ]
+    return render_synthesis(
+        made.model,
+        made.table,
+        source=result.source,
+        headline=result.headline,
+        facts=facts,
+        unit=result.unit,
+        private=result.private,
+        spent=spent,
+        left_out=result.left_out,
+        version=__version__,
+    )
+
+
+def _leaving(made: _Made, options: Synthesize, asked: Budget, file: str, certificate: str) -> Leaving:
+    return Leaving(
+        name=Path(str(options.out)).name,
+        kind="synthetic",
+        recipient=recipient_name(options.recipient),
+        columns=tuple(made.table.column_names),
+        rows=len(made.table),
+        file_sha256=file,
+        certificate_sha256=certificate,
+        linkable=False,
+        budget=asked,
+    )
+
+
+def _certificate(made: _Made, out: Path, draft: Path) -> dict[str, Any]:
+    """What the rows promise, and every measurement that they were made of."""
+    account, promise = made.account, made.account.promise
+    return {
+        SYNTHESIZED: 1,
+        "software": {"aegis": __version__},
+        "date": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
+        "release": {"name": out.name, "sha256": hash_of(draft), "rows": len(made.table)},
+        "source": {"name": made.dataset.name},
+        "promise": {
+            "epsilon": promise.epsilon,
+            "delta": promise.delta,
+            "unit": promise.unit,
+            "person": promise.person,
+            "rows_each": promise.rows_each,
+            "neighbours": "one unit added or removed",
+        },
+        "private": made.private,
+        "noise": "discrete Gaussian, from the system" if made.private else "by a seed: for tests, protects nobody",
+        "rho": account.rho,
+        "found_delta": account.found_delta,
+        "measured": [entry.to_json() for entry in account.measured],
+        "columns": made.origins,
+        "label": made.label,
+        "left_out": dict(made.left_out),
+    }
