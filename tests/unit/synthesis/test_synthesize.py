@@ -138,6 +138,8 @@ def test_a_release_is_certified_verified_and_noted_in_the_ledger(data: Path, tmp
     )
     assert made.private
     assert made.warnings == ()
+    assert made.certificate is not None
+    assert made.ledger is not None
     assert aegis.verify(out, made.certificate).verified
     content = json.loads(Path(made.certificate).read_text(encoding="utf-8"))
     assert content["promise"]["epsilon"] == 2.0
