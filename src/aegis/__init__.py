@@ -41,6 +41,10 @@ if TYPE_CHECKING:
     from aegis.library.evaluate import evaluate as evaluate
     from aegis.library.exposure import exposure as exposure
     from aegis.library.inspect import inspect as inspect
+    from aegis.library.ledger import ledger_add as ledger_add
+    from aegis.library.ledger import ledger_forget as ledger_forget
+    from aegis.library.ledger import ledger_limit as ledger_limit
+    from aegis.library.ledger import ledger_show as ledger_show
     from aegis.library.parts import merge as merge
     from aegis.library.reconstruct import reconstruct as reconstruct
     from aegis.library.reference import list_masks as list_masks
@@ -79,6 +83,10 @@ _HOMES: dict[str, str] = {
     "exposure": "aegis.library.exposure",
     "generate": "aegis.library.configurations",
     "inspect": "aegis.library.inspect",
+    "ledger_add": "aegis.library.ledger",
+    "ledger_forget": "aegis.library.ledger",
+    "ledger_limit": "aegis.library.ledger",
+    "ledger_show": "aegis.library.ledger",
     "list_masks": "aegis.library.reference",
     "list_measures": "aegis.library.reference",
     "load_configurations": "aegis.masking.configuration_file",

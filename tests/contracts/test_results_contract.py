@@ -53,6 +53,14 @@ def _verified(home: Path, work: Path, *, changed: bool) -> Verification:
     return aegis.verify(released.out, released.certificate_path)
 
 
+def _on_record(home: Path, work: Path) -> Path:
+    """A ledger with a release of the small table."""
+    policy, ledger = {"quasi_identifying": ["gender"], "k": 2}, work / "few.ledger.jsonl"
+    if not ledger.exists():
+        aegis.release(home / "few.csv", policy=policy, out=work / "few.out.csv", ledger=ledger)
+    return ledger
+
+
 RESULTS: dict[str, Callable[[Path, Path], Result]] = {
     "inspect": lambda home, _: aegis.inspect(home / "clinic.csv"),
     "exposure": lambda home, _: aegis.exposure(home / "summary", k=30),
@@ -60,7 +68,20 @@ RESULTS: dict[str, Callable[[Path, Path], Result]] = {
     "diff": lambda home, _: aegis.diff(_configuration(home), home / "configurations" / "strict.yaml"),
     "check": lambda home, _: aegis.check(home / "clinic.csv", policy=home / "policy.yaml", config=_configuration(home)),
     "check that fails": lambda home, _: aegis.check(home / "clinic.csv", policy=home / "policy.yaml"),
+    "check several that fails": lambda home, _: aegis.check(
+        home / "clinic.csv",
+        policy=home / "policy.yaml",
+        config=[_configuration(home), home / "configurations" / "no-body.yaml"],
+    ),
     "release": lambda home, work: _released(home, work),
+    "ledger show": lambda home, work: aegis.ledger_show(_on_record(home, work)),
+    "ledger add": lambda home, work: aegis.ledger_add(
+        home / "few.csv", policy={"quasi_identifying": ["gender"], "k": 2}, ledger=work / "a.ledger.jsonl"
+    ),
+    "ledger forget": lambda home, work: aegis.ledger_forget(_on_record(home, work), 2, reason="never sent"),
+    "ledger limit": lambda home, work: aegis.ledger_limit(
+        home / "few.csv", rho=0.5, ledger=aegis.ledger_show(_on_record(home, work)).path
+    ),
     "verify": lambda home, work: _verified(home, work, changed=False),
     "verify that fails": lambda home, work: _verified(home, work, changed=True),
     "attack": lambda home, work: aegis.attack(

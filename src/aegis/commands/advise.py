@@ -21,6 +21,7 @@ from aegis.commands.fields import (
     Seed,
     SummaryLike,
     TableLike,
+    WithLedger,
     WithRoles,
     Working,
 )
@@ -36,7 +37,7 @@ ROUNDINGS = ("randomised", "systematic", "none")
 
 
 @dataclass(frozen=True)
-class Advise(Proposing, WithRoles, Working):
+class Advise(Proposing, WithRoles, WithLedger, Working):
     """Rank masking configurations by what models trained on them reach, the most useful first.
 
     Three small models judge every candidate on a sample of the rows; --fast and --measure rank from counts alone.
@@ -92,6 +93,8 @@ class Advise(Proposing, WithRoles, Working):
             self.refuse("candidates", because="what is no configuration is judged by models, not from counts alone")
         if self.made_kinds and self.policy is None:
             raise OptionError(f"{', '.join(self.made_kinds)} are made to satisfy a policy; give one with --policy")
+        if self.policy is None:
+            self.refuse("ledger", "recipient", because="without a policy nothing is judged")
         if "masks" not in self.candidates:
             self.refuse("configs", "generate", because="configurations are masks, and --candidates leaves them out")
 

@@ -10,7 +10,16 @@ from rich.text import Text
 
 from aegis.commands import terminal
 from aegis.commands.command import JUDGE, command
-from aegis.commands.fields import ConfigurationLike, Data, Hierarchies, Label, Option, PolicyLike, WithIdentifying
+from aegis.commands.fields import (
+    ConfigurationLike,
+    Data,
+    Hierarchies,
+    Label,
+    Option,
+    PolicyLike,
+    SeveralConfigurations,
+    WithIdentifying,
+)
 from aegis.masking.plural import count
 
 if TYPE_CHECKING:
@@ -20,24 +29,44 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Check(WithIdentifying):
-    """Hold a table against a policy, masked by a configuration or as it is. Exit status 1 if it is not satisfied."""
+    """Hold a table against a policy: as it is, masked by a configuration, or by several whose rows can be linked.
+
+    Exit status 1 if the policy is not satisfied.
+    """
 
     data: Data
     _: KW_ONLY
     policy: Annotated[PolicyLike, Option("The policy file (YAML).")]
-    config: Annotated[ConfigurationLike | None, Option("Mask by this configuration first (YAML or JSON).")] = None
+    config: Annotated[
+        SeveralConfigurations | None,
+        Option(
+            "Mask by this configuration first (YAML or JSON); repeated, judge what all of them show together.",
+            repeat=True,
+        ),
+    ] = None
     suppress: Annotated[bool, Option("Suppress failing records up to the policy's limit.")] = True
     label: Label = None
     hierarchies: Hierarchies = None
+
+    def __post_init__(self) -> None:
+        if self.config is not None and not isinstance(self.config, list | tuple):
+            object.__setattr__(self, "config", (self.config,))
+        super().__post_init__()
+
+    @property
+    def configs(self) -> tuple[ConfigurationLike, ...]:
+        """The configurations, however many were given."""
+        return tuple(self.config or ())  # type: ignore[arg-type]  # made a tuple when it came
 
 
 @command("check", Check, run="aegis.library.check:check", group=JUDGE)
 def show(checked: Checked, options: Check) -> None:
     """What every model found, the classes that fail, and the next step."""
     starred = f", {checked.suppressed:,} suppressed" if checked.suppressed else ""
+    several = f"{', '.join(checked.together)} together · " if checked.together else ""
     show_verdicts(
         checked.models,
-        title=f"{', '.join(checked.roles.quasi_identifying)} · "
+        title=f"{several}{', '.join(checked.roles.quasi_identifying)} · "
         f"{count(checked.records, 'record')} in {count(checked.classes, 'class', 'classes')}, "
         f"the smallest of {checked.smallest_class:,}{starred}",
     )
@@ -50,8 +79,8 @@ def show(checked: Checked, options: Check) -> None:
         terminal.next_step(f"aegis search {again} --policy {policy}")
         return
     terminal.out().print(Text("satisfied", style="bold green"))
-    if options.config is not None:
-        config = terminal.word(options.config)
+    if len(options.configs) == 1:
+        config = terminal.word(options.configs[0])
         terminal.next_step(f"aegis release {again} --config {config} --policy {policy} --out released.parquet")
 
 

@@ -42,6 +42,7 @@ GROUPS = (START, CHOOSE, JUDGE, RELEASE, MAKE, SHARE, LOOK_UP)
 GROUP_HELP = {
     "audit": "The catalog's record of who did what.",
     "curve": "Trade-off curves of sanitizers: theory, baselines, and what an audit measured.",
+    "ledger": "What left of a table, and what that still allows.",
     "push": "Send what a provider made to a catalog.",
 }
 """What is said of commands that have commands."""

@@ -32,15 +32,18 @@ if TYPE_CHECKING:
     PolicyLike = str | Path | Policy | Mapping[str, Any]
     ConfigurationLike = str | Path | Configuration | Mapping[str, Any]
     ConfigurationsLike = str | Path | Configuration | Mapping[str, Any] | Sequence[Configuration | Mapping[str, Any]]
+    SeveralConfigurations = ConfigurationLike | Sequence[ConfigurationLike]
     HierarchiesLike = str | Path | Mapping[str, Hierarchy]
     RolesLike = str | Path | Roles
     PathLike = str | Path
 else:
     TableLike = SummaryLike = str
     PolicyLike = ConfigurationLike = ConfigurationsLike = HierarchiesLike = RolesLike = PathLike = Path
+    SeveralConfigurations = Sequence[Path]
 
 DATA = "Reading the data"
 ROLES = "Roles of columns"
+LEDGER = "Together with what is out"
 STRENGTHS = ("light", "medium", "heavy", "mixed", "any")
 
 Data = Annotated[
@@ -111,6 +114,24 @@ class WithRoles(WithIdentifying):
     insensitive: Annotated[Sequence[str], Option("Insensitive columns, comma separated.", section=ROLES)] = ()
 
 
+@dataclass(frozen=True, kw_only=True)
+class WithLedger(Options):
+    """What a release is judged together with."""
+
+    ledger: Annotated[
+        PathLike | None,
+        Option(
+            "The ledger of what left before (default: DATA.ledger.jsonl beside the data); none to judge it alone.",
+            section=LEDGER,
+        ),
+    ] = None
+    recipient: Annotated[
+        str | None, Option("Who gets the release, by a name of your own (default: anybody).", section=LEDGER)
+    ] = None
+
+
+LEDGER_OPTIONS = ("ledger", "recipient")
+
 ROLE_OPTIONS = ("roles", "identifying", "quasi", "sensitive", "insensitive")
 
 
@@ -139,6 +160,8 @@ class Proposing(Options):
 __all__ = [
     "DATA",
     "KW_ONLY",
+    "LEDGER",
+    "LEDGER_OPTIONS",
     "MASK_COLUMNS",
     "READING",
     "ROLES",
@@ -166,9 +189,11 @@ __all__ = [
     "Report",
     "Seed",
     "Sensitive",
+    "SeveralConfigurations",
     "SummaryLike",
     "TableLike",
     "WithIdentifying",
+    "WithLedger",
     "WithRoles",
     "Working",
 ]

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 from aegis.commands import terminal
 from aegis.commands.check import show_unlisted, show_verdicts
 from aegis.commands.command import RELEASE, command
 from aegis.commands.fields import (
+    LEDGER,
     ConfigurationLike,
     Data,
     Hierarchies,
@@ -20,6 +21,7 @@ from aegis.commands.fields import (
     PathLike,
     PolicyLike,
     WithIdentifying,
+    WithLedger,
 )
 from aegis.masking.plural import count
 
@@ -28,12 +30,12 @@ if TYPE_CHECKING:
     from aegis.library.release import Released
 
 Fitted = Annotated[PathLike | None, Option("Write the configuration as fitted to these rows here (YAML).")]
-Mapping = Annotated[PathLike | None, Option("Write what became of each value here (CSV, readable by you only).")]
+Mapped = Annotated[PathLike | None, Option("Write what became of each value here (CSV, readable by you only).")]
 
 
 @dataclass(frozen=True)
-class Release(WithIdentifying):
-    """Write a masked table with its certificate, if what is written satisfies the policy; otherwise nothing."""
+class Release(WithIdentifying, WithLedger):
+    """Write a masked table with its certificate, if it satisfies the policy together with all that left before."""
 
     data: Data
     _: KW_ONLY
@@ -48,9 +50,18 @@ class Release(WithIdentifying):
     drop_suppressed: Annotated[bool, Option("Leave suppressed records out instead of starring them.")] = False
     shuffle: Annotated[bool, Option("Write the rows in random order.")] = True
     fitted: Fitted = None
-    mapping: Mapping = None
+    mapping: Mapped = None
     hierarchies: Hierarchies = None
     overwrite: Overwrite = False
+    despite_ledger: Annotated[
+        str | None,
+        Option("Why it may leave although it breaks the policy together with what is out.", section=LEDGER),
+    ] = None
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.ledger is not None and str(self.ledger) == "none":
+            self.refuse("recipient", "despite_ledger", because="without a ledger nothing is judged together")
 
 
 @command("release", Release, run="aegis.library.release:release", group=RELEASE)
@@ -67,8 +78,21 @@ def show_released(released: Released, options: Release) -> None:
         kept = "all" if share > 1.0005 else f"{100 * share:.1f} %"
         terminal.aside(f"keeps {kept} of what the quasi-identifiers say about {released.label}")
     show_unlisted(released.unlisted_are_insensitive)
+    show_ledger(released.ledger)
     terminal.aside(f"certificate: {released.certificate_path} and .html")
     terminal.next_step(f"aegis verify {terminal.word(released.out)} {terminal.word(released.certificate_path)}")
+
+
+def show_ledger(ledger: Mapping[str, Any] | None) -> None:
+    """What the release was judged together with, and what waits."""
+    if ledger is None:
+        terminal.aside("judged alone: there is no ledger of what left before")
+        return
+    beside = count(len(ledger["together_with"]), "earlier release")
+    terminal.aside(f"release {ledger['number']} of {ledger['name']}, judged together with {beside}")
+    if ledger["held"] or ledger["withdrawn"]:
+        waiting = count(ledger["held"] + ledger["withdrawn"], "row")
+        terminal.aside(f"{waiting} wait: alone among those that came or left since, they would be told apart")
 
 
 @dataclass(frozen=True)
@@ -81,7 +105,7 @@ class Apply(WithIdentifying):
     out: Annotated[PathLike, Option("A .csv or .parquet file.")]
     shuffle: Annotated[bool, Option("Write the rows in random order.")] = False
     fitted: Fitted = None
-    mapping: Mapping = None
+    mapping: Mapped = None
     hierarchies: Hierarchies = None
     overwrite: Overwrite = False
 

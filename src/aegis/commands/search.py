@@ -17,6 +17,7 @@ from aegis.commands.fields import (
     PathLike,
     PolicyLike,
     WithIdentifying,
+    WithLedger,
     Working,
 )
 from aegis.masking.plural import count
@@ -28,7 +29,7 @@ SPACES = ("levels", "cuts", "both")
 
 
 @dataclass(frozen=True)
-class Search(WithIdentifying, Working):
+class Search(WithIdentifying, WithLedger, Working):
     """Find the configuration that keeps most of the label among those that satisfy the policy."""
 
     data: Data
@@ -79,6 +80,8 @@ def show(found: Found, options: Search) -> None:
         console.print(f"{weighed}; none of the space searched can exceed {found.bound:.5f} {found.unit}.")
     else:
         console.print(f"{weighed}; nothing is known about better ones.")
+    if found.together_with:
+        console.print(f"It satisfies the policy together with {count(len(found.together_with), 'earlier release')}.")
     taken = found.words
     for number, trained in enumerate(found.trained, start=1):
         mark = " ← taken" if trained.configuration == taken else ""

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from aegis.counts.content import Content
-from aegis.counts.grouping import Codes, Tuples, group_tuples, packed, summed, width
+from aegis.counts.grouping import Codes, Tuples, group_rows, group_tuples, packed, summed, width
 from aegis.data.domain import Domain
 from aegis.data.kind import Kind
 from aegis.errors import SummaryError
@@ -220,6 +220,16 @@ class ClassTable:
             if name in contents:
                 contents[name] = contents[name].with_levels(partitions)
         return replace(self, contents=contents)
+
+
+def suppressed_classes(before: ClassTable, after: ClassTable) -> NDArray[np.bool_]:
+    """Which classes of ``before``, which has no suppressed records, ``after`` no longer publishes as they were."""
+    kept = after.codes[: after.classes - after.star]
+    sizes = [domain.size for domain in before.domains]
+    _, group = group_rows(np.concatenate([kept, before.codes]), sizes)
+    published = np.zeros(int(group.max(initial=-1)) + 1, dtype=bool)
+    published[group[: len(kept)]] = True
+    return np.asarray(~published[group[len(kept) :]])
 
 
 def _arranged(

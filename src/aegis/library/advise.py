@@ -14,7 +14,7 @@ from pathlib import Path
 
 from aegis._version import __version__
 from aegis.commands.advise import Advise
-from aegis.commands.fields import READING, ROLE_OPTIONS, TableLike
+from aegis.commands.fields import LEDGER_OPTIONS, READING, ROLE_OPTIONS, TableLike
 from aegis.counts.folder import is_summary, read_summary
 from aegis.counts.joint import Counted
 from aegis.counts.summary import Summary, configuration_of
@@ -32,6 +32,7 @@ from aegis.library.opening import open_table
 from aegis.library.proposals import find_hierarchies, gather, labels_of, propose
 from aegis.library.racing import CONTINUOUS_BINS, race_configurations, sample_of
 from aegis.library.scoring import pair_scores
+from aegis.library.standing import Standing, constraint_on
 from aegis.masking.configuration import Configuration
 from aegis.masking.configuration_file import as_text, check_ending
 from aegis.measures.measure import MEASURES
@@ -139,8 +140,26 @@ class _Pipeline:
                 self.options.policy,
                 hierarchies=self.hierarchies,
                 none_is_fine=self.options.has_others,
+                out=self._out(),
             )
         return self.verdicts
+
+    def _out(self) -> Standing | None:
+        """What left of the table before, where a policy is to hold together with it."""
+        options = self.options
+        if options.policy is None:
+            return None
+        policy = read_policy(options.policy)
+        roles = policy.roles_in(self.dataset.schema, self.dataset.roles)
+        standing = constraint_on(options.data, self.dataset, options, policy=policy, roles=roles)
+        if standing is not None:
+            options.refuse(
+                "tables",
+                "candidates",
+                because="something left of this table before, and only masks can be judged together with that from "
+                "counts; give --ledger none to judge them alone",
+            )
+        return standing
 
 
 def _proposed(
@@ -274,6 +293,7 @@ def _privacy(verdicts: Mapping[str, CandidateVerdict], tables: Sequence[JudgedTa
 def _from_summary(options: Advise) -> tuple[Ranking, Summary]:
     options.refuse(
         *("configs", "generate", "label_bins", "policy", "hierarchies", "tables", "candidates", "goal", "rows"),
+        *LEDGER_OPTIONS,
         *ROLE_OPTIONS,
         *READING,
         because="a summary brings its label, roles, configurations and scores along, and no rows",

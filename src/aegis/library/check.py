@@ -3,18 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from aegis.commands.check import Check
+from aegis.counts.class_table import ClassTable
+from aegis.data.hierarchy import Hierarchy
 from aegis.data.schema import Roles, Schema
 from aegis.library.judging import classes_of, read_policy, refuse_sanitized, why_not
 from aegis.library.masked_data import masked_data, roles_with
 from aegis.library.opening import open_table
 from aegis.library.proposals import find_hierarchies, one_configuration
+from aegis.masking.configuration import Configuration
 from aegis.operation import operation
-from aegis.privacy.judgement import FailingClasses, judge_all
+from aegis.privacy.judgement import FailingClasses, Judgement, judge_all
+from aegis.privacy.policy import Policy
 from aegis.privacy.verdict import StatedVerdict
+from aegis.ranking.joint import breaking, joint_classes
 from aegis.result import Result, plain
 
 
@@ -25,6 +30,7 @@ class Checked(Result):
     ``reason`` says in a sentence why the policy is not satisfied. ``records_to_suppress`` is how many records it asks
     to suppress, ``records_suppressible`` how many it allows; ``worst_classes`` are the smallest failing ones of the
     table as it came. ``unlisted_are_insensitive`` are the columns without a role: nobody decided that they are.
+    Of several configurations judged ``together``, ``breaking`` are those that break the policy together.
     """
 
     satisfied: bool
@@ -40,6 +46,8 @@ class Checked(Result):
     worst_classes: tuple[FailingClasses, ...]
     roles: Roles
     unlisted_are_insensitive: tuple[str, ...]
+    together: tuple[str, ...] = ()
+    breaking: tuple[tuple[str, ...], ...] = ()
 
     @property
     def exit_status(self) -> int:
@@ -65,17 +73,59 @@ def check(options: Check) -> Checked:
     """
     policy = read_policy(options.policy)
     refuse_sanitized(options.data, policy)
-    if options.config is None and not policy.hierarchical:
+    if not options.configs and not policy.hierarchical:
         options.refuse("hierarchies", because="without a configuration and a policy that use them they change nothing")
     hierarchies = find_hierarchies(options.hierarchies, options.data)
-    configuration = None
-    if options.config is not None:
-        configuration = one_configuration(options.config, hierarchies=hierarchies, data=options.data)
+    given = [one_configuration(each, hierarchies=hierarchies, data=options.data) for each in options.configs]
+    if len(given) > 1:
+        return _together(given, policy, hierarchies, options)
+    configuration = given[0] if given else None
     dataset = open_table(options.data, options)
     roles = policy.roles_in(dataset.schema, roles_with(dataset, configuration, label=options.label))
     published = dataset if configuration is None else masked_data(dataset, configuration.masks).dataset
     classes = classes_of(published, policy, roles, hierarchies=hierarchies)
     judgement = judge_all(classes, policy, suppress=options.suppress)
+    return _checked(judgement, classes, policy, roles, dataset.schema)
+
+
+def _together(given: list[Configuration], policy: Policy, hierarchies: dict[str, Hierarchy], options: Check) -> Checked:
+    """What somebody sees who links the rows of releases by all these configurations."""
+    dataset = open_table(options.data, options)
+    listed = named_apart(given)
+    own = roles_with(dataset, listed[0], label=options.label)
+    for configuration in listed[1:]:
+        own = own.overridden_by(configuration.roles)
+    roles = policy.roles_in(dataset.schema, own)
+    for configuration in listed:
+        configuration.check(dataset.schema)
+    raw = classes_of(dataset, policy, roles, hierarchies=hierarchies)
+    classes = joint_classes(listed, raw, policy, suppress=options.suppress)
+    judgement = judge_all(classes, policy, suppress=False)
+    checked = _checked(judgement, classes, policy, roles, dataset.schema)
+    names = tuple(configuration.name for configuration in listed)
+    if judgement.satisfied:
+        return replace(checked, together=names)
+    broken = breaking(listed, raw, policy, suppress=options.suppress)
+    which = "; ".join(" and ".join(some) + (" together" if len(some) > 1 else " alone") for some in broken)
+    models = ", ".join(
+        f"{verdict.title} for {verdict.records_failing:,} records"
+        for verdict in judgement.verdicts
+        if not verdict.satisfied
+    )
+    reason = f"{models} (broken by {which}); release one of them only, or a coarser one beside it"
+    return replace(checked, together=names, breaking=broken, reason=reason)
+
+
+def named_apart(configurations: list[Configuration]) -> list[Configuration]:
+    """The same configurations, those that share a name numbered."""
+    names = [configuration.name for configuration in configurations]
+    return [
+        replace(each, name=f"{each.name} ({number})") if names.count(each.name) > 1 else each
+        for number, each in enumerate(configurations, start=1)
+    ]
+
+
+def _checked(judgement: Judgement, classes: ClassTable, policy: Policy, roles: Roles, schema: Schema) -> Checked:
     return Checked(
         satisfied=judgement.satisfied,
         models=tuple(verdict.stated() for verdict in judgement.verdicts),
@@ -89,7 +139,7 @@ def check(options: Check) -> Checked:
         policy={"id": policy.id, **policy.to_mapping()},
         worst_classes=judgement.worst,
         roles=roles,
-        unlisted_are_insensitive=unlisted(dataset.schema, roles),
+        unlisted_are_insensitive=unlisted(schema, roles),
     )
 
 

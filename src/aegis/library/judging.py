@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Protocol
 
 import ibis
 import numpy as np
@@ -24,8 +25,18 @@ from aegis.masking.partition import Partition
 from aegis.masking.transition import transition
 from aegis.privacy.judgement import Judgement, hopeless
 from aegis.privacy.policy import Policy
+from aegis.privacy.together import KNOWN_CLASS, Gone
 from aegis.ranking.verdicts import Verdicts, class_sizes, judge
 from aegis.releases.certificate import sanitized_columns
+
+
+class OutOf(Protocol):
+    """What left of a table: the table with the known class of every record, and the records that are gone."""
+
+    @property
+    def dataset(self) -> Dataset: ...
+    def gone_from(self, table: ClassTable) -> Gone | None: ...
+
 
 _EVERYBODY = "_aegis_everybody"
 
@@ -37,8 +48,11 @@ def judged(
     *,
     hierarchies: Mapping[str, Hierarchy],
     none_is_fine: bool = False,
+    out: OutOf | None = None,
 ) -> Verdicts:
     """What ``policy`` says of each candidate, from one class table of the raw tuples; without one all pass.
+
+    ``out`` is what left of the table before: each candidate is judged together with that.
 
     Where columns are known to be quasi-identifying the smallest class of each is counted without a policy too.
     """
@@ -48,9 +62,11 @@ def judged(
         return Verdicts(passed=tuple(candidates), by_name=sizes)
     rules = read_policy(policy)
     roles = rules.roles_in(dataset.schema, dataset.roles)
-    return judge(
-        candidates, classes_of(dataset, rules, roles, hierarchies=hierarchies), rules, none_is_fine=none_is_fine
-    )
+    if out is None:
+        classes = classes_of(dataset, rules, roles, hierarchies=hierarchies)
+        return judge(candidates, classes, rules, none_is_fine=none_is_fine)
+    classes = classes_of(out.dataset, rules, roles, hierarchies=hierarchies, known=True)
+    return judge(candidates, classes, rules, none_is_fine=none_is_fine, gone=out.gone_from)
 
 
 def read_policy(policy: PolicyLike) -> Policy:
@@ -85,13 +101,17 @@ def classes_of(
     contents: tuple[str, ...] = (),
     released: bool = False,
     hierarchies: Mapping[str, Hierarchy] | None = None,
+    known: bool = False,
 ) -> ClassTable:
-    """The class table a policy needs, with further contents if wanted."""
+    """The class table a policy needs, with further contents if wanted.
+
+    ``known`` says that the table knows in which class of the earlier releases each record is: that is its last column.
+    """
     wanted = tuple(dict.fromkeys((*policy.attributes, *contents)))
     quasi = roles.quasi_identifying
     if not quasi:  # every quasi-identifier is left out: nothing tells the records apart
         dataset, quasi = as_dataset(dataset.table.mutate(**{_EVERYBODY: ibis.literal("everybody")})), (_EVERYBODY,)
-    table = count_classes(dataset, quasi, contents=wanted, released=released)
+    table = count_classes(dataset, (*quasi, KNOWN_CLASS) if known else quasi, contents=wanted, released=released)
     levels = {}
     for column in policy.hierarchical:
         if not hierarchies or column not in hierarchies:

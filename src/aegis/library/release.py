@@ -15,10 +15,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import ibis.expr.types as ir
+import numpy as np
+from numpy.typing import NDArray
 
 from aegis._version import __version__
 from aegis.commands.release import Release
-from aegis.counts.class_table import ClassTable
+from aegis.counts.class_table import ClassTable, suppressed_classes
 from aegis.data.dataset import Dataset
 from aegis.data.engine import as_dataset, read_frame
 from aegis.data.hierarchy import Hierarchy
@@ -26,24 +28,30 @@ from aegis.data.kind import Kind
 from aegis.data.output import PRIVATE, PUBLIC, check_apart, check_free, drafts_of
 from aegis.data.schema import Roles
 from aegis.data.yaml_text import dump
-from aegis.errors import OutputError, PolicyNotSatisfiedError, RoleError
+from aegis.errors import LedgerError, OutputError, PolicyNotSatisfiedError, RoleError
 from aegis.library.check import unlisted
 from aegis.library.judging import classes_of, read_policy, refuse_sanitized, why_not
 from aegis.library.masked_data import MaskedData, all_masks, mapping_text, masked_data, roles_with
 from aegis.library.opening import open_table
 from aegis.library.proposals import find_hierarchies, one_configuration
+from aegis.library.remembering import remember
+from aegis.library.standing import OWN, Standing, breaks_with, check_same_contents, refusal, standing_of
 from aegis.library.unlisted import looks_identifying, warning
 from aegis.library.utility_kept import utility_kept
 from aegis.library.written import measure_written, open_written
 from aegis.masking.configuration import Configuration
 from aegis.masking.configuration_file import to_mapping
+from aegis.masking.mask import PermutingMask, RandomMask
 from aegis.masking.masks.suppress import Suppress
 from aegis.operation import operation
 from aegis.privacy.judgement import Judgement, judge_all
 from aegis.privacy.policy import Policy, Suppressed, narrowed, without
+from aegis.privacy.together import HELD, SHOWN, STARRED, Together, judge_together
 from aegis.privacy.verdict import StatedVerdict
 from aegis.releases.apply import with_suppression
-from aegis.releases.certificate import FORMAT_VERSION, Certificate, certificate_paths, read_certificate
+from aegis.releases.certificate import FORMAT_VERSION, Certificate, certificate_paths, digest, read_certificate
+from aegis.releases.fit import links_of
+from aegis.releases.ledger_entry import Leaving
 from aegis.releases.table_hash import sha256_of_table
 from aegis.releases.write import (
     TableAddress,
@@ -66,7 +74,8 @@ class Released(Result):
     """A written table with its certificate.
 
     ``verdicts``, ``classes`` and ``smallest_class`` were measured on the table as it was written; ``utility`` says what
-    it keeps about the label, where it has one.
+    it keeps about the label, where it has one. ``ledger`` says what it was judged together with, and what waits;
+    None where it was judged alone.
     """
 
     out: str
@@ -78,6 +87,7 @@ class Released(Result):
     smallest_class: int
     utility: Mapping[str, Any] | None
     sha256: str
+    ledger: Mapping[str, Any] | None = None
     unlisted_are_insensitive: tuple[str, ...] = ()
     unlisted_that_look_identifying: tuple[str, ...] = ()
 
@@ -135,15 +145,17 @@ def release(options: Release) -> Released:
     """
     paths = _paths(options)
     source = _open(options)
-    counts = _count(source, options)  # ① source → counts of what would be published
-    judgement = _judge(source, counts)  # ② counts → verdict
+    counts = _count(source, source.standing, options)  # ① source → counts of what would be published
+    judged = _judge(source, counts, options)  # ② counts → verdict, together with what is out
+    judgement = judged.own
     utility = utility_kept(source.dataset, counts.masked.masks, source.published_roles, released=judgement.released)
-    dropped = source.policy.suppressed is Suppressed.DROPPED
-    table = with_suppression(counts.published.table, counts.classes, judgement.released, drop=dropped)
-    with _written(table, paths, options) as draft:  # ③ rows → a draft that nobody sees yet
+    table = _treated(source, counts, judged)
+    with _written(table.drop(*_inner(table)), paths, options) as draft:  # ③ rows → a draft that nobody sees yet
         measured = _measure(draft, source, counts)  # ④ draft → counts → verdict
-        certificate = _certificate(source, counts, judgement, draft, measured, utility, options)  # ⑤
+        stated = _stated(source, judged, options)
+        certificate = _certificate(source, counts, judgement, draft, measured, utility, stated, options)  # ⑤
         draft.write(certificate, fitted=_fitted(source, counts), mapped=counts.masked)
+        _remember(source, table, judged, certificate, options)  # ⑥ on the record before anybody can see it
     content = certificate.content
     return Released(
         out=str(options.out),
@@ -155,6 +167,7 @@ def release(options: Release) -> Released:
         smallest_class=measured.smallest_class,
         utility=utility,
         sha256=draft.sha256,
+        ledger=content["ledger"],
         unlisted_are_insensitive=tuple(content["roles"]["unlisted_are_insensitive"]),
         unlisted_that_look_identifying=tuple(content["roles"]["unlisted_that_look_identifying"]),
     )
@@ -175,6 +188,7 @@ class _Source:
     left_out: tuple[str, ...]
     judged_policy: Policy
     published_roles: Roles
+    standing: Standing | None
 
     @property
     def contents(self) -> tuple[str, ...]:
@@ -197,6 +211,9 @@ def _open(options: Release) -> _Source:
     roles = policy.roles_in(dataset.schema, roles_with(dataset, configuration, label=options.label))
     left_out = _left_out(dataset, options.columns)
     narrow = narrowed(policy, roles, left_out=left_out)
+    standing = standing_of(options.data, dataset, options, policy=narrow.policy, roles=narrow.roles, to_release=True)
+    if standing is None:
+        options.refuse("recipient", "despite_ledger", because="this source has no ledger: name one with --ledger")
     return _Source(
         dataset=dataset,
         configuration=configuration,
@@ -206,6 +223,7 @@ def _open(options: Release) -> _Source:
         left_out=left_out,
         judged_policy=narrow.policy,
         published_roles=narrow.roles,
+        standing=standing,
     )
 
 
@@ -229,9 +247,10 @@ class _Counts:
     classes: ClassTable
 
 
-def _count(source: _Source, options: Release) -> _Counts:
+def _count(source: _Source, standing: Standing | None, options: Release) -> _Counts:
     masks = {c: mask for c, mask in all_masks(source.configuration, source.roles).items() if c not in source.left_out}
-    masked = masked_data(source.dataset, masks, mappings=options.mapping is not None)
+    dataset = source.dataset if standing is None else standing.dataset
+    masked = masked_data(dataset, masks, mappings=options.mapping is not None)
     published = masked.dataset
     if source.left_out:
         kept = as_dataset(published.table.drop(*source.left_out))
@@ -244,16 +263,178 @@ def _count(source: _Source, options: Release) -> _Counts:
         source.published_roles,
         contents=source.contents,
         hierarchies=source.hierarchies,
+        known=standing is not None and standing.constrains,
     )
     return _Counts(masked=masked, published=published, classes=classes)
 
 
-def _judge(source: _Source, counts: _Counts) -> Judgement:
-    suppress = bool(source.published_roles.quasi_identifying)
-    judgement = judge_all(counts.classes, source.judged_policy, suppress=suppress)
-    if not judgement.satisfied:
-        raise PolicyNotSatisfiedError(f"nothing was released: {why_not(judgement, counts.classes)}")
-    return judgement
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class _Judged:
+    """The release by itself, what becomes of each class, and what it does together with what is out."""
+
+    own: Judgement
+    treatment: NDArray[np.int8]
+    together: Together | None = None
+    despite: str | None = None
+
+
+def _judge(source: _Source, counts: _Counts, options: Release) -> _Judged:
+    standing = source.standing
+    if standing is not None and standing.unjoinable is not None:
+        if options.despite_ledger is None:
+            raise PolicyNotSatisfiedError(f"nothing was released: {standing.unjoinable}")
+        judged = _alone(source, counts)
+        _check_alone(judged.own, counts.classes)
+        return replace(judged, despite=options.despite_ledger)
+    if standing is None or not standing.constrains:
+        options.refuse("despite_ledger", because="nothing is out that it could be judged together with")
+        judged = _alone(source, counts)
+        _check_alone(judged.own, counts.classes)
+        return judged
+    try:
+        check_same_contents(standing, source.configuration)
+        together = standing.judge(counts.classes, source.judged_policy)
+        _check_alone(together.own, counts.classes)
+        why_refused = None if together.satisfied else _why_refused(source, together, options)
+    except LedgerError as error:
+        together, why_refused = None, str(error)
+    if why_refused is None:
+        options.refuse("despite_ledger", because="the ledger allows it")
+        assert together is not None
+        return _Judged(own=together.own, treatment=together.treatment, together=together)
+    if options.despite_ledger is None:
+        raise PolicyNotSatisfiedError(f"nothing was released: {why_refused}")
+    alone = judge_together(counts.classes, source.judged_policy, alone=True)
+    _check_alone(alone.own, counts.classes)
+    return _Judged(own=alone.own, treatment=alone.treatment, together=together, despite=options.despite_ledger)
+
+
+def _alone(source: _Source, counts: _Counts) -> _Judged:
+    """The release by itself."""
+    own = judge_all(counts.classes, source.judged_policy, suppress=bool(source.published_roles.quasi_identifying))
+    treatment = np.full(counts.classes.classes, SHOWN, dtype=np.int8)
+    if own.suppressed:
+        treatment[suppressed_classes(counts.classes, own.released)] = STARRED
+    return _Judged(own=own, treatment=treatment)
+
+
+def _check_alone(own: Judgement, classes: ClassTable) -> None:
+    if not own.satisfied:
+        raise PolicyNotSatisfiedError(f"nothing was released: {why_not(own, classes)}")
+
+
+def _why_refused(source: _Source, together: Together, options: Release) -> str:
+    def judged_with(standing: Standing) -> Together:
+        return standing.judge(_count(source, standing, options).classes, source.judged_policy)
+
+    assert source.standing is not None
+    return refusal(source.standing, together.broken, breaks_with(source.standing, judged_with), together.reason)
+
+
+def _treated(source: _Source, counts: _Counts, judged: _Judged) -> ir.Table:
+    """The rows as they will be written: some classes starred, some left out."""
+    dropped = source.policy.suppressed is Suppressed.DROPPED
+    classes, starred = counts.classes, [name for name in counts.classes.columns if not name.startswith(OWN)]
+    table = with_suppression(counts.published.table, classes, judged.treatment == HELD, drop=True, starred=())
+    if not (judged.treatment != HELD).any():
+        raise PolicyNotSatisfiedError(
+            f"nothing was released: all {classes.records:,} rows wait, for each would be told apart from what is out"
+        )
+    if dropped or starred:
+        table = with_suppression(table, classes, judged.treatment == STARRED, drop=dropped, starred=starred)
+    return table
+
+
+def _inner(table: ir.Table) -> list[str]:
+    """The columns that are ours and nobody else's."""
+    return [name for name in table.columns if name.startswith(OWN)]
+
+
+def _stated(source: _Source, judged: _Judged, options: Release) -> dict[str, Any] | None:
+    """What the certificate says of the ledger: what the release was judged together with, and what waits."""
+    standing = source.standing
+    if standing is None:
+        return None
+    together = None if judged.despite is not None else judged.together
+    return {
+        "name": standing.path.name,
+        "number": len(standing.ledger.entries) + (1 if standing.ledger.entries else 2),
+        "head": standing.ledger.head,
+        "recipient": standing.recipient,
+        "recipients": source.policy.recipients.value,
+        "together_with": list(standing.counted),
+        "smallest_class_together": None if together is None else together.smallest_part,
+        "held": 0 if together is None else together.held,
+        "withdrawn": 0 if together is None else together.withdrawn,
+        "despite": judged.despite,
+    }
+
+
+def _remember(source: _Source, table: ir.Table, judged: _Judged, certificate: Certificate, options: Release) -> None:
+    """Write the release into the ledger, with the class that each of its rows has."""
+    if source.standing is None:
+        return
+    said = certificate.content
+    leaving = _leaving(source, judged, options, name=said["release"]["name"])
+    remember(
+        source.standing,
+        replace(
+            leaving,
+            rows=said["release"]["rows"],
+            held=said["ledger"]["held"] + said["ledger"]["withdrawn"],
+            file_sha256=said["release"]["sha256"],
+            certificate_sha256=digest(said),
+            despite=judged.despite,
+        ),
+        table,
+    )
+
+
+def record_release(options: Release, *, name: str) -> None:
+    """Put a release on the record that was written elsewhere: the same steps, without writing or a joint judgement."""
+    source = _open(options)
+    assert source.standing is not None, "whoever asks for a record has named a ledger"
+    drawn = [
+        c
+        for c, mask in source.configuration.masks.items()
+        if any(isinstance(link, RandomMask | PermutingMask) for link in links_of(mask))
+    ]
+    if drawn:
+        raise LedgerError(
+            f"what a mask drew for {drawn[0]!r} cannot be drawn again, so nobody can say what that release showed of "
+            "which row"
+        )
+    counts = _count(source, source.standing, options)
+    if source.standing.constrains:
+        own = judge_together(counts.classes, source.judged_policy, alone=True)
+        judged = _Judged(own=own.own, treatment=own.treatment)
+    else:
+        judged = _alone(source, counts)
+    _check_alone(judged.own, counts.classes)
+    table = _treated(source, counts, judged)
+    leaving = replace(
+        _leaving(source, judged, options, name=name), rows=judged.own.released.records, despite="added by hand"
+    )
+    remember(source.standing, leaving, table)
+
+
+def _leaving(source: _Source, judged: _Judged, options: Release, *, name: str) -> Leaving:
+    """What the ledger keeps of a release: how it was made, never a value. A pseudonym's key is no part of its mask."""
+    assert source.standing is not None
+    masked = options.config is not None
+    return Leaving(
+        name=name,
+        kind="masks" if masked else "as it is",
+        recipient=source.standing.recipient,
+        configuration=to_mapping(source.configuration) if masked else None,
+        columns=tuple(c for c in source.dataset.schema.names if c not in source.left_out),
+        quasi_identifying=source.published_roles.quasi_identifying,
+        suppressed=judged.own.suppressed,
+        version=source.standing.version,
+        policy=source.policy.to_mapping(),
+        policy_id=source.policy.id,
+        recipients=source.policy.recipients,
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -375,6 +556,7 @@ def _certificate(
     draft: _Draft,
     measured: Judgement,
     utility: Mapping[str, Any] | None,
+    stated: Mapping[str, Any] | None,
     options: Release,
 ) -> Certificate:
     dataset, out = source.dataset, options.out
@@ -391,7 +573,7 @@ def _certificate(
                 "sha256": draft.sha256,
                 "bytes": draft.bytes,
                 "rows": measured.records,
-                "columns": list(counts.published.table.columns),
+                "columns": [name for name in counts.published.table.columns if not name.startswith(OWN)],
                 "left_out": list(source.left_out),
                 "shuffled": options.shuffle,
             },
@@ -417,5 +599,6 @@ def _certificate(
             "classes": measured.classes,
             "smallest_class": measured.smallest_class,
             "utility": utility,
+            "ledger": stated,
         }
     )

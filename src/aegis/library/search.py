@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from aegis.candidates.search.board import Progress as Standing
+from aegis.candidates.search.gate import Out
 from aegis.candidates.search.result import Candidate
 from aegis.candidates.search.search import automatic_hierarchies
 from aegis.candidates.search.search import search as search_classes
@@ -29,11 +30,13 @@ from aegis.library.judging import classes_of, read_policy
 from aegis.library.opening import open_table
 from aegis.library.proposals import find_hierarchies
 from aegis.library.racing import masked_candidate, sample_of
+from aegis.library.standing import constraint_on
 from aegis.masking.configuration import Configuration
 from aegis.masking.configuration_file import as_text, check_ending, configurations_from_mapping, to_mapping
 from aegis.masking.mask import Mask
 from aegis.operation import operation
 from aegis.privacy.policy import Policy, Suppressed
+from aegis.privacy.together import without_known
 from aegis.progress import Progress
 from aegis.ranking.verdicts import verdicts_on
 from aegis.result import Result, plain
@@ -77,6 +80,7 @@ class Found(Result):
     make. ``front`` lists configurations of which none beats another in both utility and risk, least risk first: all of
     them if ``front_complete``. ``shortlist`` begins with the best by utility; ``trained`` are those that models were
     trained on, of which the best by ``goal`` was taken, with what the ``unmasked`` table and ``guessing`` reach.
+    ``together_with`` are the releases of the table's ledger that it satisfies the policy together with.
     """
 
     configuration: Configuration
@@ -101,6 +105,7 @@ class Found(Result):
     goal: str | None = None
     unmasked: float | None = None
     guessing: float | None = None
+    together_with: tuple[int, ...] = ()
 
     @property
     def words(self) -> dict[str, str]:
@@ -175,7 +180,13 @@ def search(options: Search) -> Found:
     if label not in dataset.schema:
         raise LabelError(f"there is no column {label!r}; the columns are {', '.join(dataset.schema.names)}")
     hierarchies = find_hierarchies(options.hierarchies, options.data)
-    table = classes_of(dataset, policy, roles, contents=(label,), hierarchies=hierarchies)
+    standing = constraint_on(options.data, dataset, options, policy=policy, roles=roles)
+    out = None
+    if standing is None:
+        table = classes_of(dataset, policy, roles, contents=(label,), hierarchies=hierarchies)
+    else:
+        seen = classes_of(standing.dataset, policy, roles, contents=(label,), hierarchies=hierarchies, known=True)
+        table, out = without_known(seen), Out(table=seen, gone=standing.gone_from)
     check_classes(label, table.contents[label].totals)
     empty = "drop it, or take it out of the quasi-identifiers"
     check_filled(dict(zip(table.columns, table.domains, strict=True)), what_to_do=empty)
@@ -191,6 +202,7 @@ def search(options: Search) -> Found:
         shortlist=max(10, options.train),
         seconds=options.seconds,
         progress=None if options.progress is None else _reporting(options.progress),
+        out=out,
         **({} if options.measure is None else {"measure": options.measure}),
     )
     raced = None
@@ -225,6 +237,7 @@ def search(options: Search) -> Found:
         front=tuple(_described(candidate) for candidate in result.front),
         front_complete=result.front_complete,
         shortlist=tuple(_described(candidate) for candidate in result.shortlist),
+        together_with=() if standing is None else tuple(standing.counted),
         trained=()
         if raced is None
         else tuple(

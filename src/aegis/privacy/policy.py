@@ -36,11 +36,22 @@ class Suppressed(StrEnum):
     DROPPED = "dropped"
 
 
+class Recipients(StrEnum):
+    """Who may put releases of one table together.
+
+    TOGETHER: anybody may hold all of them. SEPARATE: each recipient holds what was given to it or to anybody.
+    """
+
+    TOGETHER = "together"
+    SEPARATE = "separate"
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Policy:
     """The models a table must satisfy, the roles that override the table's own, and the limit on suppression.
 
     ``attacks`` limits, by the name of an attack, the share of people whom it may expose (`aegis attack`).
+    ``recipients`` says which of the earlier releases a new one is judged together with.
 
     >>> policy = Policy.from_yaml('''
     ... quasi_identifying: [age, zip]
@@ -61,6 +72,7 @@ class Policy:
     max_suppression: float = 0.0
     suppressed: Suppressed = Suppressed.JUDGED
     attacks: tuple[tuple[str, float], ...] = ()
+    recipients: Recipients = Recipients.TOGETHER
 
     def __post_init__(self) -> None:
         if not self.models:
@@ -142,6 +154,8 @@ class Policy:
             lines.append(f"up to {100 * self.max_suppression:g}% of the records may be suppressed; {then}")
         for name, share in self.attacks:
             lines.append(f"the attack {name} exposes at most {100 * share:g}% of the people")
+        if self.recipients is Recipients.SEPARATE:
+            lines.append("recipients do not put their releases together")
         return "\n".join(lines)
 
     def roles_in(self, schema: Schema, own: Roles) -> Roles:
@@ -172,6 +186,8 @@ class Policy:
         mapping["suppressed"] = self.suppressed.value
         if self.attacks:
             mapping["attacks"] = {name: _plain(share) for name, share in self.attacks}
+        if self.recipients is not Recipients.TOGETHER:  # the usual is not written: ids of policies stay what they were
+            mapping["recipients"] = self.recipients.value
         return mapping
 
     @classmethod
@@ -192,12 +208,16 @@ class Policy:
             )
         if suppressed not in {choice.value for choice in Suppressed}:
             raise PolicyError(f"{where}: suppressed must be one of {', '.join(choice.value for choice in Suppressed)}")
+        recipients = rest.pop("recipients", Recipients.TOGETHER.value)
+        if recipients not in {choice.value for choice in Recipients}:
+            raise PolicyError(f"{where}: recipients must be one of {', '.join(choice.value for choice in Recipients)}")
         return cls(
             models=models_from(rest, sensitive=roles.sensitive, where=where),
             roles=roles,
             max_suppression=max_suppression,
             suppressed=Suppressed(suppressed),
             attacks=tuple((str(name), share) for name, share in attacks.items()),
+            recipients=Recipients(recipients),
         )
 
     @classmethod

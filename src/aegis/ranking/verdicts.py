@@ -14,6 +14,7 @@ from aegis.masking.partition import Partition
 from aegis.masking.transition import transition
 from aegis.privacy.judgement import judge_all
 from aegis.privacy.policy import Policy
+from aegis.privacy.together import KNOWN_CLASS, GoneFrom, judge_together, nobody_gone
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
@@ -52,13 +53,21 @@ class Verdicts:
 
 
 def judge(
-    configurations: Sequence[Configuration], classes: ClassTable, policy: Policy, *, none_is_fine: bool = False
+    configurations: Sequence[Configuration],
+    classes: ClassTable,
+    policy: Policy,
+    *,
+    none_is_fine: bool = False,
+    gone: GoneFrom = nobody_gone,
 ) -> Verdicts:
     """Judge each configuration on the merged classes of the one table that was counted.
 
+    Where the last column of the table says in which known class a record is, each is judged together with what is out;
+    ``gone`` are the records that are no longer in the table.
+
     Raises PolicyNotSatisfiedError where none passes, unless there are other candidates (``none_is_fine``).
     """
-    verdicts = verdicts_on(configurations, classes, policy)
+    verdicts = verdicts_on(configurations, classes, policy, gone=gone)
     passed = tuple(configuration for configuration in configurations if verdicts[configuration.name].satisfied)
     if not passed and not none_is_fine:
         raise PolicyNotSatisfiedError(
@@ -69,10 +78,10 @@ def judge(
 
 
 def verdicts_on(
-    configurations: Iterable[Configuration], classes: ClassTable, policy: Policy
+    configurations: Iterable[Configuration], classes: ClassTable, policy: Policy, *, gone: GoneFrom = nobody_gone
 ) -> dict[str, CandidateVerdict]:
     """What the policy says of each configuration, by its name."""
-    return {configuration.name: _verdict(configuration, classes, policy) for configuration in configurations}
+    return {configuration.name: _verdict(configuration, classes, policy, gone) for configuration in configurations}
 
 
 def class_sizes(configurations: Iterable[Configuration], classes: ClassTable) -> dict[str, CandidateVerdict]:
@@ -112,10 +121,12 @@ def partitions_of(configuration: Configuration, table: ClassTable) -> dict[str, 
     return partitions
 
 
-def _verdict(configuration: Configuration, classes: ClassTable, policy: Policy) -> CandidateVerdict:
+def _verdict(configuration: Configuration, classes: ClassTable, policy: Policy, gone: GoneFrom) -> CandidateVerdict:
     partitions = partitions_of(configuration, classes)
     if partitions is None:
         return CandidateVerdict(satisfied=None, suppressed=0, smallest_class=0, failing=())
+    if KNOWN_CLASS in classes.columns:
+        return _verdict_together(classes.merged(partitions), partitions, policy, gone)
     judged = judge_all(classes.merged(partitions), policy)
     failing = tuple(verdict.title for verdict in judged.verdicts if not verdict.satisfied)
     if not judged.satisfied and not failing:
@@ -126,4 +137,22 @@ def _verdict(configuration: Configuration, classes: ClassTable, policy: Policy) 
         smallest_class=judged.smallest_class,
         failing=failing,
         released=ReleasedClasses(table=judged.released, partitions=partitions),
+    )
+
+
+def _verdict_together(
+    merged: ClassTable, partitions: dict[str, Partition], policy: Policy, gone: GoneFrom
+) -> CandidateVerdict:
+    together = judge_together(merged, policy, gone=gone(merged))
+    own = together.own
+    failing = tuple(verdict.title for verdict in own.verdicts if not verdict.satisfied)
+    if own.satisfied and not together.satisfied:
+        failing = tuple(f"{each.model} together with what is out" for each in together.broken) or ("what is out",)
+    del partitions[KNOWN_CLASS]
+    return CandidateVerdict(
+        satisfied=together.satisfied,
+        suppressed=own.suppressed,
+        smallest_class=own.smallest_class,
+        failing=failing or (() if together.satisfied else ("max_suppression",)),
+        released=ReleasedClasses(table=own.released, partitions=partitions),
     )

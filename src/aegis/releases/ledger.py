@@ -15,7 +15,7 @@ import fcntl
 import json
 import os
 import secrets
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -23,9 +23,10 @@ from typing import Any
 
 from aegis.data.output import PRIVATE, draft_of
 from aegis.errors import LedgerError
+from aegis.privacy.policy import Recipients
 from aegis.releases.budget import Budget, Total, check_within, total
 from aegis.releases.hash_chain import START
-from aegis.releases.ledger_entry import Act, Entry, Leaving, Recipients
+from aegis.releases.ledger_entry import Act, Entry, Leaving
 
 FORMAT_VERSION = 1
 ENDING = ".ledger.jsonl"
@@ -156,22 +157,33 @@ def read_ledger(path: Path) -> Ledger:
 
 
 def key_of(path: Path) -> bytes:
-    """The key of a ledger's digests, made when it is first asked for."""
-    folder = _folder(path)
-    file = folder / "key"
+    """The key of a ledger's digests; a new one, kept nowhere yet, for a ledger that has none."""
+    file = private_folder(path) / "key"
     try:
-        handle = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, PRIVATE)
+        key = bytes.fromhex(file.read_text(encoding="ascii"))
+    except FileNotFoundError:
+        if path.exists():
+            raise LedgerError(
+                f"the key of the ledger {path.name} is not in {file}; put it back from a backup"
+            ) from None
+        return secrets.token_bytes(32)
+    except (OSError, ValueError):
+        key = b""
+    if len(key) != 32:
+        raise LedgerError(f"{file} does not hold the key of this ledger; put it back from a backup")
+    return key
+
+
+def keep_key(path: Path, key: bytes) -> None:
+    """Keep the key of a new ledger where only its owner reads it; one that is kept already stays."""
+    try:
+        handle = os.open(_folder(path) / "key", os.O_WRONLY | os.O_CREAT | os.O_EXCL, PRIVATE)
     except FileExistsError:
-        key = bytes.fromhex(file.read_text(encoding="ascii").strip() or "00")
-        if len(key) != 32:
-            raise LedgerError(f"{file} does not hold the key of this ledger; put the one from a backup there") from None
-        return key
+        return
     with os.fdopen(handle, "w", encoding="ascii") as out:
-        key = secrets.token_bytes(32)
         out.write(key.hex() + "\n")
         out.flush()
         os.fsync(out.fileno())
-    return key
 
 
 def append(
@@ -181,13 +193,15 @@ def append(
     *,
     opening: Opening,
     expected_head: str | None = None,
+    before: Callable[[int], None] = lambda number: None,
     now: datetime.datetime | None = None,
 ) -> Entry:
     """Add an entry to the end, on the disk before this returns.
 
     A ledger that does not exist begins with ``opening``. ``expected_head`` is that of the ledger that was judged: if
     somebody else wrote since, this raises and nothing is written. A release that would exceed the budget is refused
-    here, under the lock, however many writers there are.
+    here, under the lock, however many writers there are. ``before`` is called with the number of the entry just before
+    it is written, under the lock too; if it raises nothing is.
     """
     with locked(path):
         ledger = read_ledger(path)
@@ -203,6 +217,7 @@ def append(
             new.append(Entry(sequence=1, at=at, act=Act.OPENED, content=opening.to_mapping(), previous=START))
         last = new[-1] if new else ledger.entries[-1]
         new.append(Entry(sequence=last.sequence + 1, at=at, act=act, content=content, previous=last.hash))
+        before(new[-1].sequence)
         _write(path, new)
         return new[-1]
 

@@ -9,6 +9,7 @@ from enum import StrEnum
 from typing import Any
 
 from aegis.errors import LedgerError
+from aegis.privacy.policy import Recipients
 from aegis.releases.budget import Budget
 from aegis.releases.hash_chain import link
 
@@ -23,13 +24,6 @@ class Act(StrEnum):
     RELEASED = "released"
     FORGOTTEN = "forgotten"
     LIMITED = "limited"
-
-
-class Recipients(StrEnum):
-    """Who may put releases together: all recipients (TOGETHER), or each only what was given to it (SEPARATE)."""
-
-    TOGETHER = "together"
-    SEPARATE = "separate"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

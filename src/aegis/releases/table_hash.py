@@ -8,7 +8,7 @@ hash of the engine it lies in.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from functools import reduce
 from operator import add
 from typing import Any
@@ -38,15 +38,16 @@ _get_byte: Any = ibis.udf.scalar.builtin(
 
 def sha256_of_table(table: ir.Table) -> str:
     """The hash of the names of the columns and of all rows."""
-    texts = table.select(row=_row_text(table))
+    texts = table.select(row=row_text(table, table.columns))
     digits = _DIGITS.get(table.get_backend().name)
     total = _summed_here(texts) if digits is None else _summed_there(texts, digits)
     head = repr(tuple(table.columns)).encode()
     return hashlib.sha256(head + (total % _MODULUS).to_bytes(32, "big")).hexdigest()
 
 
-def _row_text(table: ir.Table) -> ir.Column:
-    values = [table[name].cast("string") for name in table.columns]
+def row_text(table: ir.Table, columns: Sequence[str]) -> ir.Column:
+    """Some columns of a row as one text, each value preceded by its length so that no two rows share a text."""
+    values = [table[name].cast("string") for name in columns]
     marked = [(v.length().cast("string") + ":" + v).fill_null("-") for v in values]
     return reduce(add, marked)
 
@@ -65,6 +66,17 @@ def _summed_here(texts: ir.Table) -> int:
         for batch in texts.to_pyarrow_batches(chunk_size=50_000)
         for row in batch.column(0).to_pylist()
     )
+
+
+def short_digest(text: Any, *, backend: str) -> Any:
+    """The first 56 bits of the SHA-256 of a text, as a number that the engine computes."""
+    if backend == "postgres":
+        digest = _sha256(_convert_to(text, "UTF8"))
+        return reduce(add, (_get_byte(digest, place).cast("int64") * (1 << (8 * (6 - place))) for place in range(7)))
+    digits = text.hexdigest("sha256").substr(0, 14)
+    if backend == "pyspark":
+        return _conv(digits, 16, 10).cast("int64")
+    return ("0x" + digits).cast("int64")
 
 
 def _eights(digest: Any) -> Iterator[tuple[Any, int]]:

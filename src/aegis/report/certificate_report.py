@@ -196,6 +196,7 @@ def _ledger(content: Mapping[str, Any]) -> list[Entry]:
             f"{', '.join(roles['unlisted_are_insensitive'])}: nobody gave them a role, so they count as insensitive"
         )
         entries.append(Entry(term="without a role", lines=(unlisted,)))
+    entries.append(Entry(term="judged together with", lines=_together(content.get("ledger"))))
     if utility is not None:
         told = tuple(
             _told(what, utility[part], utility)
@@ -210,3 +211,23 @@ def _ledger(content: Mapping[str, Any]) -> list[Entry]:
         )
     )
     return entries
+
+
+def _together(ledger: Mapping[str, Any] | None) -> tuple[str, ...]:
+    """What the release was judged beside: what it promises holds for all of that together."""
+    if ledger is None:
+        return ("nothing: it was judged alone, and promises nothing beside other releases of the same table",)
+    beside = count(len(ledger["together_with"]), "earlier release")
+    lines = [f"{beside} of the same table (release {ledger['number']} of its ledger, for {ledger['recipient']})"]
+    if ledger["recipients"] == "separate":
+        lines.append("it is taken for granted that recipients do not put their releases together")
+    if ledger["smallest_class_together"] is not None:
+        lines.append(f"the smallest group told apart in all of them has {ledger['smallest_class_together']:,} records")
+    waiting = ledger["held"] + ledger["withdrawn"]
+    if waiting:
+        lines.append(
+            f"{count(waiting, 'row')} of the source {'waits' if waiting == 1 else 'wait'} for others like them"
+        )
+    if ledger["despite"] is not None:
+        lines.append(f"released although it breaks its policy together with these: {ledger['despite']}")
+    return tuple(lines)

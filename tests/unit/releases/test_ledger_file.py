@@ -12,9 +12,10 @@ from typing import Any
 import pytest
 
 from aegis.errors import LedgerError
+from aegis.privacy.policy import Recipients
 from aegis.releases.budget import Budget, check_within, total
-from aegis.releases.ledger import Opening, append, key_of, ledger_path, private_folder, read_ledger
-from aegis.releases.ledger_entry import ANYBODY, Act, Leaving, Recipients
+from aegis.releases.ledger import Opening, append, keep_key, key_of, ledger_path, private_folder, read_ledger
+from aegis.releases.ledger_entry import ANYBODY, Act, Leaving
 
 OPENING = Opening.new(source="clinic.csv", columns=["age", "zip"])
 
@@ -49,13 +50,23 @@ def test_a_ledger_that_nobody_wrote_is_empty(path: Path) -> None:
 
 
 def test_only_the_owner_reads_key_and_ledger(path: Path) -> None:
-    _release(path)
     key = key_of(path)
+    keep_key(path, key)
+    _release(path)
     assert key == key_of(path)
     assert len(key) == 32
     for file in (path, private_folder(path) / "key", private_folder(path) / "head.json"):
         assert stat.S_IMODE(file.stat().st_mode) == 0o600
     assert stat.S_IMODE(private_folder(path).stat().st_mode) == 0o700
+
+
+def test_a_ledger_whose_key_is_gone_or_damaged_is_refused(path: Path) -> None:
+    _release(path)
+    with pytest.raises(LedgerError, match="put it back"):
+        key_of(path)
+    (private_folder(path) / "key").write_text("no key", encoding="ascii")
+    with pytest.raises(LedgerError, match="does not hold the key"):
+        key_of(path)
 
 
 def test_a_forgotten_release_does_not_count_and_its_budget_stays_spent(path: Path) -> None:

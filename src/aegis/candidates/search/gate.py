@@ -20,6 +20,7 @@ from aegis.errors import PolicyNotSatisfiedError
 from aegis.masking.partition import Partition
 from aegis.privacy.judgement import hopeless, judge_all
 from aegis.privacy.policy import Policy, Suppressed
+from aegis.privacy.together import GoneFrom, judge_together, nobody_gone
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,8 +50,16 @@ class Weighed:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Out:
+    """What is out of the table: its classes with the known class of every record, and the records that are gone."""
+
+    table: ClassTable
+    gone: GoneFrom = nobody_gone
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Gate:
-    """One policy, ready to be asked about many nodes of one table."""
+    """One policy, ready to be asked about many nodes of one table, together with what is out of it."""
 
     table: ClassTable
     policy: Policy
@@ -61,9 +70,10 @@ class Gate:
     ends: Ints
     wanted: Ints
     plain: bool
+    out: Out | None = None
 
     @classmethod
-    def of(cls, table: ClassTable, policy: Policy, *, label: str, objective: Objective) -> Gate:
+    def of(cls, table: ClassTable, policy: Policy, *, label: str, objective: Objective, out: Out | None = None) -> Gate:
         diversity = [model for model in policy.models if model.name == "distinct-l-diversity"]
         sizes = [model for model in policy.models if model.name == "k-anonymity"]
         return cls(
@@ -75,7 +85,8 @@ class Gate:
             least=max((int(model.threshold) for model in sizes), default=1),
             ends=mark_ends(table, [str(model.subject) for model in diversity]),
             wanted=np.array([int(model.threshold) for model in diversity], dtype=np.int64),
-            plain=len(sizes) + len(diversity) == len(policy.models),
+            plain=out is None and len(sizes) + len(diversity) == len(policy.models),
+            out=out,
         )
 
     @staticmethod
@@ -124,12 +135,18 @@ class Gate:
         judgement = judge_all(self.table.merged(partitions), self.policy)
         if not judgement.satisfied:
             return None
+        if self.out is not None:
+            seen = self.out.table.merged(partitions)
+            together = judge_together(seen, self.policy, gone=self.out.gone(seen))
+            if not together.satisfied:
+                return None
+            judgement = together.own
         released = judgement.released
         labels = label_counts(released, self.label)
         kept = released.sizes[:-1] if released.star else released.sizes
-        if judgement.suppressed and not released.star:  # dropped, but counted as one class in the utility
-            totals = self.table.contents[self.label].totals
-            labels = np.concatenate([labels, (totals - labels.sum(axis=0))[None, :]])
+        missing = self.table.contents[self.label].totals - labels.sum(axis=0)
+        if missing.any():  # not published, but counted as one class in the utility
+            labels = np.concatenate([labels, missing[None, :]])
         return Outcome(
             score=self.objective.value(labels),
             suppressed=judgement.suppressed,
@@ -156,6 +173,11 @@ class Gate:
 
     def refuse(self) -> PolicyNotSatisfiedError:
         """The error for a policy that no configuration satisfies: which models fail with everything in one class."""
+        if self.out is not None:
+            return PolicyNotSatisfiedError(
+                "no configuration that was looked at satisfies the policy together with what is out; make an earlier "
+                "release again (aegis ledger show names them), or allow more suppression"
+            )
         verdicts = hopeless(self.table, self.policy)
         if not verdicts:
             together = self.table.together()

@@ -13,7 +13,7 @@ from aegis.candidates.search.board import Board, Progress
 from aegis.candidates.search.chain import Chain
 from aegis.candidates.search.classes import label_counts
 from aegis.candidates.search.cuts import CutSearch
-from aegis.candidates.search.gate import Gate, Outcome
+from aegis.candidates.search.gate import Gate, Out, Outcome
 from aegis.candidates.search.grouped import Grouping
 from aegis.candidates.search.levels import LatticeSearch, Levels
 from aegis.candidates.search.masks import mask_for
@@ -42,8 +42,9 @@ def search(
     shortlist: int = 10,
     seconds: float | None = 60.0,
     progress: Report | None = None,
+    out: Out | None = None,
 ) -> SearchResult:
-    """Find the configuration with the best utility that satisfies the policy.
+    """Find the configuration with the best utility that satisfies the policy, together with what is ``out``.
 
     ``table`` counts the raw tuples of the quasi-identifiers, with the label and the sensitive attributes of the policy
     as contents. Columns without a hierarchy get levels automatically. ``space`` is ``levels``, ``cuts`` or ``both``;
@@ -52,7 +53,7 @@ def search(
     _check(table, label, space, shortlist, seconds)
     totals = label_counts(table, label).sum(axis=0)
     objective = Objective.of(measure, totals)
-    gate = Gate.of(table, policy, label=label, objective=objective)
+    gate = Gate.of(table, policy, label=label, objective=objective, out=out)
     begin = time.monotonic()
     results = []
     if space != "cuts":

@@ -34,6 +34,7 @@ from aegis.library.release import release as write_release
 from aegis.library.summarize import summarize
 from aegis.privacy.policy import Policy
 from aegis.releases.certificate import certificate_paths
+from aegis.releases.ledger import ledger_path
 
 _log = logging.getLogger("aegis.provider")
 _ENDINGS = (".parquet", ".csv")
@@ -170,6 +171,8 @@ class Provider:
             label=task.product.label,
             columns=names if whole else [name for name in names if name in request.columns],
             hierarchies=known,
+            ledger=ledger_path(task.table),
+            recipient=request.consumer_id,
         )
         with (
             out.open("rb") as file,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -17,7 +18,7 @@ from aegis.catalog.server.uploads import whole
 from aegis.catalog.service import configurations, jobs, products, releases, requests
 from aegis.catalog.service.permissions import Permission, may
 from aegis.catalog.service.requests import column_list
-from aegis.catalog.states import JobState, RequestState
+from aegis.catalog.states import JobState, ReleaseState, RequestState
 from aegis.data.schema import Role
 from aegis.errors import AegisError, ConflictError, GuaranteeError, InputError, NotFoundError, NotPermittedError
 from aegis.report.figures import kept
@@ -45,6 +46,7 @@ def _page(context: PageContext, *, problem: AegisError | None) -> Response:
         product = products.product(work, product=request.product_id)
         job = _advice(work, request) if may(actor, Permission.SEE_JOBS, request.product_id) else None
         listed = configurations.list_configurations(work, product=request.product_id) if decides else []
+        out = _already_out(work, request.product_id, listed) if decides else []
     open_states = (RequestState.PENDING, RequestState.APPROVED, RequestState.PROVISIONED)
     running = job is not None and job.state not in ENDED
     return context.render(
@@ -56,6 +58,7 @@ def _page(context: PageContext, *, problem: AegisError | None) -> Response:
         fulfils=fulfils,
         column_list=_column_list(request, product) if fulfils else None,
         choices=choices(listed, job),
+        already_out=out,
         job=job,
         job_running=running,
         job_words=progress_words(job) if job is not None and running else "",
@@ -66,6 +69,18 @@ def _page(context: PageContext, *, problem: AegisError | None) -> Response:
         values=context.form,
         problem=problem,
     )
+
+
+def _already_out(work: Any, product_id: str, listed: Sequence[records.Configuration]) -> list[str]:
+    """What left of the product before, in words: a new release is judged together with all of it."""
+    names = {configuration.id: configuration.name for configuration in listed}
+    gone = [
+        each for each in releases.list_releases(work, product=product_id).items if each.state is ReleaseState.VERIFIED
+    ]
+    return [
+        f"{names.get(each.configuration_id or '', 'a configuration of its own')}, {each.created_at:%Y-%m-%d}"
+        for each in gone
+    ]
 
 
 def _column_list(request: records.AccessRequest, product: records.Product) -> str | None:

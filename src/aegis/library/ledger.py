@@ -1,0 +1,191 @@
+"""What left of a table: shown, added to by hand, taken out of the reckoning, and limited."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from aegis.commands.ledger import LedgerAdd, LedgerForget, LedgerLimit, LedgerShow
+from aegis.commands.release import Release
+from aegis.errors import DataError, LedgerError, OptionError
+from aegis.library.opening import open_table
+from aegis.library.release import record_release
+from aegis.library.standing import path_of
+from aegis.operation import operation
+from aegis.releases.budget import Budget, Total
+from aegis.releases.ledger import ENDING, Ledger, Opening, append, keep_key, key_of, ledger_path, read_ledger
+from aegis.releases.ledger_entry import Act
+from aegis.result import Result
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LedgerShown(Result):
+    """A ledger that is whole: every release on record, the budget that they spent, and the head of the chain.
+
+    ``source`` is the table that it is of; None where nothing is on record. ``limit`` and ``spent`` are in words.
+    """
+
+    path: Path
+    source: str | None
+    head: str
+    releases: tuple[Mapping[str, Any], ...]
+    limit: str | None
+    spent: str | None
+
+    @property
+    def headline(self) -> str:
+        counting = sum(1 for release in self.releases if release["forgotten"] is None)
+        return f"{self.path.name}: {len(self.releases)} releases, {counting} of them count"
+
+    def table_rows(self) -> list[dict[str, Any]]:
+        """What left, one row each."""
+        return [
+            {
+                "number": release["number"],
+                "at": release["at"],
+                "name": release["name"],
+                "recipient": release["recipient"],
+                "kind": release["kind"],
+                "rows": release["rows"],
+                "counts": _counts(release),
+            }
+            for release in self.releases
+        ]
+
+
+def _counts(release: Mapping[str, Any]) -> str:
+    if release["forgotten"] is not None:
+        return f"no: {release['forgotten']}"
+    if not release["linkable"]:
+        return "by its budget"
+    return "yes" if release["despite"] is None else f"yes; left despite the ledger: {release['despite']}"
+
+
+@operation(LedgerShow)
+def ledger_show(options: LedgerShow) -> LedgerShown:
+    """What is on record of a table; raises if anybody changed the record."""
+    path = _existing(Path(options.data), options.table)
+    return _shown(read_ledger(path), delta=options.delta)
+
+
+@operation(LedgerAdd)
+def ledger_add(options: LedgerAdd) -> LedgerShown:
+    """Put a release on record that left without the ledger; it counts from now on.
+
+    What each row looked like in it is computed from the configuration and the table as it is now, so add a release
+    before the table changes. Masks that draw at random cannot be drawn again.
+    """
+    path = path_of(options.data, options)
+    if path is None:
+        raise OptionError("this source has no ledger: name one with --ledger")
+    wanted = Release(
+        options.data,
+        policy=options.policy,
+        out=f"{options.name}.csv",
+        config=options.config,
+        label=options.label,
+        columns=options.columns,
+        drop_suppressed=options.drop_suppressed,
+        hierarchies=options.hierarchies,
+        ledger=path,
+        recipient=options.recipient,
+        roles=options.roles,
+        identifying=options.identifying,
+        delimiter=options.delimiter,
+        encoding=options.encoding,
+        missing=options.missing,
+        table=options.table,
+        engine=options.engine,
+    )
+    record_release(wanted, name=options.name)
+    return _shown(read_ledger(path))
+
+
+@operation(LedgerForget)
+def ledger_forget(options: LedgerForget) -> LedgerShown:
+    """Say on the record that a release no longer counts."""
+    path = _existing(Path(options.data), options.table)
+    ledger = read_ledger(path)
+    if not options.reason.strip():
+        raise OptionError("--reason says why the release no longer counts; give a sentence")
+    if options.release not in ledger.releases:
+        listed = ", ".join(map(str, ledger.releases)) or "none"
+        raise DataError(f"there is no release {options.release} in {path.name}; there are: {listed}")
+    if options.release in ledger.forgotten:
+        raise DataError(f"release {options.release} does not count any more, as {path.name} says already")
+    assert ledger.opening is not None
+    content = {"release": options.release, "reason": options.reason.strip()}
+    append(path, Act.FORGOTTEN, content, opening=ledger.opening, expected_head=ledger.head)
+    return _shown(read_ledger(path))
+
+
+@operation(LedgerLimit)
+def ledger_limit(options: LedgerLimit) -> LedgerShown:
+    """Set the budget that all differentially private releases of a table keep together."""
+    if options.epsilon is None and options.rho is None:
+        raise OptionError("a budget is an --epsilon or a --rho; give one of them")
+    limit = Budget(epsilon=options.epsilon, delta=options.delta, rho=options.rho)
+    if options.ledger is not None:
+        path = Path(options.ledger)
+    elif isinstance(options.data, str | Path) and "://" not in str(options.data):
+        path = ledger_path(Path(options.data), table=options.table)
+    else:
+        raise OptionError("this source has no ledger: name one with --ledger")
+    ledger = read_ledger(path)
+    opening = ledger.opening
+    if opening is None:
+        dataset = open_table(options.data, options)
+        opening = Opening.new(source=dataset.name, columns=dataset.schema.names)
+    if ledger.limit is not None and _is_more(limit, ledger.limit) and not options.reason:
+        raise LedgerError(
+            f"the budget of this table is {ledger.limit.describe()}; to raise it say why with --reason, which stays on "
+            "the record"
+        )
+    content = {"budget": limit.to_mapping(), "reason": options.reason}
+    key = key_of(path)
+    append(
+        path,
+        Act.LIMITED,
+        content,
+        opening=opening,
+        expected_head=ledger.head,
+        before=lambda _: keep_key(path, key),
+    )
+    return _shown(read_ledger(path), delta=limit.delta or 1e-6)
+
+
+def _is_more(new: Budget, old: Budget) -> bool:
+    """Whether a limit allows anything that another does not."""
+
+    def more(one: float | None, other: float | None) -> bool:
+        return other is not None and (one is None or one > other)
+
+    return more(new.epsilon, old.epsilon) or more(new.rho, old.rho) or new.delta > old.delta
+
+
+def _existing(data: Path, table: str | None) -> Path:
+    path = data if data.name.endswith(ENDING) else ledger_path(data, table=table)
+    if not path.is_file():
+        read_ledger(path)  # says so if there was one
+        raise DataError(f"there is no ledger {path}; aegis release begins one")
+    return path
+
+
+def _shown(ledger: Ledger, *, delta: float = 1e-6) -> LedgerShown:
+    forgotten, opening = ledger.forgotten, ledger.opening
+    at = {entry.sequence: entry.at.isoformat(timespec="seconds") for entry in ledger.entries}
+    releases = tuple(
+        {"number": number, "at": at[number], **leaving.to_mapping(), "forgotten": forgotten.get(number)}
+        for number, leaving in ledger.releases.items()
+    )
+    spent: Total | None = ledger.spent(delta=delta) if ledger.budgets else None
+    return LedgerShown(
+        path=ledger.path,
+        source=None if opening is None else opening.source,
+        head=ledger.head,
+        releases=releases,
+        limit=None if ledger.limit is None else ledger.limit.describe(),
+        spent=None if spent is None else spent.describe(),
+    )

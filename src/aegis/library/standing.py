@@ -1,0 +1,332 @@
+"""What is out of a table, as a constraint on what may leave next: its ledger, read, and its rows, known again."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from aegis.commands.fields import Reading, WithLedger
+from aegis.counts.answer import ask, encode, plain
+from aegis.counts.class_table import ClassTable
+from aegis.counts.grouping import Codes, group_tuples
+from aegis.data.dataset import Dataset
+from aegis.data.dialect import lookup_table
+from aegis.data.engine import as_dataset
+from aegis.data.schema import Roles
+from aegis.errors import LedgerError
+from aegis.masking.configuration import Configuration, canonical
+from aegis.masking.configuration_file import configurations_from_mapping
+from aegis.privacy.policy import Policy
+from aegis.privacy.together import KNOWN_CLASS, BrokenModel, Gone, Together, judge_together
+from aegis.releases.ledger import Ledger, Opening, key_of, ledger_path, read_ledger
+from aegis.releases.ledger_entry import ANYBODY, Leaving
+from aegis.releases.row_classes import RowClasses, read_row_classes
+from aegis.releases.row_digest import ROW, WHOLE, Digests
+
+NO_LEDGER = "none"
+OWN = "_aegis_ledger_"
+"""What the names of columns begin with that are not part of a table."""
+
+_VALUE, _KEY = f"{OWN}value_", f"{OWN}key"
+_NAMED = 12
+"""How many earlier releases are tried one by one to say which of them a new one breaks the policy with."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Standing:
+    """A table with its ledger.
+
+    ``dataset`` is the table with the digest of each row, and with the column `KNOWN_CLASS` where something is out that
+    counts (``counted``); ``named`` has only the digests. ``present`` are the digests of its rows, ``version`` that of
+    all of it. ``extra`` are the codes of quasi-identifiers that an earlier release showed without calling them so.
+    """
+
+    ledger: Ledger
+    opening: Opening
+    digests: Digests
+    rows: RowClasses
+    present: Codes
+    version: str
+    recipient: str
+    counted: Mapping[int, Leaving]
+    named: Dataset
+    dataset: Dataset
+    attributes: tuple[str, ...]
+    extra: Mapping[str, Codes]
+    unjoinable: str | None = None
+    """Why nobody can say what the releases show together."""
+    kept: object = None
+    """Ibis drops a table that it keeps in an engine as soon as nobody holds it."""
+
+    @property
+    def path(self) -> Path:
+        return self.ledger.path
+
+    @property
+    def constrains(self) -> bool:
+        """Whether anything is out that a new release can be judged together with."""
+        return bool(self.counted) and self.unjoinable is None
+
+    def known_rows(self, numbers: Sequence[int] | None = None) -> Codes:
+        """The known class of each row that the ledger knows, by some or all of the releases that count."""
+        chosen = self.counted if numbers is None else numbers
+        return self.rows.known_classes([self.counted[n].rows_as or n for n in chosen])
+
+    def gone(self, table: ClassTable, known: Codes) -> Gone | None:
+        """The records that left earlier and are not in the table any more, for the classes of ``table``."""
+        is_gone = (~np.isin(self.rows.rows, self.present)) & (known > 0)
+        if not is_gone.any():
+            return None
+        classes, owner = np.unique(known[is_gone], return_inverse=True)
+        unknown = np.zeros(len(classes), dtype=bool)
+        values = {}
+        for name in self.attributes:
+            if name not in table.contents:
+                continue
+            codes = self._codes_of_gone(table, name, self.rows.values.get(name), is_gone)
+            if codes is None:
+                unknown[:] = True
+                continue
+            unknown[owner[codes < 0]] = True
+            seen = codes >= 0
+            values[name] = (owner[seen].astype(np.int64), codes[seen], np.ones(int(seen.sum()), dtype=np.int64))
+        # A class with a value that nobody knows any more fails whatever else it holds; every part needs an entry.
+        for name, (owners, codes, counts) in list(values.items()):
+            bare = np.setdiff1d(np.arange(len(classes)), owners)
+            values[name] = (
+                np.concatenate([owners, bare]),
+                np.concatenate([codes, np.zeros(len(bare), dtype=np.int64)]),
+                np.concatenate([counts, np.ones(len(bare), dtype=np.int64)]),
+            )
+        for name in table.contents:
+            if name in self.attributes and name not in values:
+                nothing = np.zeros(len(classes), dtype=np.int64)
+                values[name] = (np.arange(len(classes)), nothing, nothing + 1)
+        return Gone(
+            known=classes.astype(np.int64),
+            sizes=np.bincount(owner, minlength=len(classes)).astype(np.int64),
+            values=values,
+            unknown=unknown,
+        )
+
+    def _codes_of_gone(self, table: ClassTable, name: str, digests: Codes | None, is_gone: Any) -> Codes | None:
+        """The codes of the values that records had which are gone, -1 where a value no longer occurs."""
+        if digests is None:
+            return None
+        rows = self.dataset.table
+        answer = ask(rows.select(rows[name], rows[self.value_column(name)]).distinct())
+        domain, codes = encode(answer[name], self.dataset.schema.kind(name))
+        if domain != table.contents[name].domain:  # the release shows it masked: what was is not comparable
+            return None
+        known = np.asarray(plain(answer[self.value_column(name)]), dtype=np.int64)
+        order = np.argsort(known)
+        place = np.minimum(np.searchsorted(known[order], digests[is_gone]), len(known) - 1)
+        return np.where(known[order][place] == digests[is_gone], codes[order][place], -1)
+
+    def value_column(self, name: str) -> str:
+        """The column with the digest of a sensitive value."""
+        return f"{_VALUE}{self.attributes.index(name)}"
+
+    def gone_from(self, table: ClassTable) -> Gone | None:
+        """The same, by all releases that count."""
+        return self.gone(table, self.known_rows())
+
+    def judge(self, table: ClassTable, policy: Policy) -> Together:
+        """Judge classes whose last column is the known class, together with everything that is out."""
+        return judge_together(table, policy, gone=self.gone_from(table))
+
+    def narrowed_to(self, numbers: Sequence[int]) -> Standing:
+        """The same as if only these releases were out."""
+        fewer = {number: self.counted[number] for number in numbers}
+        extra = {name: self.extra[name] for name in _uncovered(fewer, tuple(self.extra))}
+        return _joined(replace(self, counted=fewer, extra=extra))
+
+
+def standing_of(
+    data: object, dataset: Dataset, options: WithLedger, *, policy: Policy, roles: Roles, to_release: bool = False
+) -> Standing | None:
+    """The ledger of ``data`` and its rows; None where there is no ledger.
+
+    Only what is ``to_release`` something needs the rows of a table of which nothing is out.
+    """
+    path = path_of(data, options)
+    if path is None:
+        return None
+    ledger = read_ledger(path)
+    recipient = options.recipient or ANYBODY
+    counted = ledger.counted(recipient=recipient, recipients=policy.recipients)
+    if not counted and not to_release:
+        return None
+    opening = ledger.opening or _opening(dataset, roles)
+    lacking = [name for name in opening.columns if name not in dataset.schema]
+    if lacking:
+        raise LedgerError(
+            f"the ledger {path.name} is that of {opening.source}, which has the column {lacking[0]!r}, and "
+            f"{dataset.name} has none; give the ledger of this table with --ledger"
+        )
+    digests = Digests(key=key_of(path), rows_by=opening.rows_by, columns=opening.columns)
+    named = digests.named(dataset.table)
+    attributes = policy.attributes
+    values = {
+        f"{_VALUE}{place}": digests.of(named, [name], purpose=f"value of {name}")
+        for place, name in enumerate(attributes)
+    }
+    named = named.mutate(**values).cache()
+    rows = read_row_classes(path)
+    extra = _uncovered(counted, roles.quasi_identifying)
+    answer = ask(named.select(ROW, WHOLE, *extra))
+    present = np.asarray(plain(answer[ROW]), dtype=np.int64)
+    version = digests.version(np.asarray(plain(answer[WHOLE]), dtype=np.int64))
+    _check_version(ledger, version, dataset.name)
+    place = rows.found(present)
+    if counted and len(rows.rows) and not (place >= 0).any():
+        raise LedgerError(
+            f"the ledger {path.name} is that of another table: none of the rows of {dataset.name} is known to it; "
+            "give the ledger of this table with --ledger"
+        )
+    base = _with_roles(named.drop(WHOLE), dataset)
+    return _joined(
+        Standing(
+            ledger=ledger,
+            opening=opening,
+            digests=digests,
+            rows=rows,
+            present=present,
+            version=version,
+            recipient=recipient,
+            counted=counted,
+            named=base,
+            dataset=base,
+            attributes=attributes,
+            kept=named,
+            extra={name: encode(answer[name], dataset.schema.kind(name))[1] for name in extra},
+        )
+    )
+
+
+def constraint_on(
+    data: object, dataset: Dataset, options: WithLedger, *, policy: Policy, roles: Roles
+) -> Standing | None:
+    """What is out of a table, for whoever looks for what may leave next; None where nothing counts."""
+    standing = standing_of(data, dataset, options, policy=policy, roles=roles)
+    if standing is not None and standing.unjoinable is not None:
+        raise LedgerError(standing.unjoinable)
+    return standing
+
+
+def _joined(standing: Standing) -> Standing:
+    """With the known class of every record, where something is out that counts."""
+    if not standing.counted:
+        return replace(standing, dataset=standing.named)
+    try:
+        known = standing.known_rows()
+    except LedgerError as error:
+        return replace(standing, dataset=standing.named, unjoinable=str(error))
+    place = standing.rows.found(standing.present)
+    mine = np.where(place >= 0, known[place], 0) if len(known) else np.zeros(len(place), dtype=np.int64)
+    for codes in standing.extra.values():  # as good as known to everybody
+        sizes = [int(mine.max()) + 1, int(codes.max()) + 1]
+        mine = np.where(mine > 0, group_tuples(np.stack([mine, codes], axis=1), sizes)[1] + 1, 0)
+    table = standing.named.table
+    lookup = lookup_table(table.get_backend(), pa.table({_KEY: standing.present, KNOWN_CLASS: mine}))
+    joined = table.left_join(lookup, table[ROW] == lookup[_KEY]).drop(_KEY).cache()
+    return replace(standing, dataset=_with_roles(joined, standing.named), kept=(standing.kept, joined))
+
+
+def breaks_with(standing: Standing, judge: Callable[[Standing], Together]) -> tuple[int, ...]:
+    """Which releases a new one breaks the policy with: each that does so alone, or all that count."""
+    firsts: dict[int, int] = {}  # of releases that show the same the first stands for all
+    for number, leaving in standing.counted.items():
+        firsts.setdefault(leaving.rows_as or number, number)
+    different = tuple(firsts.values())
+    if 1 < len(different) <= _NAMED:
+        alone = [number for number in different if not judge(standing.narrowed_to([number])).satisfied]
+        return tuple(alone) or different
+    return different
+
+
+def path_of(data: object, options: WithLedger) -> Path | None:
+    """Where the ledger of a source is; None without one."""
+    if options.ledger is not None:
+        if str(options.ledger) == NO_LEDGER:
+            return None
+        return Path(options.ledger)
+    if isinstance(data, str | Path) and "://" not in str(data):
+        table = options.table if isinstance(options, Reading) else None
+        return ledger_path(Path(data), table=table)
+    return None
+
+
+def check_same_contents(standing: Standing, configuration: Configuration) -> None:
+    """Raise if a sensitive column is masked otherwise than in a release that counts.
+
+    What two masks of a sensitive column show together is not what either shows, and no model has judged it.
+    """
+    for number, leaving in standing.counted.items():
+        if leaving.configuration is None:
+            continue
+        (before,) = configurations_from_mapping(leaving.configuration, name=leaving.name)
+        for name in standing.attributes:
+            if name in leaving.columns and canonical(before[name]) != canonical(configuration[name]):
+                raise LedgerError(
+                    f"the sensitive column {name!r} is masked otherwise than in release {number} ({leaving.name}), and "
+                    "what both show of it together cannot be judged; mask it alike, or say why not with "
+                    "--despite-ledger"
+                )
+
+
+def refusal(standing: Standing, broken: Sequence[BrokenModel], numbers: Sequence[int], reason: str | None) -> str:
+    """Why nothing may leave, in a sentence: with which releases, which models, how many records, and what may."""
+    with_which = ", ".join(f"release {n} ({_described(standing.counted[n])})" for n in numbers)
+    models = ", ".join(f"{each.model} (for {each.records:,} records)" for each in broken)
+    more = f": {reason}" if reason else ""
+    what = f"breaks {models}" if models else "breaks the policy"
+    return (
+        f"together with {with_which} it {what}{more}; allowed are the same release again, a coarser one, or what aegis "
+        f"search finds under the ledger {standing.path.name}"
+    )
+
+
+def _described(leaving: Leaving) -> str:
+    to = "" if leaving.recipient == ANYBODY else f" to {leaving.recipient}"
+    return f"{leaving.name}{to}"
+
+
+def _opening(dataset: Dataset, roles: Roles) -> Opening:
+    """A new ledger: rows are told apart by what identifies people if that is different in every row."""
+    columns = dataset.schema.names
+    by = tuple(name for name in columns if name in roles.identifying)
+    if by:
+        table = dataset.table
+        answer = ask(table.select(*by).distinct().aggregate(n=table.select(*by).distinct().count()))
+        rows = ask(table.aggregate(n=table.count()))
+        if answer["n"][0].as_py() != rows["n"][0].as_py():
+            by = ()
+    return Opening.new(source=dataset.name, columns=columns, rows_by=by)
+
+
+def _check_version(ledger: Ledger, version: str, name: str) -> None:
+    """Raise for a version that an earlier release had and a later one has not any more."""
+    versions = [leaving.version for leaving in ledger.releases.values() if leaving.version is not None]
+    if versions and version != versions[-1] and version in versions:
+        older = versions.index(version)
+        number = list(ledger.releases)[older]
+        raise LedgerError(
+            f"{name} is an older version of the table: release {number} had it, and release "
+            f"{list(ledger.releases)[-1]} a newer one; give the newest"
+        )
+
+
+def _uncovered(counted: Mapping[int, Leaving], quasi: Sequence[str]) -> tuple[str, ...]:
+    """The quasi-identifiers that an earlier release showed without calling them so."""
+    shown = {name for leaving in counted.values() for name in leaving.columns if name not in leaving.quasi_identifying}
+    return tuple(name for name in quasi if name in shown)
+
+
+def _with_roles(table: Any, dataset: Dataset) -> Dataset:
+    return replace(as_dataset(table), name=dataset.name, roles=dataset.roles)

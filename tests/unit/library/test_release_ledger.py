@@ -1,0 +1,254 @@
+"""A release is judged together with everything that left before: refused, allowed, held back, and on the record."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import aegis
+from aegis.errors import InputError, LedgerError, PolicyNotSatisfiedError
+from aegis.releases.ledger import ledger_path, private_folder, read_ledger
+
+POLICY = {"quasi_identifying": ["age", "zip"], "sensitive": ["ill"], "k": 5}
+BY_AGE = {"age": {"bucketize": {"width": 10}}, "zip": "suppress"}
+BY_ZIP = {"age": "suppress", "zip": "identity"}
+COARSER = {"age": {"bucketize": {"width": 20}}, "zip": "suppress"}
+
+
+def _people(rows: int = 240, *, start: int = 0) -> pd.DataFrame:
+    """People of ages 20 to 59 in twelve places: every age and every place is common, both together are not."""
+    i = np.arange(start, start + rows)
+    return pd.DataFrame(
+        {
+            "name": [f"person {number}" for number in i],
+            "age": 20 + i % 40,
+            "zip": [f"{10000 + place}" for place in (i * 2654435761 >> 9) % 12],
+            "ill": [("flu", "cold", "none")[number % 3] for number in i],
+        }
+    )
+
+
+@pytest.fixture
+def table(tmp_path: Path) -> Path:
+    path = tmp_path / "people.csv"
+    _people().to_csv(path, index=False)
+    return path
+
+
+def _release(table: Any, masks: Any, **given: Any) -> Any:
+    options = {"policy": POLICY, "overwrite": True, "identifying": ["name"], **given}
+    options.setdefault("out", Path(table).parent / "out.csv" if isinstance(table, Path) else None)
+    return aegis.release(table, config=masks, **options)
+
+
+def test_a_second_release_that_undoes_the_first_is_refused_and_leaves_nothing(table: Path) -> None:
+    _release(table, BY_AGE, out=table.parent / "first.csv")
+    before = {path: path.read_bytes() for path in table.parent.rglob("*") if path.is_file()}
+    with pytest.raises(PolicyNotSatisfiedError) as refused:
+        _release(table, BY_ZIP, out=table.parent / "second.csv")
+    said = str(refused.value)
+    assert "together with release 2 (first.csv) it breaks k-anonymity (for " in said
+    assert "aegis search" in said
+    after = {path: path.read_bytes() for path in table.parent.rglob("*") if path.is_file()}
+    assert after == before
+
+
+def test_it_would_have_singled_people_out(table: Path) -> None:
+    """What the gate refuses is real: each release alone keeps k, both together leave some people alone."""
+    people = pd.read_csv(table)
+    _release(table, BY_AGE, ledger="none")
+    _release(table, BY_ZIP, ledger="none")
+    both = people.groupby([people.age // 10, "zip"]).size()
+    assert both.min() < POLICY["k"]
+
+
+@pytest.mark.parametrize("masks", [BY_AGE, COARSER, {"age": "suppress", "zip": "suppress"}])
+def test_the_same_again_or_coarser_is_allowed(table: Path, masks: dict[str, Any]) -> None:
+    _release(table, BY_AGE)
+    released = _release(table, masks)
+    assert released.ledger["together_with"] == [2]
+    assert released.ledger["held"] == released.ledger["withdrawn"] == 0
+    assert released.ledger["smallest_class_together"] >= POLICY["k"]
+
+
+def test_the_same_release_again_is_allowed_where_records_were_suppressed(table: Path) -> None:
+    policy = {**POLICY, "max_suppression": 0.9}
+    masks = {"age": {"bucketize": {"width": 10}}}
+    first = _release(table, masks, policy=policy)
+    again = _release(table, masks, policy=policy)
+    assert first.suppressed == again.suppressed > 0
+    assert read_ledger(ledger_path(table)).releases[3].rows_as == 2
+
+
+def test_with_a_reason_it_leaves_and_the_reason_is_on_certificate_and_record(table: Path) -> None:
+    _release(table, BY_AGE)
+    released = _release(table, BY_ZIP, despite_ledger="the first file was destroyed")
+    assert released.certificate.content["ledger"]["despite"] == "the first file was destroyed"
+    assert read_ledger(ledger_path(table)).releases[3].despite == "the first file was destroyed"
+    page = released.certificate_path.with_suffix(".html").read_text(encoding="utf-8")
+    assert "the first file was destroyed" in page
+
+
+def test_a_reason_that_is_not_needed_is_refused(table: Path) -> None:
+    with pytest.raises(InputError, match="nothing is out"):
+        _release(table, BY_AGE, despite_ledger="why not")
+    _release(table, BY_AGE)
+    with pytest.raises(InputError, match="the ledger allows it"):
+        _release(table, BY_AGE, despite_ledger="why not")
+    with pytest.raises(InputError, match="without a ledger"):
+        _release(table, BY_AGE, ledger="none", recipient="ana")
+
+
+def test_recipients_that_stay_apart_are_judged_apart(table: Path) -> None:
+    apart = {**POLICY, "recipients": "separate"}
+    _release(table, BY_AGE, policy=apart, recipient="ana")
+    released = _release(table, BY_ZIP, policy=apart, recipient="bob")
+    assert released.ledger["together_with"] == []
+    assert released.certificate.content["ledger"]["recipients"] == "separate"
+    with pytest.raises(PolicyNotSatisfiedError, match="to ana"):
+        _release(table, BY_ZIP, policy=apart, recipient="ana")
+
+
+def test_a_release_for_anybody_is_judged_together_with_what_anybody_got(table: Path) -> None:
+    apart = {**POLICY, "recipients": "separate"}
+    _release(table, BY_AGE, policy=apart, recipient="ana")
+    with pytest.raises(PolicyNotSatisfiedError, match="to ana"):
+        _release(table, BY_ZIP, policy=apart)
+
+
+def test_only_the_releases_that_break_it_are_named(table: Path) -> None:
+    _release(table, {"age": "suppress", "zip": "suppress"}, out=table.parent / "nothing.csv")
+    _release(table, BY_AGE, out=table.parent / "ages.csv")
+    with pytest.raises(PolicyNotSatisfiedError) as refused:
+        _release(table, BY_ZIP)
+    assert "ages.csv" in str(refused.value)
+    assert "nothing.csv" not in str(refused.value)
+
+
+def test_a_forgotten_release_no_longer_stands_in_the_way(table: Path) -> None:
+    _release(table, BY_AGE)
+    aegis.ledger_forget(table, 2, reason="it was never sent")
+    assert _release(table, BY_ZIP).ledger["together_with"] == []
+    with pytest.raises(InputError, match="already"):
+        aegis.ledger_forget(table, 2, reason="again")
+    with pytest.raises(InputError, match="no release 9"):
+        aegis.ledger_forget(table, 9, reason="a slip")
+
+
+def test_a_release_that_left_without_the_ledger_can_be_added(table: Path) -> None:
+    _release(table, BY_AGE, ledger="none")
+    shown = aegis.ledger_add(table, config=BY_AGE, policy=POLICY, name="sent in May", identifying=["name"])
+    assert [release["name"] for release in shown.releases] == ["sent in May"]
+    with pytest.raises(PolicyNotSatisfiedError, match="sent in May"):
+        _release(table, BY_ZIP)
+    noisy = {"age": {"add_laplace_noise": {"scale": 2}}, "zip": "suppress"}
+    with pytest.raises(LedgerError, match="cannot be drawn again"):
+        aegis.ledger_add(table, config=noisy, policy={**POLICY, "k": 1}, identifying=["name"])
+
+
+def test_masks_that_draw_are_judged_by_what_they_drew(table: Path) -> None:
+    loose = {**POLICY, "k": 1}
+    _release(table, {"age": {"add_laplace_noise": {"scale": 5}}, "zip": "suppress"}, policy=loose)
+    with pytest.raises(PolicyNotSatisfiedError, match="k-anonymity"):
+        _release(table, BY_AGE)
+
+
+def test_a_column_that_was_shown_before_counts_once_it_is_called_quasi_identifying(table: Path) -> None:
+    _release(table, {"age": {"bucketize": {"width": 10}}}, policy={"quasi_identifying": ["age"], "k": 5})
+    with pytest.raises(PolicyNotSatisfiedError, match="breaks k-anonymity"):
+        _release(table, {"age": {"bucketize": {"width": 5}}, "zip": "suppress"})
+
+
+def test_a_sensitive_column_that_is_masked_otherwise_cannot_be_judged(table: Path) -> None:
+    policy = {**POLICY, "l": {"ill": 2}}
+    _release(table, BY_AGE, policy=policy)
+    merged = {"regroup": {"groups": {"some": ["flu", "cold"], "none": ["none"]}}}
+    with pytest.raises(PolicyNotSatisfiedError, match="masked otherwise than in release 2"):
+        _release(table, {**BY_AGE, "ill": merged}, policy=policy)
+
+
+def test_no_value_and_no_key_is_in_the_ledger(table: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    people = _people()
+    people.loc[0, "name"] = "CANARY-NAME"
+    people.loc[1, "ill"] = "CANARY-ILL"
+    people.to_csv(table, index=False)
+    monkeypatch.setenv("AEGIS_PSEUDONYM_KEY", "s3cret-key" * 4)
+    masks = {**BY_AGE, "name": "pseudonym"}
+    _release(table, masks, policy={**POLICY, "l": {"ill": 2}})
+    for path in (ledger_path(table), *private_folder(ledger_path(table)).iterdir()):
+        assert b"CANARY" not in path.read_bytes(), path.name
+        assert b"s3cret-key" not in path.read_bytes(), path.name
+
+
+def test_the_ledger_of_another_table_is_refused(table: Path, tmp_path: Path) -> None:
+    _release(table, BY_AGE)
+    other = tmp_path / "others.csv"
+    _people(start=100_000).to_csv(other, index=False)
+    with pytest.raises(LedgerError, match="is that of another table: none of the rows"):
+        _release(other, BY_AGE, ledger=ledger_path(table))
+    renamed = tmp_path / "renamed.csv"
+    _people().rename(columns={"ill": "sick"}).to_csv(renamed, index=False)
+    with pytest.raises(LedgerError, match="has the column 'ill'"):
+        _release(renamed, BY_AGE, policy={"quasi_identifying": ["age", "zip"], "k": 5}, ledger=ledger_path(table))
+
+
+def test_an_older_version_is_refused(table: Path) -> None:
+    hidden = {"age": "suppress", "zip": "suppress"}
+    _release(table, hidden)
+    _people(300).to_csv(table, index=False)
+    _release(table, hidden)
+    _people(240).to_csv(table, index=False)
+    with pytest.raises(LedgerError, match="an older version of the table: release 2 had it, and release 3 a newer"):
+        _release(table, hidden)
+
+
+def test_an_edited_ledger_stops_every_release(table: Path) -> None:
+    _release(table, BY_AGE)
+    path = ledger_path(table)
+    path.write_text(path.read_text(encoding="utf-8").replace("out.csv", "no.csv"), encoding="utf-8")
+    with pytest.raises(LedgerError, match="line 2 of the ledger"):
+        _release(table, BY_AGE)
+
+
+def test_without_the_rows_of_a_release_only_a_reason_helps(table: Path) -> None:
+    _release(table, BY_AGE)
+    (private_folder(ledger_path(table)) / "rows.parquet").unlink()
+    with pytest.raises((PolicyNotSatisfiedError, LedgerError), match="not kept beside the ledger"):
+        _release(table, BY_AGE)
+    assert _release(table, BY_AGE, despite_ledger="the folder is lost").ledger["despite"] == "the folder is lost"
+
+
+def test_a_source_that_is_no_file_has_no_ledger_of_its_own(table: Path, tmp_path: Path) -> None:
+    released = _release(pd.read_csv(table), BY_AGE, out=tmp_path / "from-frame.csv")
+    assert released.ledger is None
+    kept = _release(pd.read_csv(table), BY_AGE, out=tmp_path / "kept.csv", ledger=tmp_path / "frame.ledger.jsonl")
+    assert kept.ledger["number"] == 2
+
+
+def test_rows_that_come_alone_wait_until_enough_have_come(table: Path) -> None:
+    masks = {"age": {"bucketize": {"width": 10}}, "zip": "suppress"}
+    _release(table, masks)
+    grown = pd.concat([_people(), _people(1, start=400)])  # one person of 20 joins
+    grown.to_csv(table, index=False)
+    second = _release(table, masks)
+    assert (second.rows, second.ledger["held"]) == (240, 1)
+    more = pd.concat([_people(), _people(1, start=400), _people(4, start=440)])
+    more.to_csv(table, index=False)
+    third = _release(table, masks)
+    assert (third.rows, third.ledger["held"]) == (245, 0)
+
+
+def test_a_class_that_loses_one_person_is_held_back_or_refused(table: Path) -> None:
+    masks = {"age": {"bucketize": {"width": 10}}, "zip": "suppress"}
+    _release(table, masks)
+    _people().iloc[1:].to_csv(table, index=False)
+    with pytest.raises(PolicyNotSatisfiedError, match="records that are out would have to be suppressed or held back"):
+        _release(table, masks)
+    released = _release(table, masks, policy={**POLICY, "max_suppression": 0.3})
+    assert (released.rows, released.ledger["withdrawn"]) == (180, 59)
+    assert json.loads(ledger_path(table).read_text(encoding="utf-8").splitlines()[-1])["content"]["held"] == 59
