@@ -75,7 +75,7 @@ def _run(people: pd.DataFrame, *, with_ledger: bool) -> dict[str, Any]:
                     policy=POLICY,
                     out=out,
                     identifying=["person"],
-                    **({} if with_ledger else {"ledger": "none"}),
+                    ledger=None if with_ledger else "none",
                 )
             except PolicyNotSatisfiedError:
                 refused += 1

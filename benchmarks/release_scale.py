@@ -75,7 +75,7 @@ masks = {
     "weight": {"bucketize": {"width": 40}},
     "zip": {"star_trailing": {"characters": 3}},
 }
-done = aegis.release(sys.argv[1], config=masks, policy=policy, out=sys.argv[2])
+done = aegis.release(sys.argv[1], config=masks, policy=policy, out=sys.argv[2], ledger="none")
 print(done.classes)
 """
 

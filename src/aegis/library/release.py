@@ -52,6 +52,7 @@ from aegis.releases.apply import with_suppression
 from aegis.releases.certificate import FORMAT_VERSION, Certificate, certificate_paths, digest, read_certificate
 from aegis.releases.fit import links_of
 from aegis.releases.ledger_entry import Leaving
+from aegis.releases.row_digest import POSITION
 from aegis.releases.table_hash import sha256_of_table
 from aegis.releases.write import (
     TableAddress,
@@ -150,7 +151,7 @@ def release(options: Release) -> Released:
     judgement = judged.own
     utility = utility_kept(source.dataset, counts.masked.masks, source.published_roles, released=judgement.released)
     table = _treated(source, counts, judged)
-    with _written(table.drop(*_inner(table)), paths, options) as draft:  # ③ rows → a draft that nobody sees yet
+    with _written(_outer(table, options), paths, options) as draft:  # ③ rows → a draft that nobody sees yet
         measured = _measure(draft, source, counts)  # ④ draft → counts → verdict
         stated = _stated(source, judged, options)
         certificate = _certificate(source, counts, judgement, draft, measured, utility, stated, options)  # ⑤
@@ -345,9 +346,12 @@ def _treated(source: _Source, counts: _Counts, judged: _Judged) -> ir.Table:
     return table
 
 
-def _inner(table: ir.Table) -> list[str]:
-    """The columns that are ours and nobody else's."""
-    return [name for name in table.columns if name.startswith(OWN)]
+def _outer(table: ir.Table, options: Release) -> ir.Table:
+    """The table without the columns that are ours and nobody else's, in the order of the source if that is asked."""
+    own = [name for name in table.columns if name.startswith(OWN)]
+    if not options.shuffle and POSITION in own:
+        table = table.order_by(POSITION)
+    return table.drop(*own)
 
 
 def _stated(source: _Source, judged: _Judged, options: Release) -> dict[str, Any] | None:

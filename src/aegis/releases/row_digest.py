@@ -21,6 +21,9 @@ ROW = "_aegis_ledger_row"
 WHOLE = "_aegis_ledger_whole"
 """The column that holds a digest of everything in the row."""
 
+POSITION = "_aegis_ledger_position"
+"""The column with the place of a row in the source, where the engine has an order of rows."""
+
 ENGINES = ("duckdb", "postgres", "pyspark")
 _STEP = 0x9E3779B97
 """Added to the digest of the second of two equal rows, twice to that of the third: 2**26 of them stay below 2**63."""
@@ -52,10 +55,10 @@ class Digests:
         return short_digest(ibis.literal(secret) + row_text(table, columns), backend=backend)
 
     def named(self, table: ir.Table) -> ir.Table:
-        """The table with the columns `ROW` and `WHOLE`."""
+        """The table with the columns `ROW`, `WHOLE` and `POSITION`."""
         whole = self.of(table, self.columns, purpose="all")
         digest = whole if self.rows_by == self.columns else self.of(table, self.rows_by, purpose="row")
-        rows = table.mutate(**{ROW: digest, WHOLE: whole})
+        rows = table.mutate(**{ROW: digest, WHOLE: whole, POSITION: ibis.row_number()})
         number = ibis.row_number().over(group_by=rows[ROW], order_by=rows[WHOLE])
         return rows.mutate(**{ROW: rows[ROW] + number.cast("int64") * _STEP})
 

@@ -12,6 +12,7 @@ import pytest
 
 import aegis
 from aegis.errors import InputError, LedgerError, PolicyNotSatisfiedError
+from aegis.library.clinic import write_clinic
 from aegis.releases.ledger import ledger_path, private_folder, read_ledger
 
 POLICY = {"quasi_identifying": ["age", "zip"], "sensitive": ["ill"], "k": 5}
@@ -252,3 +253,51 @@ def test_a_class_that_loses_one_person_is_held_back_or_refused(table: Path) -> N
     released = _release(table, masks, policy={**POLICY, "max_suppression": 0.3})
     assert (released.rows, released.ledger["withdrawn"]) == (180, 59)
     assert json.loads(ledger_path(table).read_text(encoding="utf-8").splitlines()[-1])["content"]["held"] == 59
+
+
+def test_the_two_releases_of_the_example_that_single_patients_out_are_refused(tmp_path: Path) -> None:
+    """Each keeps k = 5; whoever joins them on the columns that both leave as they are finds patients alone."""
+    table = write_clinic(tmp_path)
+    common: dict[str, Any] = {"policy": tmp_path / "policy.yaml", "overwrite": True}
+    seen = {}
+    for name in ("decades", "no-body"):
+        config, out = tmp_path / "configurations" / f"{name}.yaml", tmp_path / f"{name}.csv"
+        aegis.release(table, config=config, out=out, ledger="none", **common)
+        seen[name] = pd.read_csv(out, dtype=str)
+    alike = ["visits", "smoker", "admitted", "ward", "diagnosis", "health"]
+    quasi = ["age", "weight", "zip", "gender"]
+    first, second = (frame.drop_duplicates(alike, keep=False) for frame in seen.values())
+    linked = first.merge(second, on=alike, suffixes=("", "_too"))
+    together = linked.groupby([*quasi, *(f"{name}_too" for name in quasi)]).size()
+    assert len(linked) > 11_000
+    assert (together == 1).sum() > 500, "the attack works"
+
+    aegis.release(table, config=tmp_path / "configurations" / "decades.yaml", out=tmp_path / "decades.csv", **common)
+    with pytest.raises(PolicyNotSatisfiedError, match="breaks k-anonymity"):
+        aegis.release(table, config=tmp_path / "configurations" / "no-body.yaml", out=tmp_path / "x.csv", **common)
+    assert not (tmp_path / "x.csv").exists()
+
+
+def test_twenty_versions_tell_nobody_apart(tmp_path: Path) -> None:
+    """Rows come in small batches and some leave; by all versions together nobody stands in a group below k."""
+    table, k = tmp_path / "people.csv", POLICY["k"]
+    masks = {"age": {"bucketize": {"width": 20}}, "zip": "suppress", "name": "identity"}
+    policy = {**POLICY, "max_suppression": 0.5}
+    history: dict[str, list[str]] = {}
+    waited = 0
+    for version in range(20):
+        people = _people(60 + 7 * version)
+        people[people.name != "person 3"].to_csv(table, index=False) if version > 9 else people.to_csv(
+            table, index=False
+        )
+        released = _release(table, masks, policy=policy)
+        waited += released.ledger["held"]
+        shown = pd.read_csv(released.out, dtype=str).set_index("name").age
+        for name in people.name:
+            history.setdefault(name, ["absent"] * version)
+        for name, past in history.items():
+            past.append(shown.get(name, "absent"))
+    groups = pd.Series(["|".join(past) for past in history.values() if set(past) != {"absent"}]).value_counts()
+    assert groups.min() >= k
+    assert waited > 0
+    assert len(groups) > 6
