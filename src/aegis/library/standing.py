@@ -22,7 +22,7 @@ from aegis.errors import LedgerError
 from aegis.masking.configuration import Configuration, canonical
 from aegis.masking.configuration_file import configurations_from_mapping
 from aegis.privacy.policy import Policy
-from aegis.privacy.together import KNOWN_CLASS, BrokenModel, Gone, Together, judge_together
+from aegis.privacy.together import COMPANION, KNOWN_CLASS, BrokenModel, Gone, Together, judge_together
 from aegis.releases.ledger import Ledger, Opening, key_of, ledger_path, read_ledger
 from aegis.releases.ledger_entry import ANYBODY, Leaving
 from aegis.releases.row_classes import RowClasses, read_row_classes
@@ -58,6 +58,7 @@ class Standing:
     dataset: Dataset
     attributes: tuple[str, ...]
     extra: Mapping[str, Codes]
+    fewest: int
     unjoinable: str | None = None
     """Why nobody can say what the releases show together."""
     kept: object = None
@@ -82,6 +83,11 @@ class Standing:
         is_gone = (~np.isin(self.rows.rows, self.present)) & (known > 0)
         if not is_gone.any():
             return None
+        if self.extra:
+            raise LedgerError(
+                f"{next(iter(self.extra))!r} was shown earlier and is quasi-identifying only now, and records left "
+                "since; what they show together cannot be judged"
+            )
         classes, owner = np.unique(known[is_gone], return_inverse=True)
         unknown = np.zeros(len(classes), dtype=bool)
         values = {}
@@ -203,6 +209,7 @@ def standing_of(
             named=base,
             dataset=base,
             attributes=attributes,
+            fewest=_fewest(policy),
             kept=named,
             extra={name: encode(answer[name], dataset.schema.kind(name))[1] for name in extra},
         )
@@ -232,10 +239,38 @@ def _joined(standing: Standing) -> Standing:
     for codes in standing.extra.values():  # as good as known to everybody
         sizes = [int(mine.max()) + 1, int(codes.max()) + 1]
         mine = np.where(mine > 0, group_tuples(np.stack([mine, codes], axis=1), sizes)[1] + 1, 0)
+    mine = mine + COMPANION * _companions(standing, known, place)
     table = standing.named.table
     lookup = lookup_table(table.get_backend(), pa.table({_KEY: standing.present, KNOWN_CLASS: mine}))
     joined = table.left_join(lookup, table[ROW] == lookup[_KEY]).drop(_KEY).cache()
     return replace(standing, dataset=_with_roles(joined, standing.named), kept=(standing.kept, joined))
+
+
+def _companions(standing: Standing, known: Codes, place: Codes) -> Codes:
+    """Which rows stay out of the next release, so that those of their known class that are gone are not alone.
+
+    Without them the whole class would have to stay out. They are the first by their digests: the same every time.
+    """
+    chosen = np.zeros(len(place), dtype=np.int64)
+    if standing.extra or not len(known):
+        return chosen
+    is_gone = np.ones(len(known), dtype=bool)
+    is_gone[place[place >= 0]] = False
+    gone = np.bincount(known[is_gone & (known > 0)], minlength=int(known.max(initial=0)) + 1)
+    wanted = np.where(gone > 0, np.maximum(standing.fewest - gone, 0), 0)
+    rows = np.flatnonzero((place >= 0) & (wanted[known[place]] > 0))
+    order = rows[np.lexsort((standing.present[rows], known[place[rows]]))]
+    classes = known[place[order]]
+    begins = np.flatnonzero(np.concatenate([[True], classes[1:] != classes[:-1]])) if len(order) else order
+    rank = np.arange(len(order)) - np.repeat(begins, np.diff(np.concatenate([begins, [len(order)]])))
+    chosen[order[rank < wanted[classes]]] = 1
+    return chosen
+
+
+def _fewest(policy: Policy) -> int:
+    """How many records a group needs to have a good chance to satisfy a policy."""
+    sizes = [int(model.threshold) for model in policy.models if model.name in ("k-anonymity", "distinct-l-diversity")]
+    return max(sizes, default=2) * (2 if policy.attributes else 1)
 
 
 def breaks_with(standing: Standing, judge: Callable[[Standing], Together]) -> tuple[int, ...]:

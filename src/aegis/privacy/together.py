@@ -26,6 +26,9 @@ from aegis.privacy.verdict import Verdict
 KNOWN_CLASS = "_aegis_ledger_known_class"
 """The column that says in which known class a record is; 0 is that of the records that never left."""
 
+COMPANION = 1 << 40
+"""Added to the known class of records that stay out of a release beside others of their class that are gone."""
+
 SHOWN, STARRED, HELD = 0, 1, 2
 """What becomes of the records of a class: its tuple is shown, is starred, or they are not in the release."""
 
@@ -88,10 +91,11 @@ def judge_together(
     With ``suppress=False`` nothing is suppressed or held back. With ``alone`` the release is judged by itself only.
     """
     own_tuples, tuple_of = group_tuples(table.codes[:, :-1], [domain.size for domain in table.domains[:-1]])
-    known = table.domains[-1].values.astype(np.int64)[table.codes[:, -1]]
+    marked = table.domains[-1].values.astype(np.int64)[table.codes[:, -1]]
+    known = marked % COMPANION
     state = _State(table=table, policy=policy, gone=gone, tuples=own_tuples, tuple_of=tuple_of, known=known)
     limit = int(np.floor(policy.max_suppression * table.records + 1e-9))
-    treatment = np.zeros(table.classes, dtype=np.int8)
+    treatment = np.where((marked >= COMPANION) & (not alone), HELD, SHOWN).astype(np.int8)
     first = _alone(state, treatment, suppress=suppress)
     if not first.satisfied:
         return _answer(state, first, treatment, (), "")
@@ -110,7 +114,7 @@ def judge_together(
     used = int(table.sizes[state.is_suppressed(treatment)].sum())
     holds = not parts.failing.any()
     reason = None
-    if broken and holds and used > limit:
+    if holds and used > limit:
         reason = f"{used} records that are out would have to be suppressed or held back, and the policy allows {limit}"
     final = judge_all(_released(state, treatment), policy, suppress=False)
     satisfied = holds and reason is None and final.satisfied

@@ -15,7 +15,7 @@ from aegis.errors import InputError, LedgerError, PolicyNotSatisfiedError
 from aegis.library.clinic import write_clinic
 from aegis.releases.ledger import ledger_path, private_folder, read_ledger
 
-POLICY = {"quasi_identifying": ["age", "zip"], "sensitive": ["ill"], "k": 5}
+POLICY: dict[str, Any] = {"quasi_identifying": ["age", "zip"], "sensitive": ["ill"], "k": 5}
 BY_AGE = {"age": {"bucketize": {"width": 10}}, "zip": "suppress"}
 BY_ZIP = {"age": "suppress", "zip": "identity"}
 COARSER = {"age": {"bucketize": {"width": 20}}, "zip": "suppress"}
@@ -244,15 +244,26 @@ def test_rows_that_come_alone_wait_until_enough_have_come(table: Path) -> None:
     assert (third.rows, third.ledger["held"]) == (245, 0)
 
 
-def test_a_class_that_loses_one_person_is_held_back_or_refused(table: Path) -> None:
+def test_whoever_leaves_takes_others_along_or_nothing_is_released(table: Path) -> None:
     masks = {"age": {"bucketize": {"width": 10}}, "zip": "suppress"}
     _release(table, masks)
     _people().iloc[1:].to_csv(table, index=False)
     with pytest.raises(PolicyNotSatisfiedError, match="records that are out would have to be suppressed or held back"):
         _release(table, masks)
     released = _release(table, masks, policy={**POLICY, "max_suppression": 0.3})
-    assert (released.rows, released.ledger["withdrawn"]) == (180, 59)
-    assert json.loads(ledger_path(table).read_text(encoding="utf-8").splitlines()[-1])["content"]["held"] == 59
+    assert released.ledger["withdrawn"] == POLICY["k"] - 1
+    assert released.rows == 239 - released.ledger["withdrawn"]
+    held = json.loads(ledger_path(table).read_text(encoding="utf-8").splitlines()[-1])["content"]["held"]
+    assert held == released.ledger["withdrawn"]
+
+
+def test_a_class_that_is_too_small_to_leave_anybody_behind_is_withdrawn(table: Path) -> None:
+    masks = {"age": {"bucketize": {"width": 10}}, "zip": "identity"}
+    policy = {**POLICY, "max_suppression": 0.9}
+    _release(table, masks, policy=policy)
+    _people().iloc[1:].to_csv(table, index=False)
+    released = _release(table, masks, policy=policy)
+    assert 0 < released.ledger["withdrawn"] < 10
 
 
 def test_the_two_releases_of_the_example_that_single_patients_out_are_refused(tmp_path: Path) -> None:
