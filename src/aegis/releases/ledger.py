@@ -157,12 +157,12 @@ def read_ledger(path: Path) -> Ledger:
 
 
 def key_of(path: Path) -> bytes:
-    """The key of a ledger's digests; a new one, kept nowhere yet, for a ledger that has none."""
+    """The key of a ledger's digests; a new one, kept nowhere yet, for a ledger that needed none so far."""
     file = private_folder(path) / "key"
     try:
         key = bytes.fromhex(file.read_text(encoding="ascii"))
     except FileNotFoundError:
-        if path.exists():
+        if any(leaving.version is not None for leaving in read_ledger(path).releases.values()):
             raise LedgerError(
                 f"the key of the ledger {path.name} is not in {file}; put it back from a backup"
             ) from None
