@@ -14,6 +14,7 @@ from aegis.errors import OptionError
 from aegis.operation import names
 
 if TYPE_CHECKING:
+    from aegis.candidates.sanitizers.proof import Proof
     from aegis.library.sanitize import Sanitized
 
 FITTING = "Fitting a mechanism"
@@ -66,8 +67,39 @@ class Sanitize(Reading, Working):
         ),
     ] = "capped"
     posterior: Annotated[
-        float, Option("The most an adversary may believe of a value of a category.", section=FITTING, minimum=0.5)
-    ] = 0.98
+        float | None,
+        Option(
+            "The most an adversary may believe of any value of a category, or bin of a number (a category without any "
+            "cap: 0.98).",
+            section=FITTING,
+        ),
+    ] = None
+    leakage: Annotated[
+        float | None,
+        Option("Pointwise leakage ε: no symbol is likelier by more than e^ε for any value or bin.", section=FITTING),
+    ] = None
+    local_dp: Annotated[
+        float | None,
+        Option("Local differential privacy ε of the release, of values or bins.", section=FITTING),
+    ] = None
+    coalition: Annotated[
+        bool, Option("Protect from all adversaries together as well: what each knows, in one hand.", section=FITTING)
+    ] = False
+    jointly: Annotated[
+        bool,
+        Option("Release all private columns as one tuple; errors are counted by column.", section=FITTING),
+    ] = False
+    train: Annotated[
+        bool,
+        Option(
+            "Train networks on the rows as well (Algorithm 1); used where they beat the program under the caps.",
+            section=FITTING,
+        ),
+    ] = False
+    checkpoint: Annotated[
+        PathLike | None,
+        Option("Keep the state of the training here, and go on from it.", section=FITTING, only_with="train"),
+    ] = None
     policy: Annotated[
         PolicyLike | None, Option("What the true values must satisfy, in public classes (YAML).", section=FITTING)
     ] = None
@@ -89,8 +121,8 @@ class Sanitize(Reading, Working):
         object.__setattr__(self, "adversary", sides)
         if not self.private:
             self.refuse(
-                *("authorized", "adversary", "distortion", "family", "posterior", "policy"),
-                *("attackers", "report", "reconstructor"),
+                *("authorized", "adversary", "distortion", "family", "posterior", "leakage", "local_dp"),
+                *("coalition", "jointly", "train", "checkpoint", "policy", "attackers", "report", "reconstructor"),
                 because="a saved model is applied as it is; to fit one name the private columns with --private",
             )
             if self.model is None:
@@ -98,8 +130,17 @@ class Sanitize(Reading, Working):
             return
         if not sides or not all(sides):
             raise OptionError("name at least one adversary's columns with --adversary")
-        if self.posterior > 1:
-            raise OptionError("--posterior is a probability, such as 0.98")
+        if self.posterior is not None and not 0 < self.posterior <= 1:
+            raise OptionError("--posterior is a probability above 0, such as 0.9")
+        for name, value in (("--leakage", self.leakage), ("--local-dp", self.local_dp)):
+            if value is not None and not 0 < value < 700:
+                raise OptionError(f"{name} is a positive number ε, such as 2")
+        if self.jointly and len(self.private) < 2:
+            raise OptionError("--jointly needs two private columns or more")
+        if self.train and not self.jointly and len(self.private) > 1:
+            raise OptionError("--train is for one private column, or several with --jointly")
+        if self.coalition and len(sides) < 2:
+            raise OptionError("--coalition needs two adversaries or more")
         if not self.distortions:
             raise OptionError("say how much error the authorised party may have, with --distortion")
 
@@ -142,6 +183,8 @@ def show(done: Sanitized, options: Sanitize) -> None:
             f"records determined for an adversary that knows the mechanism: {100 * audited.determined:.1f} %",
             soft_wrap=True,
         )
+        if audited.proof is not None:
+            terminal.out().print(proved_words(audited.proof), soft_wrap=True)
         for number, party in enumerate(audit.adversaries, start=1):
             if audited.method != "silence" and party.loss <= audited.reconstruction.loss:
                 terminal.aside(
@@ -151,6 +194,17 @@ def show(done: Sanitized, options: Sanitize) -> None:
         if audited.method.startswith("silence"):
             terminal.aside(
                 f"the authorised party needs no release of {audited.column} for that distortion: it is silent"
+            )
+    for column in done.written:
+        terminal.aside(
+            f"whoever holds the public file and the authorised party's errs by {column.both_files_loss:.4g} on "
+            f"{column.column}: give each file to its recipient alone"
+        )
+        if column.proxies:
+            told = ", ".join(f"{proxy.column} ({proxy.error:.4g})" for proxy in column.proxies)
+            terminal.aside(
+                f"not in the public file, but each alone tells {column.column} better than nothing "
+                f"({column.proxies[0].error_without:.4g}): {told}; who knows them is an adversary to name"
             )
     if done.audits:
         terminal.aside(f"written in place of {', '.join(done.columns)}: {', '.join(done.released)}")
@@ -163,3 +217,17 @@ def show(done: Sanitized, options: Sanitize) -> None:
             f"aegis reconstruct {terminal.word(done.out)} --with {terminal.word(done.authorized_out)} "
             f"--model {terminal.word(done.reconstructor)} --out ESTIMATES.csv"
         )
+
+
+def proved_words(proof: Proof) -> str:
+    """What was proved, in two sentences."""
+    losses = ", ".join(f"{adversary.proved_loss:.4g}" for adversary in proof.adversaries)
+    epsilon = "none" if proof.local_dp is None else f"ε = {proof.local_dp:.3g}"
+    posterior = (
+        "" if proof.posterior is None else f"; posteriors at most {proof.posterior:.3g} for every law of the set"
+    )
+    return (
+        f"proved with {100 * proof.confidence:g} % confidence: adversaries err by at least {losses}{posterior}. "
+        f"Whatever they know: at least {100 * proof.kept_share:.1f} % of their error without it, local differential "
+        f"privacy {epsilon}. Reached: {100 * (1 - proof.gap):.1f} % of what any release under these caps can"
+    )

@@ -16,8 +16,9 @@ from numpy.typing import NDArray
 
 from aegis.candidates.sanitizers.attackers import fit_linear
 from aegis.candidates.sanitizers.audit import MINIMUM_ROWS
+from aegis.candidates.sanitizers.audited_column import Fitted
 from aegis.candidates.sanitizers.encoding import encode_side, refuse_copies, refuse_missing
-from aegis.candidates.sanitizers.fitting import Fitted, fit
+from aegis.candidates.sanitizers.fitting import fit
 from aegis.candidates.sanitizers.mechanism import Mechanism
 from aegis.errors import GuaranteeError, SanitizerError
 

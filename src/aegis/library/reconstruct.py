@@ -9,6 +9,8 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from aegis.candidates.sanitizers.joint import split_tuples
+from aegis.candidates.sanitizers.mechanism import sources
 from aegis.candidates.sanitizers.reconstructor import load_reconstructors
 from aegis.commands.reconstruct import Reconstruct
 from aegis.counts.answer import ask
@@ -67,8 +69,11 @@ def reconstruct(options: Reconstruct) -> Reconstructed:
             columns[name] = np.nan_to_num(columns[name])  # where nothing was released nothing stands there
     table: pa.Table = read[id(own)]
     for one in reconstructors:
-        estimate = pa.array(one.estimate(columns, rows=rows))
-        table = table.append_column(f"{one.mechanism.column}_estimate", estimate)
+        estimate = one.estimate(columns, rows=rows)
+        names = sources(one.mechanism)
+        parts = [estimate] if len(names) == 1 else split_tuples(estimate, len(names))
+        for name, part in zip(names, parts, strict=True):
+            table = table.append_column(f"{name}_estimate", pa.array(part))
     with draft_of(out, overwrite=options.overwrite, mode=PRIVATE) as draft:
         expression = connect(None).create_table("reconstructed", table, temp=True)
         write_table(expression, draft, like=out, shuffle=False)

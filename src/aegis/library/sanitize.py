@@ -16,11 +16,23 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from aegis._version import __version__
-from aegis.candidates.sanitizers.fitting import CERTAIN_CAP, VALUE_CAP, AuditedColumn, Family, Fitted
+from aegis.candidates.sanitizers.audited_column import AuditedColumn, Fitted
+from aegis.candidates.sanitizers.caps import Caps
+from aegis.candidates.sanitizers.checkpoint import check_checkpoint
 from aegis.candidates.sanitizers.gaussian import check_distortion
-from aegis.candidates.sanitizers.mechanism import Mechanism, Model, NumberMechanism, load_model, write_model
+from aegis.candidates.sanitizers.joint import joined, joint_cost, joint_name
+from aegis.candidates.sanitizers.mechanism import (
+    Mechanism,
+    Model,
+    NumberMechanism,
+    load_model,
+    sources,
+    write_model,
+)
+from aegis.candidates.sanitizers.number_column import Family
 from aegis.candidates.sanitizers.posterior import CERTAIN
 from aegis.candidates.sanitizers.reconstructor import Reconstructor, write_reconstructors
+from aegis.candidates.sanitizers.split import CERTAIN_CAP, VALUE_CAP, Training
 from aegis.candidates.sanitizers.together import Written, check_written, fit_together
 from aegis.commands.fields import PolicyLike
 from aegis.commands.sanitize import Sanitize
@@ -148,13 +160,18 @@ def sanitize(options: Sanitize) -> Sanitized:
         public = tuple(n for n in options.adversary[0] if all(n in side for side in options.adversary))
         columns = _columns(dataset, [*options.private, *options.authorized, *chain(*options.adversary)])
         judgement = None if options.policy is None else _judged(dataset, options.policy, options.private, public)
+        if options.jointly:
+            columns[joint_name(options.private)] = joined(columns, options.private)
         fitted = _fitted(options, columns)
         model = Model(
             mechanisms=tuple(column.mechanism for column in fitted), public=public, authorized=tuple(options.authorized)
         )
     else:
         model = load_model(Path(str(options.model)))
-        columns = _columns(dataset, [*(mechanism.column for mechanism in model.mechanisms)])
+        columns = _columns(dataset, [name for mechanism in model.mechanisms for name in sources(mechanism)])
+        for mechanism in model.mechanisms:
+            if mechanism.column not in columns:
+                columns[mechanism.column] = joined(columns, sources(mechanism))
         for name in (*model.public, *model.authorized):
             dataset.schema.kind(name)
         if not len(columns[model.mechanisms[0].column]):
@@ -162,7 +179,14 @@ def sanitize(options: Sanitize) -> Sanitized:
     noise = _noise(options.seed)
     drawn = {one.column: one.apply(columns[one.column], rng=noise) for one in model.mechanisms}
     if fitted:
-        written = check_written(fitted, columns, drawn, rng=np.random.default_rng(options.seed or 0))
+        written = check_written(
+            fitted,
+            columns,
+            drawn,
+            public=model.public,
+            others=_possible_proxies(dataset, options.private, model.public),
+            rng=np.random.default_rng(options.seed or 0),
+        )
     released = released_columns(model.mechanisms, drawn, keep_names=options.keep_names)
     carrier = _carrier(options, dataset)
     tables = _tables(carrier, released, model)
@@ -175,7 +199,11 @@ def sanitize(options: Sanitize) -> Sanitized:
         written=written,
         verdicts=None if judgement is None else tuple(judgement.as_certificate()["models"]),
         seeded=options.seed is not None,
-        left_out=tuple(n for n in carrier.column_names if n not in {*drawn, *model.public, *model.authorized}),
+        left_out=tuple(
+            name
+            for name in carrier.column_names
+            if name not in {*chain(*map(sources, model.mechanisms)), *model.public, *model.authorized}
+        ),
         table=tables["out"],
         authorized_table=tables["authorized_out"],
         **{"model": None if options.model is None else Path(options.model), **_named(paths)},
@@ -214,6 +242,8 @@ def _check(options: Sanitize) -> dict[str, Path]:
         raise MissingExtraError(feature="the report", extra="report")
     _distortions(options)
     installed(options.attackers)
+    if options.checkpoint is not None:
+        check_checkpoint(Path(options.checkpoint))
     if find_spec("jax") is None:
         # an audit without networks would be too kind
         raise MissingExtraError(feature="aegis sanitize", extra="sanitize")
@@ -252,7 +282,7 @@ def _certificate(options: Sanitize, result: Sanitized, draft: Path) -> dict[str,
         "release": {"name": Path(str(options.out)).name, "sha256": hash_of(draft), "rows": result.rows},
         "source": {"name": result.source},
         "recipients": {
-            "adversaries": [list(side) for side in options.adversary],
+            "adversaries": [list(side) for side in _adversaries(options)],
             "authorized": list(options.authorized),
             "left_out": list(result.left_out),
         },
@@ -263,6 +293,7 @@ def _certificate(options: Sanitize, result: Sanitized, draft: Path) -> dict[str,
             "determined_of_a_value": VALUE_CAP,
             "posterior_at_least": CERTAIN,
             "pinned": "no more than noise of the same measured error",
+            "asked": {name: getattr(options, name) for name in ("posterior", "leakage", "local_dp")},
         },
         "audits": [audited.to_json() for audited in result.audits],
         "written": [asdict(column) for column in result.written],
@@ -281,29 +312,59 @@ def _columns(dataset: Dataset, names: Sequence[str]) -> dict[str, NDArray[Any]]:
 
 
 def _fitted(options: Sanitize, columns: Mapping[str, NDArray[Any]]) -> tuple[Fitted, ...]:
+    names, costs, parts = tuple(options.private), {}, {}
+    if options.jointly:
+        names = (joint_name(options.private),)
+        costs, parts = {names[0]: joint_cost(columns[names[0]])}, {names[0]: tuple(options.private)}
+    training = None
+    if options.train:
+        checkpoint = None if options.checkpoint is None else Path(options.checkpoint)
+        training = Training(checkpoint=checkpoint, progress=options.progress)
     return fit_together(
-        {name: columns[name] for name in options.private},
+        {name: columns[name] for name in names},
         authorized={name: columns[name] for name in options.authorized},
-        adversaries=[{name: columns[name] for name in side} for side in options.adversary],
+        adversaries=[{name: columns[name] for name in side} for side in _adversaries(options)],
         distortions=_distortions(options),
         family=cast(Family, options.family),
-        posterior_cap=options.posterior,
+        caps=_caps(options),
+        costs=costs,
+        parts=parts,
+        training=training,
         names=installed(options.attackers),
         rng=np.random.default_rng(0 if options.seed is None else options.seed),
         progress=options.progress,
     )
 
 
+def _possible_proxies(dataset: Dataset, private: Sequence[str], public: Sequence[str]) -> dict[str, NDArray[Any]]:
+    """Columns that the public file does not hold: somebody may know them from elsewhere."""
+    names = [name for name in dataset.schema.names if name not in {*private, *public}]
+    return _columns(dataset, names) if names else {}
+
+
+def _caps(options: Sanitize) -> Caps | None:
+    caps = Caps(posterior=options.posterior, leakage=options.leakage, local_dp=options.local_dp)
+    return caps if caps else None
+
+
+def _adversaries(options: Sanitize) -> list[tuple[str, ...]]:
+    """What each adversary knows; a coalition knows all of it."""
+    sides = [tuple(side) for side in options.adversary]
+    return [*sides, tuple(dict.fromkeys(chain(*sides)))] if options.coalition else sides
+
+
 def _distortions(options: Sanitize) -> dict[str, float]:
-    private, distortions = options.private, [float(distortion) for distortion in options.distortions]
+    private, distortions = tuple(options.private), [float(distortion) for distortion in options.distortions]
+    if len(set(private)) < len(private):
+        raise RoleError("a private column is named twice; name each once")
+    if options.jointly:
+        private = (joint_name(private),)
     if len(distortions) == 1:
         distortions *= len(private)
     if len(distortions) != len(private):
         raise SanitizerError("give one distortion for all private columns, or one for each in their order")
     for distortion in distortions:
         check_distortion(distortion)
-    if len(set(private)) < len(private):
-        raise RoleError("a private column is named twice; name each once")
     return dict(zip(private, distortions, strict=True))
 
 
@@ -341,7 +402,7 @@ def released_columns(
             hidden = np.isin(component, mechanism.silent)
         # silence is a missing value, not a zero that looks like one
         name = mechanism.column if keep_names else first[0]
-        made[mechanism.column] = {name: pa.array(first[1], mask=hidden)} | {n: pa.array(v) for n, v in rest}
+        made[sources(mechanism)[0]] = {name: pa.array(first[1], mask=hidden)} | {n: pa.array(v) for n, v in rest}
     return made
 
 
@@ -393,8 +454,8 @@ def _write(
             written=result.written,
             source=result.source,
             authorized=options.authorized,
-            adversaries=options.adversary,
-            columns={name: columns[name] for name in options.private},
+            adversaries=_adversaries(options),
+            columns={column.mechanism.column: columns[column.mechanism.column] for column in fitted},
             seeded=result.seeded,
             version=__version__,
         )

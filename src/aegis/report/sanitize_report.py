@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from aegis.candidates.sanitizers.mechanism import CategoryMechanism
+from aegis.candidates.sanitizers.joint import BETWEEN
+from aegis.candidates.sanitizers.mechanism import BinMechanism, CategoryMechanism
 from aegis.report.figures import figure, percent
 from aegis.report.page import picture, render_page
 from aegis.report.ranking_words import Entry, Fact
@@ -17,7 +18,7 @@ from aegis.report.release_pictures import RECORDS, picture_of_mixture, picture_o
 
 if TYPE_CHECKING:
     from aegis.candidates.sanitizers.audit import PartyAudit
-    from aegis.candidates.sanitizers.fitting import Fitted
+    from aegis.candidates.sanitizers.audited_column import Fitted
     from aegis.candidates.sanitizers.together import Written
 
 FEWEST = 10  # a value that fewer records have is not named on the page
@@ -107,10 +108,14 @@ def _part(
     facts.append(Fact(term="records determined", value=percent(drawn.determined)))
     if not category:
         facts.append(Fact(term="values written as they are", value=percent(drawn.equal)))
+    facts.append(Fact(term="error with both files", value=_loss(drawn.both_files_loss, category=category)))
+    if one.proof is not None:
+        proved = min(adversary.proved_loss for adversary in one.proof.adversaries)
+        facts.append(Fact(term="proved for the worst adversary", value=_loss(proved, category=category), unit=unit))
     chart, caption = _picture(one, values)
     return ColumnPart(
         name=one.mechanism.column,
-        summary=_summary(one, values, category=category),
+        summary=f"{_summary(one, values, category=category)}{_proxy_words(drawn, category=category)}",
         facts=tuple(facts),
         rows=tuple(rows),
         chart=chart,
@@ -132,6 +137,43 @@ def _summary(one: Fitted, values: NDArray[Any], *, category: bool) -> str:
     if audit.worst <= one.reconstruction.loss:
         text += " That adversary does as well as the authorised party: this release protects nobody from it."
     return f"{text} {_certain_words(one, values)}"
+
+
+def _proxy_words(drawn: Written, *, category: bool) -> str:
+    """Which columns outside the public file tell the private one by themselves."""
+    if not drawn.proxies:
+        return ""
+    named = ", ".join(f"{proxy.column} {_loss(proxy.error, category=category)}" for proxy in drawn.proxies)
+    return (
+        f" Somebody who knows one of these columns from elsewhere needs no release (error by it alone; from nothing "
+        f"{_loss(drawn.proxies[0].error_without, category=category)}): {named}."
+    )
+
+
+def _proved_lines(one: Fitted) -> tuple[str, ...]:
+    """What was proved of one column, with what it rests on; nothing where all of it was only audited."""
+    proof, name = one.proof, one.mechanism.column
+    if proof is None:
+        return (f"{name}: nothing; every figure is an audit of the attackers that ran",)
+    category = isinstance(one.mechanism, CategoryMechanism)
+    losses = ", ".join(
+        f"adversary {number} {_loss(adversary.proved_loss, category=category)}"
+        for number, adversary in enumerate(proof.adversaries, start=1)
+    )
+    where = (
+        "every law of the confidence set" if proof.holds_for_set else "the estimated law; the rows are too few for more"
+    )
+    epsilon = "no bound" if proof.local_dp is None else f"ε = {figure(proof.local_dp, 3)}"
+    return (
+        f"{name}: caps ({proof.caps.describe()}) hold for {where}; posteriors over the set at most "
+        f"{'1' if proof.posterior is None else figure(proof.posterior, 3)}, above the cap for at most "
+        f"{percent(proof.open_share)} of the records",
+        f"{name}: errors of at least {losses}, with {100 * proof.confidence:g} % confidence",
+        f"{name}: whatever an adversary knows, {percent(proof.kept_share)} of its error without the release is left; "
+        f"local differential privacy: {epsilon}",
+        f"{name}: {percent(1 - proof.gap)} of what any release under these caps could leave the worst adversary",
+        *(f"{name} assumes: {words}" for words in proof.assumptions),
+    )
 
 
 def _certain_words(one: Fitted, values: NDArray[Any]) -> str:
@@ -156,7 +198,7 @@ def _named(mechanism: CategoryMechanism, values: NDArray[Any]) -> tuple[list[str
     codes = np.unique(values.astype(str), return_inverse=True)[1]
     counts = np.bincount(codes, minlength=len(mechanism.values))
     names = [
-        value if held >= FEWEST else f"value {number}"
+        value.replace(BETWEEN, " | ") if held >= FEWEST else f"value {number}"
         for number, (value, held) in enumerate(zip(mechanism.values, counts, strict=True), start=1)
     ]
     return names, int((counts < FEWEST).sum())
@@ -169,6 +211,10 @@ def _picture(one: Fitted, values: NDArray[Any]) -> tuple[Any, str]:
         drawn = picture_of_table(mechanism.release, names=names, title=f"Release of {mechanism.column}")
         note = f" {hidden} values of fewer than {FEWEST} records are not named." if hidden else ""
         return picture(drawn), f"How often the value in a row is released as the symbol in a column.{note}"
+    if isinstance(mechanism, BinMechanism):
+        bins = [f"bin {number}" for number in range(1, mechanism.edges.size + 2)]
+        drawn = picture_of_table(mechanism.release, names=bins, title=f"Release of {mechanism.column}")
+        return picture(drawn), "How often a value in the bin of a row, lowest first, is released as a symbol."
     numbers = values.astype(np.float64)
     centre, spread = (float(f"{part:.2g}") for part in (numbers.mean(), numbers.std()))
     drawn_values = np.random.default_rng(2).normal(centre, spread, RECORDS)
@@ -209,6 +255,7 @@ def _ledger(
         Entry(term="authorised party knows", lines=(", ".join(authorized) or "nothing but the release",)),
         *(Entry(term=f"adversary {n} knows", lines=(", ".join(side),)) for n, side in enumerate(adversaries, start=1)),
         Entry(term="method", lines=tuple(f"{one.mechanism.column}: {one.method}" for one in fitted)),
+        Entry(term="proved", lines=tuple(line for one in fitted for line in _proved_lines(one))),
         Entry(term="rows of the audit", lines=(f"{fitted[0].audit.rows:,} that no attacker was fitted on",)),
         *([Entry(term="several columns", lines=together)] if len(fitted) > 1 else []),
         Entry(
@@ -222,7 +269,8 @@ def _ledger(
             term="what this is not",
             lines=(
                 "The audit speaks for the attackers that ran, one of which knows how the release was made, and for the "
-                "columns that were named. It is no differential privacy; an adversary that knows more does better.",
+                "columns that were named. What is proved stands above with what it rests on; where no local "
+                "differential privacy is named there is none, and an adversary that knows more does better.",
             ),
         ),
     ]

@@ -58,7 +58,7 @@ def test_a_category_says_less_the_more_distortion_it_has() -> None:
     found = find(columns, ["ill", "income"], shares=(0.1, 0.4, 0.8))
     assert found.private == ("ill", "income")
     assert list(found.by_share) == [0.4, 0.8]
-    assert any("ill is not sanitized at 10 %: no release keeps every posterior" in note for note in found.notes)
+    assert any("ill is not sanitized at 10 %: no release keeps posterior at most 0.98" in note for note in found.notes)
     says = []
     for mechanism, _ in found.by_share.values():
         assert isinstance(mechanism, CategoryMechanism)

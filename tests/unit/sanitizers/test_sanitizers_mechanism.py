@@ -11,12 +11,23 @@ import numpy as np
 import pytest
 
 from aegis.candidates.sanitizers.attackers import available
+from aegis.candidates.sanitizers.audited_column import AuditedColumn, Fitted
+from aegis.candidates.sanitizers.caps import Caps
 from aegis.candidates.sanitizers.components import Erasure, Modulo, Noise
-from aegis.candidates.sanitizers.fitting import CERTAIN_CAP, VALUE_CAP, Fitted, fit
+from aegis.candidates.sanitizers.fitting import fit
 from aegis.candidates.sanitizers.learned import Learned
-from aegis.candidates.sanitizers.mechanism import CategoryMechanism, Model, NumberMechanism, load_model, write_model
+from aegis.candidates.sanitizers.mechanism import (
+    BinMechanism,
+    CategoryMechanism,
+    Model,
+    NumberMechanism,
+    load_model,
+    write_model,
+)
 from aegis.candidates.sanitizers.mixtures import Mixture
 from aegis.candidates.sanitizers.number_fitting import FLOOR_SHARE, narrowest
+from aegis.candidates.sanitizers.proof import law_free_figures
+from aegis.candidates.sanitizers.split import CERTAIN_CAP, VALUE_CAP
 from aegis.candidates.sanitizers.starts import start_weights
 from aegis.errors import SanitizerError
 
@@ -84,6 +95,44 @@ def test_a_category_is_released_within_its_distortion(table: Table) -> None:
     assert max(result.audit.adversaries[0].loss, 0.2) >= result.audit.distortion.loss
 
 
+def test_caps_on_a_category_hold_and_what_is_proved_is_said(table: Table) -> None:
+    result = fitted(table, "ill", 0.2, caps=Caps(posterior=0.97, local_dp=4.0))
+    proof = result.proof
+    assert proof is not None
+    assert proof.local_dp is not None
+    assert proof.local_dp <= 4.0 + 1e-6
+    assert proof.gap < 0.05
+    for number, (adversary, party) in enumerate(zip(proof.adversaries, result.audit.adversaries, strict=True)):
+        assert adversary.exact_cells, "eight zip codes, three jobs"
+        assert adversary.proved_loss < adversary.loss
+        assert adversary.proved_loss <= party.interval[1]
+        assert adversary.proved_loss >= proof.kept_share * 0.8 * result.saturation_losses[number] * 0.5
+    assert json.loads(json.dumps(result.to_json()))["proof"]["assumptions"]
+    assert AuditedColumn.from_json(json.loads(json.dumps(result.to_json()))).proof == proof
+
+
+def test_a_number_under_caps_is_released_by_its_bin(table: Table, tmp_path: Path) -> None:
+    result = fitted(table, "age", 70.0, caps=Caps(local_dp=5.0))
+    mechanism = result.mechanism
+    assert isinstance(mechanism, BinMechanism)
+    assert result.reconstruction.loss <= 70.0
+    assert law_free_figures(mechanism.release)[1] == pytest.approx(result.proof.local_dp)  # type: ignore[union-attr]
+    assert result.audit.worst > result.reconstruction.loss
+    assert result.proof is not None
+    assert 0 < result.proof.adversaries[0].proved_loss < result.proof.adversaries[0].loss
+    write_model(Model(mechanisms=(mechanism,)), tmp_path / "m.npz")
+    (back,) = load_model(tmp_path / "m.npz").mechanisms
+    first, second = (m.apply(table["age"], rng=np.random.default_rng(7))["age_released"] for m in (mechanism, back))
+    assert (first == second).all()
+    assert set(first) <= {f"s{i}" for i in range(40)}
+    assert "40" not in repr(mechanism).split("release")[0], "no value of a record"
+
+
+def test_caps_that_nothing_satisfies_say_how_far(table: Table) -> None:
+    with pytest.raises(SanitizerError, match="each of these alone would do: a distortion of"):
+        fitted(table, "ill", 0.05, caps=Caps(local_dp=0.5))
+
+
 @pytest.mark.parametrize(
     "mixture",
     [
@@ -117,7 +166,7 @@ def test_a_category_that_few_rows_hold_is_released_too(table: Table) -> None:
             rare,
             column="ill",
             authorized={"income": table["income"]},
-            adversaries=[{"job": table["job"]}],
+            adversaries=[{"zip": table["zip"]}],
             distortion=0.2,
             names=QUICK[:1],
             rng=np.random.default_rng(seed),

@@ -133,4 +133,4 @@ def test_small_groups_are_not_certain(adult: Table) -> None:
     )
     assert max(found.protection[0].after.by_value) <= 0.05
     assert found.determined <= 0.01
-    assert found.posterior_cap is not None
+    assert found.proof is not None

@@ -88,3 +88,16 @@ def test_texts_with_many_levels_keep_their_order() -> None:
     assert encoded.shape == (400, 25)
     order = encoded[:, -1]
     assert abs(np.corrcoef(order, zips.astype(float))[0, 1]) > 0.999
+
+
+def test_an_adversary_that_knows_all_that_the_authorised_party_knows_is_refused() -> None:
+    rng = np.random.default_rng(0)
+    x, side, other = (rng.standard_normal(400) for _ in range(3))
+    with pytest.raises(SanitizerError, match="adversary 2 knows every column of the authorised party"):
+        fit_together(
+            {"secret": x},
+            authorized={"side": side},
+            adversaries=[{"other": other}, {"other": other, "side": side}],
+            distortions={"secret": 0.5},
+            rng=rng,
+        )

@@ -100,6 +100,29 @@ def fit_trees(features: Floats, x: Floats, kind: Kind, *, seed: int = 0) -> Gues
     return guess
 
 
+def fit_tree_shares(features: Floats, codes: NDArray[np.int64], *, size: int, seed: int = 0) -> Guess:
+    """How likely each of ``size`` values is for each row, by boosted trees (scikit-learn)."""
+    from sklearn.ensemble import HistGradientBoostingClassifier
+    from threadpoolctl import threadpool_limits
+
+    model = HistGradientBoostingClassifier(
+        max_iter=40, max_leaf_nodes=15, learning_rate=0.15, min_samples_leaf=20, early_stopping=False, random_state=seed
+    )
+    if len(np.unique(codes)) < 2:
+        constant = np.eye(size)[int(codes[0])]
+        return lambda rows: np.tile(constant, (len(rows), 1))
+    with threadpool_limits(limits=1):
+        model.fit(features, codes)
+
+    def shares(rows: Floats) -> Floats:
+        chances = np.zeros((len(rows), size))
+        with threadpool_limits(limits=1):
+            chances[:, model.classes_.astype(np.int64)] = model.predict_proba(rows)
+        return chances
+
+    return shares
+
+
 def fit_network(features: Floats, x: Floats, kind: Kind, *, seed: int = 0, steps: int = 1500, width: int = 96) -> Guess:
     """Two hidden layers, larger than any player of the training (JAX)."""
     from aegis.candidates.sanitizers.networks import fit_attacker

@@ -104,11 +104,13 @@ def audit(
     fit_rows: int | None = None,
     compare_rows: int | None = None,
     pinned_share: float | None = None,
+    cost: Floats | None = None,
     seed: int = 0,
 ) -> AuditReport:
     """Attack a release on rows that nothing was trained on.
 
     ``pinned_share`` is an exactly known share of pinned records where there is one; it replaces the estimate.
+    ``cost[value, guess]`` replaces the share of wrong guesses of a category.
     """
     if len(truth) < MINIMUM_ROWS:
         raise SanitizerError(f"an audit needs at least {MINIMUM_ROWS} rows; this table has {len(truth)}")
@@ -117,7 +119,7 @@ def audit(
     fitting = fit_rows or len(truth) // 2
     comparing = fitting + (compare_rows or (len(truth) - fitting) // 3)
     measured: list[tuple[PartyAudit, Floats]] = [
-        _audit_party(truth, party, kind, names, fitting, comparing, seed) for party in (authorized, *adversaries)
+        _audit_party(truth, party, kind, names, fitting, comparing, seed, cost) for party in (authorized, *adversaries)
     ]
     strongest = 1 + int(np.argmin([party.loss for party, _ in measured[1:]]))
     exposure = _exposure(
@@ -166,11 +168,18 @@ def measure_party(
 
 
 def _audit_party(
-    truth: Floats, party: Evidence, kind: Kind, names: Sequence[str], fitting: int, comparing: int, seed: int
+    truth: Floats,
+    party: Evidence,
+    kind: Kind,
+    names: Sequence[str],
+    fitting: int,
+    comparing: int,
+    seed: int,
+    cost: Floats | None = None,
 ) -> tuple[PartyAudit, Floats]:
     guesses = _fitted(truth[:fitting], party, kind, names, fitting, seed)
     middle = party.view.rows(slice(fitting, comparing))
-    seen = {name: _losses(truth[fitting:comparing], guess(middle), kind) for name, guess in guesses.items()}
+    seen = {name: _losses(truth[fitting:comparing], guess(middle), kind, cost) for name, guess in guesses.items()}
     compared = {name: float(losses.mean()) for name, losses in seen.items()}
     best = min(compared, key=lambda name: compared[name])
     if party.exact is not None and best != "exact":
@@ -185,7 +194,7 @@ def _audit_party(
             best = "exact"
     end = None if best == "exact" else comparing + SLOW_ROWS
     answers = guesses[best](party.view.rows(slice(comparing, end)))
-    losses = _losses(truth[comparing:end], answers, kind)
+    losses = _losses(truth[comparing:end], answers, kind, cost)
     mean, error = float(losses.mean()), float(losses.std(ddof=1) / np.sqrt(losses.size))
     drawn = mean
     if party.exact_loss is not None:
@@ -266,9 +275,11 @@ def _flag(release: Floats) -> NDArray[np.int64]:
     return np.asarray(release[:, 1:].argmax(axis=1), dtype=np.int64)
 
 
-def _losses(truth: Floats, guess: Floats, kind: Kind) -> Floats:
+def _losses(truth: Floats, guess: Floats, kind: Kind, cost: Floats | None) -> Floats:
     if kind == "number":
         return np.asarray((truth - guess) ** 2)
+    if cost is not None:
+        return np.asarray(cost[truth.astype(np.int64), guess.astype(np.int64)])
     return np.asarray(truth != guess, dtype=np.float64)
 
 

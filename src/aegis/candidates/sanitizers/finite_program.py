@@ -15,7 +15,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.optimize import LinearConstraint, OptimizeResult, linprog, milp
+from scipy.optimize import LinearConstraint, linprog, milp
 from scipy.sparse import coo_array, csr_array, vstack
 
 from aegis.candidates.sanitizers.finite import FiniteProblem
@@ -48,13 +48,11 @@ def optimum(
     distortion: float,
     symbols: int | None = None,
     most_rules: int = RULE_LIMIT,
-    posterior_cap: float | None = None,
 ) -> FiniteOptimum:
     """The best release at ``distortion``: over all alphabets, or with at most ``symbols`` symbols.
 
-    Above ``most_rules`` reconstruction rules the likeliest ones are used, and the result is not marked as exact. With
-    a ``posterior_cap`` no adversary gives any value a higher posterior, whatever it sees, unless its side information
-    alone does: then the release adds nothing. The cap survives merging symbols, so the program stays exact.
+    Above ``most_rules`` reconstruction rules the likeliest ones are used, and the result is not marked as exact.
+    Caps on what a symbol may tell belong to `capped_program`.
 
     >>> from aegis.candidates.sanitizers.finite import binary_problem
     >>> problem = binary_problem(p=0.54, qy=0.2, qz=[0.44])
@@ -65,16 +63,14 @@ def optimum(
     allowed = min(distortion, problem.max_distortion)
     if symbols is not None and symbols < 1:
         raise SanitizerError("a release needs at least one symbol")
-    if posterior_cap is not None and (symbols is not None or not 0 < posterior_cap <= 1):
-        raise SanitizerError("a cap on posteriors lies between 0 and 1, and the number of symbols is then free")
     rules, complete = useful_rules(problem.authorized, problem.distortion_cost, most=most_rules)
     if symbols is None or symbols >= len(rules):
-        release = _linear_program(problem, allowed, rules, posterior_cap)
+        release = _linear_program(problem, allowed, rules)
         return _evaluated(problem, release, exact=complete)
     return _evaluated(problem, _mixed_integer_program(problem, allowed, symbols), exact=True)
 
 
-def _linear_program(problem: FiniteProblem, allowed: float, rules: Rules, posterior_cap: float | None = None) -> Floats:
+def _linear_program(problem: FiniteProblem, allowed: float, rules: Rules) -> Floats:
     """Variables: q[x, f] = P(x, f); u[i, f, z], what adversary i loses there at best; and the worst loss."""
     size, count = problem.prior.size, len(rules)
     system = _AdversarySystem(problem, count)
@@ -82,28 +78,15 @@ def _linear_program(problem: FiniteProblem, allowed: float, rules: Rules, poster
     per_rule = np.einsum("xy,xfy->xf", problem.authorized, problem.distortion_cost[:, rules])
     budget = np.zeros(system.width)
     budget[: size * count] = per_rule.ravel()
-    caps = _posterior_rows(problem, count, system.width, posterior_cap)
-    homogeneous = csr_array(vstack([system.matrix, caps]))
-
-    def solved(objective: Floats, *, within: float | None) -> OptimizeResult:
-        limits = np.zeros(homogeneous.shape[0])
-        return linprog(
-            objective,
-            A_ub=homogeneous if within is None else csr_array(vstack([homogeneous, csr_array(budget[None, :])])),
-            b_ub=limits if within is None else np.append(limits, within),
-            A_eq=system.margins,
-            b_eq=problem.prior,
-            bounds=(0, None),
-            method="highs",
-        )
-
-    solution = solved(system.objective, within=allowed)
-    if solution.status == 2 and posterior_cap is not None:
-        least = solved(budget, within=None)
-        raise SanitizerError(
-            f"no release keeps every posterior at most {posterior_cap:g} within a distortion of {allowed:.4g}; the "
-            f"smallest that does is {float(least.fun):.4g}: allow that much, or a higher posterior"
-        )
+    solution = linprog(
+        system.objective,
+        A_ub=csr_array(vstack([system.matrix, csr_array(budget[None, :])])),
+        b_ub=np.append(np.zeros(system.matrix.shape[0]), allowed),
+        A_eq=system.margins,
+        b_eq=problem.prior,
+        bounds=(0, None),
+        method="highs",
+    )
     if not solution.success:
         raise NotConvergedError(
             "the linear program of the finite case was not solved; try a slightly larger distortion"
@@ -205,34 +188,6 @@ class _AdversarySystem:
         ).tocsr()
         self.objective = np.zeros(self.width)
         self.objective[-1] = -1.0
-
-
-def _posterior_rows(problem: FiniteProblem, symbols: int, width: int, cap: float | None) -> csr_array:
-    """One row for each adversary, side value, private value and symbol: its posterior lies below the cap."""
-    size = problem.prior.size
-    rows: list[NDArray[np.int64]] = []
-    columns: list[NDArray[np.int64]] = []
-    values: list[Floats] = []
-    row = 0
-    for channel in problem.adversaries if cap is not None else ():
-        assert cap is not None
-        joint = problem.prior[:, None] * channel
-        before = joint / np.maximum(joint.sum(axis=0), 1e-300)
-        for x, z in itertools.product(range(size), range(channel.shape[1])):
-            limit = max(cap, float(before[x, z]))
-            if limit >= 1 - 1e-9 or joint[:, z].sum() < 1e-12:
-                continue
-            lines = row + np.arange(symbols)
-            for other in range(size):
-                rows.append(lines)
-                columns.append(other * symbols + np.arange(symbols))
-                values.append(np.full(symbols, channel[other, z] * ((other == x) - limit)))
-            row += symbols
-    if not rows:
-        return csr_array((0, width))
-    return coo_array(
-        (np.concatenate(values), (np.concatenate(rows), np.concatenate(columns))), shape=(row, width)
-    ).tocsr()
 
 
 def _to_release(problem: FiniteProblem, joint: Floats) -> Floats:

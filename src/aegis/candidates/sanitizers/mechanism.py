@@ -57,11 +57,12 @@ class NumberMechanism:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CategoryMechanism:
-    """A table P(symbol | value) for a column with few values."""
+    """A table P(symbol | value) for a column with few values, or for the tuples of several columns (``parts``)."""
 
     column: str
     values: tuple[str, ...] = field(repr=False)
     release: Floats
+    parts: tuple[str, ...] = ()
 
     @property
     def released_columns(self) -> tuple[str, ...]:
@@ -82,7 +83,36 @@ class CategoryMechanism:
         return {f"{self.column}_released": np.array([f"s{i}" for i in range(self.release.shape[1])])[symbols]}
 
 
-Mechanism = NumberMechanism | CategoryMechanism
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BinMechanism:
+    """A table P(symbol | bin) for a number: ``edges`` divide its values into bins."""
+
+    column: str
+    edges: Floats = field(repr=False)
+    release: Floats
+
+    @property
+    def released_columns(self) -> tuple[str, ...]:
+        """The names of what `apply` gives."""
+        return (f"{self.column}_released",)
+
+    def bins(self, values: Floats) -> NDArray[np.int64]:
+        """The bin of every value."""
+        return np.searchsorted(self.edges, values, side="right")
+
+    def apply(self, private: NDArray[Any], *, rng: np.random.Generator) -> dict[str, NDArray[Any]]:
+        """The sanitized column: one symbol for each row."""
+        symbols = draw_symbols(self.release, self.bins(numbers(private, self.column)), rng)
+        return {f"{self.column}_released": np.array([f"s{i}" for i in range(self.release.shape[1])])[symbols]}
+
+
+Mechanism = NumberMechanism | CategoryMechanism | BinMechanism
+
+
+def sources(mechanism: Mechanism) -> tuple[str, ...]:
+    """The private columns that a mechanism replaces."""
+    parts = mechanism.parts if isinstance(mechanism, CategoryMechanism) else ()
+    return parts or (mechanism.column,)
 
 
 def numbers(values: NDArray[Any], column: str) -> Floats:
@@ -158,7 +188,15 @@ def describe_mechanism(mechanism: Mechanism, prefix: str, arrays: dict[str, Arra
     """A mechanism as JSON; its arrays go to ``arrays`` under names that begin with ``prefix``."""
     if isinstance(mechanism, CategoryMechanism):
         arrays[f"{prefix}release"] = mechanism.release
-        return {"column": mechanism.column, "kind": "category", "values": list(mechanism.values)}
+        return {
+            "column": mechanism.column,
+            "kind": "category",
+            "values": list(mechanism.values),
+            "parts": list(mechanism.parts),
+        }
+    if isinstance(mechanism, BinMechanism):
+        arrays[f"{prefix}release"], arrays[f"{prefix}edges"] = mechanism.release, mechanism.edges
+        return {"column": mechanism.column, "kind": "bins"}
     components = [
         _described_component(component, f"{prefix}component{index}_", arrays)
         for index, component in enumerate(mechanism.mixture.components)
@@ -176,7 +214,13 @@ def mechanism_from(entry: dict[str, Any], prefix: str, arrays: dict[str, Array])
         values, release = tuple(str(v) for v in entry["values"]), _channel(arrays[f"{prefix}release"])
         if len(values) != len(release) or list(values) != sorted(set(values)):
             raise ValueError
-        return CategoryMechanism(column=column, values=values, release=release)
+        parts = tuple(str(part) for part in entry.get("parts", ()))
+        return CategoryMechanism(column=column, values=values, release=release, parts=parts)
+    if entry["kind"] == "bins":
+        edges, release = arrays[f"{prefix}edges"].astype(np.float64), _channel(arrays[f"{prefix}release"])
+        if edges.ndim != 1 or len(release) != edges.size + 1 or not (np.diff(edges) > 0).all():
+            raise ValueError
+        return BinMechanism(column=column, edges=edges, release=release)
     components = tuple(
         _component(part, f"{prefix}component{index}_", arrays) for index, part in enumerate(entry["components"])
     )

@@ -19,7 +19,7 @@ from scipy.optimize import minimize
 
 from aegis.candidates.sanitizers.attackers import View
 from aegis.candidates.sanitizers.learned import apply_layers
-from aegis.candidates.sanitizers.mechanism import CategoryMechanism, Mechanism
+from aegis.candidates.sanitizers.mechanism import BinMechanism, CategoryMechanism, Mechanism
 from aegis.candidates.sanitizers.mixtures import Released
 
 Floats = NDArray[np.float64]
@@ -41,7 +41,7 @@ class Belief:
 
     ``values`` are numbers in ascending order, or codes 0 … of categories. For a number ``cuts`` divides forecasts into
     cells and ``shares[cell]`` are the shares of values there; for a category the model's outputs are logits and
-    ``shares`` has one row, the shares in the whole column.
+    ``shares`` has one row, the shares in the whole column. ``cost[value, guess]`` replaces the share of wrong guesses.
     """
 
     kind: Literal["number", "category"]
@@ -49,6 +49,7 @@ class Belief:
     layers: Layers
     cuts: Floats
     shares: Floats
+    cost: Floats | None = None
 
     def thinned(self, most: int) -> Belief:
         """The same belief about a number with at most so many values, each the mean of some neighbours."""
@@ -86,8 +87,12 @@ class Belief:
         """The best estimate of each record: the posterior mean of a number, the likeliest category."""
         guesses = np.empty(len(view.side))
         for rows, after in self.posterior(mechanism, view):
-            guesses[rows] = after @ self.values if self.kind == "number" else self.values[after.argmax(axis=1)]
+            guesses[rows] = after @ self.values if self.kind == "number" else self.values[self.likeliest(after)]
         return guesses
+
+    def likeliest(self, after: Floats) -> Ints:
+        """The guess of a category that costs least, for each posterior: without a cost the likeliest value."""
+        return np.asarray(after.argmax(axis=1) if self.cost is None else (after @ self.cost).argmin(axis=1))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -118,7 +123,8 @@ def certainty(
     for rows, after in belief.posterior(mechanism, view):
         chance[rows] = after[np.arange(after.shape[0]), place[rows]]
         if belief.kind == "category":
-            squares[rows] = truth[rows] != belief.values[after.argmax(axis=1)]
+            codes, guess = truth[rows].astype(np.int64), belief.likeliest(after)
+            squares[rows] = codes != guess if belief.cost is None else belief.cost[codes, guess]
             continue
         squares[rows] = (truth[rows] - after @ belief.values) ** 2
         running = np.hstack([np.zeros((after.shape[0], 1)), np.cumsum(after, axis=1)])
@@ -146,6 +152,8 @@ def likelihood(mechanism: Mechanism, release: Floats, values: Floats) -> Floats:
     """P(release | value) up to a factor per row; a release is its value and flags, or the code of a symbol."""
     if isinstance(mechanism, CategoryMechanism):
         return np.asarray(mechanism.release.T[release[:, 0].astype(np.int64)])
+    if isinstance(mechanism, BinMechanism):
+        return np.asarray(mechanism.release.T[release[:, 0].astype(np.int64)][:, mechanism.bins(values)])
     component = release[:, 1:].argmax(axis=1) if release.shape[1] > 1 else np.zeros(len(release), dtype=np.int64)
     return mechanism.mixture.likelihood(Released(component=component, value=release[:, 0]), values)
 
@@ -187,7 +195,9 @@ def fit_number_belief(
     )
 
 
-def fit_category_belief(side: Floats, codes: Ints, *, size: int, seed: int = 0, quick: bool = False) -> Belief:
+def fit_category_belief(
+    side: Floats, codes: Ints, *, size: int, seed: int = 0, quick: bool = False, cost: Floats | None = None
+) -> Belief:
     """A belief about a category, given as codes 0 … size − 1."""
     counts = np.bincount(codes, minlength=size) + 0.5
     # the model is fitted on most rows, and how far it may be trusted is learned on the others
@@ -201,6 +211,7 @@ def fit_category_belief(side: Floats, codes: Ints, *, size: int, seed: int = 0, 
         layers=layers,
         cuts=np.zeros(0),
         shares=(counts / counts.sum())[None, :],
+        cost=cost,
     )
 
 

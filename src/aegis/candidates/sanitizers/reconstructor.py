@@ -17,8 +17,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from aegis.candidates.sanitizers.attackers import View
+from aegis.candidates.sanitizers.audited_column import Fitted, Party
 from aegis.candidates.sanitizers.encoding import Encoder
-from aegis.candidates.sanitizers.fitting import Fitted, Party
 from aegis.candidates.sanitizers.mechanism import (
     CategoryMechanism,
     Mechanism,
@@ -73,6 +73,8 @@ def write_reconstructors(reconstructors: Sequence[Reconstructor], path: Path) ->
     for number, one in enumerate(reconstructors):
         prefix, belief = f"column{number}_", one.party.belief
         arrays |= {f"{prefix}values": belief.values, f"{prefix}cuts": belief.cuts, f"{prefix}shares": belief.shares}
+        if belief.cost is not None:
+            arrays[f"{prefix}cost"] = belief.cost
         for layer, (weights, bias) in enumerate(belief.layers):
             arrays |= {f"{prefix}weights{layer}": weights, f"{prefix}bias{layer}": bias}
         entries.append(
@@ -115,6 +117,7 @@ def _reconstructor(entry: Mapping[str, Any], prefix: str, arrays: dict[str, Arra
         layers=[(arrays[f"{prefix}weights{i}"], arrays[f"{prefix}bias{i}"]) for i in range(int(entry["layers"]))],
         cuts=arrays[f"{prefix}cuts"],
         shares=arrays[f"{prefix}shares"],
+        cost=arrays.get(f"{prefix}cost"),
     )
     return Reconstructor(
         mechanism=mechanism_from(entry["mechanism"], f"{prefix}mechanism_", arrays),

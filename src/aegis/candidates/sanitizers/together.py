@@ -17,19 +17,19 @@ from numpy.typing import NDArray
 from aegis.candidates.sanitizers.attackers import View
 from aegis.candidates.sanitizers.attackers import available as available_attackers
 from aegis.candidates.sanitizers.audit import PartyAudit
+from aegis.candidates.sanitizers.audited_column import Fitted, Protection
+from aegis.candidates.sanitizers.capped_column import symbol_matrix
+from aegis.candidates.sanitizers.caps import Caps
 from aegis.candidates.sanitizers.encoding import Encoder
-from aegis.candidates.sanitizers.fitting import (
-    CERTAIN_CAP,
-    POSTERIOR_CAP,
-    Columns,
-    Family,
-    Fitted,
-    Protection,
-    Split,
-    fit,
-    refuse_certain,
+from aegis.candidates.sanitizers.fitting import Columns, fit
+from aegis.candidates.sanitizers.mechanism import (
+    BinMechanism,
+    CategoryMechanism,
+    Mechanism,
+    NumberMechanism,
+    numbers,
 )
-from aegis.candidates.sanitizers.mechanism import CategoryMechanism, Mechanism, NumberMechanism, numbers
+from aegis.candidates.sanitizers.number_column import Family
 from aegis.candidates.sanitizers.posterior import (
     EPSILON_SHARES,
     Certainty,
@@ -37,6 +37,8 @@ from aegis.candidates.sanitizers.posterior import (
     fit_category_belief,
     fit_number_belief,
 )
+from aegis.candidates.sanitizers.proxies import Proxy, both_files_loss, proxies
+from aegis.candidates.sanitizers.split import CERTAIN_CAP, Split, Training, refuse_certain
 from aegis.errors import SanitizerError, VerificationError
 from aegis.progress import Progress
 
@@ -47,11 +49,17 @@ _FLAGS = 6
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Written:
-    """What the values that were drawn for the table give away: equal ones, and those determined for any adversary."""
+    """What the values that were drawn for the table give away: equal ones, and those determined for any adversary.
+
+    ``both_files_loss`` is the error of whoever holds the public file *and* the authorised party's; ``proxies`` are
+    columns that the public file does not hold and that tell the private one by themselves.
+    """
 
     column: str
     equal: float
     determined: float
+    both_files_loss: float
+    proxies: tuple[Proxy, ...] = ()
 
 
 def fit_together(
@@ -61,7 +69,10 @@ def fit_together(
     adversaries: Sequence[Columns],
     distortions: Mapping[str, float],
     family: Family = "capped",
-    posterior_cap: float = POSTERIOR_CAP,
+    caps: Caps | None = None,
+    costs: Mapping[str, Floats] | None = None,
+    parts: Mapping[str, Sequence[str]] | None = None,
+    training: Training | None = None,
     names: Sequence[str] | None = None,
     rng: np.random.Generator,
     progress: Progress | None = None,
@@ -70,13 +81,19 @@ def fit_together(
     """A mechanism for each private column, audited against parties that see every release.
 
     ``distortions`` holds what the authorised party may have for each column; with all releases in sight it has at most
-    that. A single column is simply fitted.
+    that. ``costs`` and ``parts`` are those of columns that are tuples. A single column is simply fitted.
     """
     if not private:
         raise SanitizerError("name at least one private column")
     for column in private:
         if any(column in side for side in (authorized, *adversaries)):
             raise SanitizerError(f"column '{column}' is private and cannot be side information")
+    for number, side in enumerate(adversaries, start=1):
+        if set(authorized) <= set(side):
+            raise SanitizerError(
+                f"adversary {number} knows every column of the authorised party: whatever one can tell from the "
+                "release, so can the other; give the authorised party a column of its own"
+            )
     made: list[Fitted] = []
     seen: dict[str, NDArray[Any]] = {}
     steps = len(private) + (len(private) > 1)
@@ -90,7 +107,10 @@ def fit_together(
             adversaries=[{**side, **seen} for side in adversaries],
             distortion=distortions[column],
             family=family,
-            posterior_cap=posterior_cap,
+            caps=caps,
+            cost=(costs or {}).get(column),
+            parts=(parts or {}).get(column, ()),
+            training=training,
             names=names,
             rng=rng,
             quick=quick,
@@ -177,11 +197,14 @@ def check_written(
     columns: Columns,
     releases: Mapping[str, Columns],
     *,
+    public: Sequence[str] = (),
+    others: Columns | None = None,
     rng: np.random.Generator,
 ) -> tuple[Written, ...]:
     """Measure what was drawn for the table, as every adversary would; too much of it raises, and nothing is written.
 
-    ``columns`` holds all columns by name, ``releases`` for each private column what its mechanism gave.
+    ``columns`` holds all columns that a party knows by name, ``releases`` for each private column what its mechanism
+    gave, ``public`` the columns of the public file, ``others`` the columns that are looked at as proxies.
     """
     shown = {name: part for made in releases.values() for name, part in as_side(made).items()}
     found = []
@@ -214,7 +237,25 @@ def check_written(
                 f"{100 * equal:.1f} % of the values drawn for column '{column}' equal the private ones; nothing is "
                 "written: allow more distortion"
             )
-        found.append(Written(column=column, equal=equal, determined=max(sure)))
+        own = [name for name in one.authorized.encoder.names if name in columns]
+        both = both_files_loss(
+            mechanism,
+            truth,
+            release,
+            {name: columns[name] for name in dict.fromkeys([*own, *public])},
+            cost=one.authorized.belief.cost,
+            rows=rows,
+        )
+        found.append(
+            Written(
+                column=column,
+                equal=equal,
+                determined=max(sure),
+                # who holds both has the reconstructor's file too
+                both_files_loss=min(both, one.reconstruction.loss),
+                proxies=proxies(truth, others or {}, category=isinstance(mechanism, CategoryMechanism), rng=rng),
+            )
+        )
     return tuple(found)
 
 
@@ -226,8 +267,8 @@ def as_side(released: Columns) -> dict[str, NDArray[Any]]:
 def release_matrix(mechanism: Mechanism, released: Columns) -> Floats:
     """A release as numbers: the code of a symbol, or a value with one flag for each component."""
     first = released[mechanism.released_columns[0]]
-    if isinstance(mechanism, CategoryMechanism):
-        return np.array([float(str(symbol)[1:]) for symbol in first])[:, None]
+    if isinstance(mechanism, CategoryMechanism | BinMechanism):
+        return symbol_matrix(mechanism, np.array([int(str(symbol)[1:]) for symbol in first]))
     component = np.zeros(len(first), dtype=np.int64)
     if len(mechanism.released_columns) > 1:
         component = released[mechanism.released_columns[1]].astype(np.int64)
@@ -237,7 +278,7 @@ def release_matrix(mechanism: Mechanism, released: Columns) -> Floats:
 
 def true_values(mechanism: Mechanism, values: NDArray[Any]) -> Floats:
     """The private values as numbers: themselves, or the codes of categories."""
-    if isinstance(mechanism, NumberMechanism):
+    if not isinstance(mechanism, CategoryMechanism):
         return numbers(values, mechanism.column)
     return np.searchsorted(np.array(mechanism.values), values.astype(str)).astype(np.float64)
 

@@ -1,0 +1,87 @@
+"""The caps as rows of linear inequalities in one symbol's probabilities, for every law that the rows allow.
+
+A symbol is r[x] = P(symbol | value x), and ``least`` stands for a number below all r[x]. For an adversary's cell with
+bounds low ≤ P(x | cell) ≤ high, the share of the cell that the lower bounds leave open may go, in the worst law, to
+the value with the least r. So every cap is linear in (r, least) and holds for every law of the box:
+
+* posterior of x at most c: high[x]·r[x]·(1 − c) ≤ c·(Σ_{x'≠x} low[x']·r[x'] + open·least). Where a cell alone may say
+  nearly as much, c is larger: the release may halve the doubt 1 − high[x] that is left, and no more;
+* leakage: r[x] ≤ e^ε·(Σ low[x']·r[x'] + open·least); local differential privacy: r[x] ≤ e^ε·least.
+
+A constant r satisfies all of them, so silence is always allowed; sums of solutions are solutions.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from aegis.candidates.sanitizers.caps import Caps
+from aegis.candidates.sanitizers.law import Law
+
+Floats = NDArray[np.float64]
+_ROUNDING = 1e-9
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Cone:
+    """Rows ``values @ r + least · min(r) ≤ 0``."""
+
+    values: Floats
+    least: Floats
+
+    def inside(self, symbols: Floats) -> NDArray[np.bool_]:
+        """Whether each symbol (row) satisfies every cap."""
+        if not len(self.values):
+            return np.ones(len(symbols), dtype=bool)
+        excess = symbols @ self.values.T + symbols.min(axis=1, keepdims=True) * self.least
+        return np.asarray((excess <= _ROUNDING * np.maximum(symbols.max(axis=1, keepdims=True), 1.0)).all(axis=1))
+
+    def drawn_in(self, symbols: Floats) -> Floats:
+        """Each symbol moved towards the constant one until it satisfies every cap."""
+        near, far = np.zeros(len(symbols)), np.ones(len(symbols))
+        constant = symbols.mean(axis=1, keepdims=True)
+        whole = self.inside(symbols)
+        for _ in range(14):
+            middle = (near + far) / 2
+            fits = self.inside(constant + middle[:, None] * (symbols - constant))
+            near, far = np.where(fits, middle, near), np.where(fits, far, middle)
+        share = np.where(whole, 1.0, near)[:, None]
+        return np.asarray(constant + share * (symbols - constant))
+
+
+def halved_doubt(share: float) -> float:
+    """The posterior that leaves half of the doubt that a share leaves."""
+    return 1 - (1 - share) / 2
+
+
+def cone_of(law: Law, caps: Caps) -> Cone:
+    """Every row of every cap; rows that nothing can break, and equal ones, are left out."""
+    size = law.size
+    rows: list[Floats] = []
+    for low, high in zip(law.lows, law.highs, strict=True):
+        for cell in range(low.shape[1]):
+            below, above = low[:, cell], high[:, cell]
+            if caps.posterior is not None:
+                for x in range(size):
+                    cap = max(caps.posterior, halved_doubt(float(above[x])))
+                    if cap >= 1 - 1e-9:
+                        continue
+                    spare = max(0.0, 1 - above[x] - (below.sum() - below[x]))
+                    row = np.append(-cap * below, -cap * spare)
+                    row[x] = above[x] * (1 - cap)
+                    rows.append(row)
+            if caps.leakage is not None:
+                allowed = math.exp(caps.leakage)
+                shared = np.append(-allowed * below, -allowed * max(0.0, 1 - below.sum()))
+                rows.extend(shared + np.eye(size + 1)[x] for x in range(size))
+    if caps.local_dp is not None:
+        rows.extend(np.eye(size + 1)[x] - math.exp(caps.local_dp) * np.eye(size + 1)[size] for x in range(size))
+    if not rows:
+        return Cone(np.zeros((0, size)), np.zeros(0))
+    table = np.array(rows)
+    table = np.unique(np.round(table / np.abs(table).max(axis=1, keepdims=True), 12), axis=0)
+    return Cone(table[:, :size], table[:, size])

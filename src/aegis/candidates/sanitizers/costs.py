@@ -1,0 +1,125 @@
+"""What a wrong guess costs: any matrix, squared error of a number in bins, or the logarithm of a belief.
+
+A program needs two things of a cost. For weights over the values (a posterior, not necessarily normalised) the cost
+of the best guess, for each value: a tangent of the concave Bayes loss. And a few vectors that lie below every guess.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from aegis.errors import SanitizerError
+
+Floats = NDArray[np.float64]
+_INTERVALS = 16
+_TANGENTS = 24
+_DOUBT = 1e-6  # the least probability that a logarithm is taken of
+
+
+class Cost(Protocol):
+    """A loss of guessing the value of a column."""
+
+    def best(self, weights: Floats) -> Floats:
+        """Costs by true value of the guess that is best for these weights; the last axis is the value."""
+
+    def tangents(self) -> Floats:
+        """Costs by value of some guesses, one guess a row: the Bayes loss lies below each of them."""
+
+    def floors(self) -> Floats:
+        """Costs by value, one row each, such that every guess costs at least as much as one of the rows."""
+
+
+def bayes(cost: Cost, weights: Floats) -> Floats:
+    """The smallest expected cost for weights over values (last axis)."""
+    return np.asarray((weights * cost.best(weights)).sum(axis=-1))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class MatrixCost:
+    """``matrix[value, guess]`` is what a guess costs."""
+
+    matrix: Floats
+
+    def __post_init__(self) -> None:
+        if self.matrix.ndim != 2 or not np.isfinite(self.matrix).all() or self.matrix.min() < 0:
+            raise SanitizerError("a cost matrix needs one row of finite costs, zero or more, for each private value")
+
+    def best(self, weights: Floats) -> Floats:
+        """See `Cost`."""
+        return np.asarray(self.matrix.T[(weights @ self.matrix).argmin(axis=-1)])
+
+    def tangents(self) -> Floats:
+        """See `Cost`."""
+        return self.matrix.T
+
+    def floors(self) -> Floats:
+        """See `Cost`."""
+        return self.matrix.T
+
+
+def zero_one(size: int) -> MatrixCost:
+    """The share of wrong guesses.
+
+    >>> float(bayes(zero_one(2), np.array([0.3, 0.7])))
+    0.3
+    """
+    return MatrixCost(1.0 - np.eye(size))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class SquaredCost:
+    """Squared error of a number whose value is known by its bin: the bins' means and variances.
+
+    >>> cost = SquaredCost(np.array([0.0, 2.0]), np.array([0.5, 0.5]))
+    >>> float(bayes(cost, np.array([0.5, 0.5])))
+    1.5
+    """
+
+    means: Floats
+    variances: Floats
+
+    def best(self, weights: Floats) -> Floats:
+        """See `Cost`."""
+        total = weights.sum(axis=-1, keepdims=True)
+        # weights that are nothing but rounding have no mean
+        first = np.where(total > 1e-14, (weights * self.means).sum(axis=-1, keepdims=True), self.means.mean())
+        guess = first / np.where(total > 1e-14, total, 1.0)
+        return np.asarray(self.variances + (self.means - guess) ** 2)
+
+    def tangents(self) -> Floats:
+        """See `Cost`."""
+        grid = np.linspace(self.means.min(), self.means.max(), _TANGENTS)
+        return np.asarray(self.variances + (self.means - grid[:, None]) ** 2)
+
+    def floors(self) -> Floats:
+        """See `Cost`."""
+        edges = np.linspace(self.means.min(), self.means.max(), _INTERVALS + 1)
+        below = np.maximum(edges[:-1, None] - self.means, 0.0)
+        above = np.maximum(self.means - edges[1:, None], 0.0)
+        return np.asarray(self.variances + (below + above) ** 2)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class LogCost:
+    """The logarithmic loss, in nats, of saying how likely each value is."""
+
+    size: int
+
+    def best(self, weights: Floats) -> Floats:
+        """See `Cost`."""
+        total = np.maximum(weights.sum(axis=-1, keepdims=True), 1e-300)
+        shares = (1 - self.size * _DOUBT) * weights / total + _DOUBT
+        return np.asarray(-np.log(shares))
+
+    def tangents(self) -> Floats:
+        """See `Cost`."""
+        beliefs = np.vstack([np.full((1, self.size), 1.0 / self.size), 0.8 * np.eye(self.size) + 0.2 / self.size])
+        return self.best(beliefs)
+
+    def floors(self) -> Floats:
+        """See `Cost`."""
+        return np.zeros((1, self.size))

@@ -1,0 +1,183 @@
+"""What one more symbol would be worth to the program under caps, at the program's prices.
+
+For a fixed rule of the authorised groups the worth is concave in the symbol, and its best symbol is a small linear
+program. Over all rules it is a mixed-integer program; whatever that leaves open after its time is still a bound.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.optimize import LinearConstraint, linprog, milp
+from scipy.sparse import coo_array, csr_array
+
+from aegis.candidates.sanitizers.cones import Cone
+from aegis.candidates.sanitizers.costs import bayes
+
+if TYPE_CHECKING:
+    from aegis.candidates.sanitizers.capped_program import CappedProblem
+
+Floats = NDArray[np.float64]
+_MOST_CHOICES = 900  # binary variables that a bound is sought with
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Prices:
+    """What a unit of each group's distortion costs, how much each adversary counts, what a value's share is paid."""
+
+    distortions: Floats
+    adversaries: Floats
+    values: Floats
+
+
+def symbol_values(problem: CappedProblem, prices: Prices, symbols: Floats) -> Floats:
+    """The worth of symbols (rows) that are used in the best way."""
+    worth = symbols @ prices.values
+    for weight, table in zip(prices.adversaries, problem.law.adversaries, strict=True):
+        if weight > 0:
+            worth = worth + weight * bayes(problem.adversary_cost, symbols[:, None, :] * table.T).sum(axis=1)
+    for weight, table, cost in zip(prices.distortions, problem.law.authorized, problem.authorized_costs, strict=True):
+        if weight > 0:
+            worth = worth - weight * bayes(cost, symbols[:, None, :] * table.T).sum(axis=1)
+    return np.asarray(worth)
+
+
+def best_symbol(problem: CappedProblem, cone: Cone, prices: Prices, start: Floats) -> tuple[Floats, float]:
+    """A symbol that no small change improves, found by turns from ``start``: the rule for it, then it for the rule."""
+    symbol, value = start, float(symbol_values(problem, prices, start[None])[0])
+    for _ in range(3):
+        paid = prices.values.copy()
+        for weight, table, cost in zip(
+            prices.distortions, problem.law.authorized, problem.authorized_costs, strict=True
+        ):
+            paid -= weight * (table * cost.best(table.T * symbol).T).sum(axis=1)
+        moved = _best_for(problem, cone, prices, paid)
+        if moved is None:
+            break
+        gained = float(symbol_values(problem, prices, moved[None])[0])
+        if gained <= value + 1e-9 * max(1.0, abs(value)):
+            break
+        symbol, value = moved, gained
+    return symbol, value
+
+
+def _best_for(problem: CappedProblem, cone: Cone, prices: Prices, paid: Floats) -> Floats | None:
+    """The best symbol for a rule whose cost is part of ``paid``; variables r, least, and a loss for each cell."""
+    size = problem.law.size
+    weighted = [(w, t) for w, t in zip(prices.adversaries, problem.law.adversaries, strict=True) if w > 1e-12]
+    tables = np.hstack([table for _, table in weighted]).T
+    weights = np.concatenate([np.full(table.shape[1], weight) for weight, table in weighted])
+    cells = len(tables)
+    tangents = problem.adversary_cost.tangents()
+    lines = (tables[:, None, :] * tangents[None]).reshape(-1, size)
+    tangent_rows = np.hstack([-lines, np.zeros((len(lines), 1)), np.repeat(np.eye(cells), len(tangents), axis=0)])
+    matrix = np.vstack(
+        [
+            tangent_rows,
+            np.hstack([cone.values, cone.least[:, None], np.zeros((len(cone.values), cells))]),
+            np.hstack([-np.eye(size), np.ones((size, 1)), np.zeros((size, cells))]),
+        ]
+    )
+    found = linprog(
+        -np.concatenate([paid, [0.0], weights]),
+        A_ub=csr_array(matrix),
+        b_ub=np.zeros(len(matrix)),
+        A_eq=np.concatenate([problem.law.prior, np.zeros(1 + cells)])[None, :],
+        b_eq=[1.0],
+        bounds=(0, None),
+        method="highs",
+    )
+    return np.asarray(found.x[:size]) if found.success else None
+
+
+def most_a_symbol_is_worth(problem: CappedProblem, cone: Cone, prices: Prices, *, seconds: float) -> float:
+    """No symbol is worth more than this: over all rules at once, each group's guess in each cell being a choice.
+
+    For each choice a part of the symbol is a variable of its own, of which only one may be there. Part and whole lie in
+    the cone, which makes the relaxation tight.
+    """
+    size = problem.law.size
+    weighted = [(w, t) for w, t in zip(prices.adversaries, problem.law.adversaries, strict=True) if w > 1e-12]
+    tables = np.hstack([table for _, table in weighted]).T
+    cells = len(tables)
+    choices = [
+        (weight * table[:, y] * cost.floors())  # one row for each guess
+        for weight, table, cost in zip(
+            prices.distortions, problem.law.authorized, problem.authorized_costs, strict=True
+        )
+        if weight > 1e-12
+        for y in range(table.shape[1])
+    ]
+    pieces = sum(len(costs) for costs in choices)
+    with_caps = pieces * len(cone.values) <= 60_000
+    block = size + 1
+    first_piece = block + cells
+    first_binary = first_piece + pieces * block
+    width = first_binary + pieces
+    objective = np.zeros(width)
+    objective[:size] = -prices.values
+    objective[block:first_piece] = -np.concatenate([np.full(table.shape[1], weight) for weight, table in weighted])
+    rows: list[NDArray[np.int64]] = []
+    columns: list[NDArray[np.int64]] = []
+    values: list[Floats] = []
+    lows: list[Floats] = []
+    highs: list[Floats] = []
+    row = 0
+
+    def put(dense: Floats, at: NDArray[np.int64], low: float, high: float) -> None:
+        nonlocal row
+        r, c = np.nonzero(dense)
+        rows.append(row + r)
+        columns.append(at[c])
+        values.append(dense[r, c])
+        lows.append(np.full(len(dense), low))
+        highs.append(np.full(len(dense), high))
+        row += len(dense)
+
+    caps = np.hstack([cone.values, cone.least[:, None]])
+    floor = np.hstack([-np.eye(size), np.ones((size, 1))])
+    whole = np.arange(block)
+    tangents = problem.adversary_cost.tangents()
+    for cell in range(cells):
+        lines = np.hstack([-tables[cell] * tangents, np.ones((len(tangents), 1))])
+        put(lines, np.append(np.arange(size), block + cell), -np.inf, 0.0)
+    put(caps, whole, -np.inf, 0.0)
+    put(floor, whole, -np.inf, 0.0)
+    put(problem.law.prior[None, :], np.arange(size), 1.0, 1.0)
+    piece = 0
+    for costs in choices:
+        guesses = len(costs)
+        places = first_piece + (piece + np.arange(guesses)) * block
+        for number, place in enumerate(places):
+            objective[place : place + size] = costs[number]
+            part = place + np.arange(block)
+            if with_caps:
+                put(caps, part, -np.inf, 0.0)
+                put(floor, part, -np.inf, 0.0)
+            share = np.append(problem.law.prior, -1.0)[None, :]
+            put(share, np.append(part[:size], first_binary + piece + number), 0.0, 0.0)
+        together = np.hstack([np.eye(size)] + [-np.eye(size)] * guesses)
+        at = np.concatenate([np.arange(size), *(place + np.arange(size) for place in places)])
+        put(together, at, 0.0, 0.0)
+        put(np.ones((1, guesses)), first_binary + piece + np.arange(guesses), 1.0, 1.0)
+        piece += guesses
+    integral = np.append(np.zeros(first_binary), np.full(pieces, 1 if pieces <= _MOST_CHOICES else 0))
+    upper = np.append(np.full(first_binary, np.inf), np.ones(pieces))
+    entries = np.concatenate(values), (np.concatenate(rows), np.concatenate(columns))
+    solution = milp(
+        objective,
+        constraints=LinearConstraint(
+            coo_array(entries, shape=(row, width)).tocsr(), np.concatenate(lows), np.concatenate(highs)
+        ),
+        integrality=integral,
+        bounds=(0, upper),
+        options={"time_limit": seconds, "mip_rel_gap": 1e-4},
+    )
+    if integral.any():
+        reached = solution.mip_dual_bound
+    else:
+        reached = solution.fun if solution.success else None
+    return float("inf") if reached is None or not np.isfinite(reached) else -float(reached)

@@ -1,0 +1,172 @@
+"""What can be proved about a release that is a table of probabilities, under which assumption.
+
+Three things, from strongest to weakest. *Whatever* an adversary knows: with probability ``kept_share`` the symbol is
+drawn without looking at the value, so its loss is at least that share of its loss without the release; and the ratio of
+any two rows of the table is the local differential privacy, exactly. *For every law in the confidence set*: posteriors
+and leakage of an adversary that sees a cell and the symbol. *With the stated confidence*: a lower bound on the loss of
+such an adversary. The last one needs no union over attacks: the smallest loss on the rows is at most the mean loss of
+the attack that is best under the true law, and that mean is a mean of bounded independent draws.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.optimize import brentq
+
+from aegis.candidates.sanitizers.caps import Caps
+from aegis.candidates.sanitizers.law import Law
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AdversaryProof:
+    """One adversary: its loss under the estimated law, and the bound below it that holds with the confidence.
+
+    ``exact_cells`` says that its cells are all it knows (every combination of its values is one). Otherwise a cell is
+    what a model makes of its columns, the bound is for adversaries that use that summary, and others are only audited.
+    """
+
+    cells: int
+    exact_cells: bool
+    loss: float
+    proved_loss: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Proof:
+    """What holds for a release, and what it is worth.
+
+    ``holds_for_set`` says that the caps hold for every law of the confidence set; otherwise the rows are too few for
+    that at this distortion, they hold under the estimated law, and the figures say what they come to over the set.
+    ``bound`` is the most that any release within the same caps and distortion could leave the worst adversary under
+    the estimated law, ``program_loss`` what this one leaves it there. ``posterior``, ``leakage`` and ``local_dp`` are
+    the largest values over the confidence set; None where there is no bound. ``open_share`` is the share of records
+    in cells for which some law of the set puts a posterior above the cap.
+    """
+
+    caps: Caps
+    holds_for_set: bool
+    confidence: float
+    rows_of_set: int
+    rows_of_losses: int
+    program_loss: float
+    bound: float
+    kept_share: float
+    posterior: float | None
+    leakage: float | None
+    local_dp: float | None
+    open_share: float
+    adversaries: tuple[AdversaryProof, ...] = field(default=())
+
+    @property
+    def gap(self) -> float:
+        """The share of the bound that the program does not reach."""
+        return max(0.0, 1 - self.program_loss / self.bound) if self.bound > 0 else 0.0
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain numbers, and the assumption in words."""
+        return {**asdict(self), "assumptions": list(self.assumptions)}
+
+    @property
+    def assumptions(self) -> tuple[str, ...]:
+        """What each proved figure rests on, in words."""
+        summarised = sum(not one.exact_cells for one in self.adversaries)
+        cells = (
+            "an adversary sees its own columns and the release"
+            if not summarised
+            else f"an adversary sees the release and its cell; for {summarised} of {len(self.adversaries)} the cell is "
+            "a model's summary of its columns, and what their full detail adds is only audited"
+        )
+        return (
+            "for every adversary whatever it knows, the rows being drawn once: the share of its loss that is kept, and "
+            "local differential privacy",
+            f"the rows are independent draws of one law; with {100 * self.confidence:g} % confidence the law lies in "
+            f"the set of Clopper–Pearson boxes that {self.rows_of_set:,} rows give: posteriors and leakage",
+            f"the same, and {cells}: the proved losses",
+        )
+
+
+def law_free_figures(release: Floats) -> tuple[float, float | None]:
+    """The share of any loss that is kept, and ε of local differential privacy (None where there is none).
+
+    >>> law_free_figures(np.array([[0.75, 0.25], [0.25, 0.75]]))
+    (0.5, 1.0986122886681098)
+    """
+    least, most = release.min(axis=0), release.max(axis=0)
+    shown = most > 0
+    epsilon = math.log(float((most[shown] / least[shown]).max())) if least[shown].min() > 0 else None
+    return float(least.sum()), epsilon
+
+
+def figures_over_set(law: Law, release: Floats, caps: Caps) -> tuple[float, float | None, float]:
+    """The largest posterior and leakage over the law's set, and the share of records that it leaves open."""
+    cap = 1.0 if caps.posterior is None else caps.posterior
+    posterior, leakage, open_share = 0.0, 0.0, 0.0
+    least = release.min(axis=0)
+    for table, low, high in zip(law.adversaries, law.lows, law.highs, strict=True):
+        weight = table.sum(axis=0)
+        exceeded = 0.0
+        for cell in np.flatnonzero((low > 0).any(axis=0)):  # of a cell without rows nothing can be said
+            mine, below = high[:, cell, None] * release, low[:, cell, None] * release
+            spare = np.maximum(0.0, 1 - high[:, cell] - (low[:, cell].sum() - low[:, cell]))
+            others = below.sum(axis=0) - below + spare[:, None] * least
+            shown = below.sum(axis=0) + max(0.0, 1 - low[:, cell].sum()) * least
+            with np.errstate(divide="ignore", invalid="ignore"):
+                chance = np.where(mine > 0, mine / (mine + others), 0.0)
+                ratio = np.where(release > 0, release / shown, 0.0)
+            exceeded += float(weight[cell]) if chance.max() > cap + 1e-6 else 0.0
+            posterior, leakage = max(posterior, float(chance.max())), max(leakage, float(ratio.max()))
+        open_share = max(open_share, exceeded)
+    return posterior, math.log(leakage) if math.isfinite(leakage) else None, open_share
+
+
+def proved_loss(empirical: float, *, largest: float, rows: int, doubt: float) -> float:
+    """Chernoff's bound below the true Bayes loss, which fails with probability at most ``doubt``.
+
+    ``empirical`` is the Bayes loss on ``rows`` rows that had no part in making the release, ``largest`` the largest
+    possible cost.
+
+    >>> round(proved_loss(0.1, largest=1.0, rows=5000, doubt=0.05), 4)
+    0.09
+    """
+    share = min(1.0, empirical / largest)
+    if share <= 0 or rows <= 0:
+        return 0.0
+    reach = math.log(1 / doubt) / rows
+    if -math.log(max(share, 1e-300)) <= 0:
+        return largest * math.exp(-reach)
+
+    def excess(p: float) -> float:
+        other = 0.0 if share >= 1 else (1 - share) * math.log((1 - share) / (1 - p))
+        return share * math.log(share / p) + other - reach
+
+    tiny = share * 1e-9
+    return 0.0 if excess(tiny) < 0 else float(largest * brentq(excess, tiny, share))
+
+
+def adversary_proofs(
+    losses: Sequence[float],
+    empirical: Sequence[float],
+    *,
+    cells: Sequence[tuple[int, bool]],
+    largest: float,
+    rows: int,
+    doubt: float,
+) -> tuple[AdversaryProof, ...]:
+    """The proofs of all adversaries at once; ``doubt`` is shared among them."""
+    return tuple(
+        AdversaryProof(
+            cells=count,
+            exact_cells=exact,
+            loss=loss,
+            proved_loss=proved_loss(seen, largest=largest, rows=rows, doubt=doubt / len(losses)),
+        )
+        for loss, seen, (count, exact) in zip(losses, empirical, cells, strict=True)
+    )

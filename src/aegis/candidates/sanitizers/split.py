@@ -1,0 +1,205 @@
+"""One fitting: what is asked, what the parties know, and which rows serve what.
+
+The first half of the rows finds the mechanism and fits every attacker, a sixth decides how much of the distortion to
+spend, and the last third measures. Within the first half, the first part chooses cells and the rest is counted.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from aegis.candidates.sanitizers import attackers
+from aegis.candidates.sanitizers.attackers import View
+from aegis.candidates.sanitizers.audit import Z_95, AuditReport, Evidence, audit
+from aegis.candidates.sanitizers.audited_column import Protection, Reconstruction
+from aegis.candidates.sanitizers.mechanism import CategoryMechanism, Mechanism
+from aegis.candidates.sanitizers.posterior import EPSILON_SHARES, Belief, Certainty, certainty
+from aegis.errors import VerificationError
+from aegis.progress import Progress
+
+Floats = NDArray[np.float64]
+CERTAIN_CAP = 0.01  # records whose value is determined, beyond those that side information alone determines
+VALUE_CAP = 0.05  # the same among the records of any one category
+MEASURED_ROWS = 4_000
+_MARGIN = 1.6  # standard errors that the reconstructor keeps from the distortion
+_FEWEST = 20  # measured records of a category from which its own share is judged
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Training:
+    """That networks are trained on the rows beside the program, for how many steps, and where the run is kept."""
+
+    steps: int = 2400
+    checkpoint: Path | None = None
+    progress: Progress | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
+class Split:
+    """The rows of one fitting; the first of ``sides`` is the authorised party's, the others are adversaries'.
+
+    ``cost[value, guess]`` replaces the share of wrong guesses of a category where it is given; ``parts`` names the
+    columns of a tuple. ``training`` says how networks are trained beside the program, if they are.
+    """
+
+    column: str
+    sides: list[Floats]
+    names: Sequence[str]
+    rng: np.random.Generator
+    quick: bool
+    distortion: float
+    cost: Floats | None = None
+    parts: tuple[str, ...] = ()
+    training: Training | None = None
+
+    @property
+    def half(self) -> int:
+        return len(self.sides[0]) // 2
+
+    @property
+    def measured(self) -> slice:
+        return slice(self.half + (len(self.sides[0]) - self.half) // 3, None)
+
+    @property
+    def tuned(self) -> slice:
+        return slice(self.half, self.measured.start)
+
+    @property
+    def celled(self) -> slice:
+        """The rows that choose cells."""
+        return slice(0, self.half // 2)
+
+    @property
+    def counted(self) -> slice:
+        """The rows whose cells are counted."""
+        return slice(self.half // 2, self.measured.start)
+
+    def audited(self, mechanism: Mechanism, release: Floats, truth: Floats, beliefs: Sequence[Belief]) -> AuditReport:
+        """Fresh attackers and the exact posterior, each party on the same rows."""
+        category = isinstance(mechanism, CategoryMechanism)
+        evidence = [
+            Evidence(view=View(release=release, side=side), exact=partial(_guess, belief, mechanism))
+            for belief, side in zip(beliefs, self.sides, strict=True)
+        ]
+        return audit(
+            truth,
+            evidence[0],
+            evidence[1:],
+            kind="category" if category else "number",
+            epsilon=0.5 if category else EPSILON_SHARES[1] * float(truth.std()),
+            names=self.names,
+            cost=self.cost,
+            seed=int(self.rng.integers(2**31)),
+        )
+
+    def known_channel(
+        self, mechanism: Mechanism, release: Floats, truth: Floats, beliefs: Sequence[Belief]
+    ) -> list[Certainty]:
+        """What the posterior of each adversary comes to on the measured rows."""
+        start = self.measured.start
+        rows = slice(start, start + MEASURED_ROWS)
+        epsilons = [share * float(truth.std()) for share in EPSILON_SHARES]
+        return [
+            certainty(belief, mechanism, View(release=release[rows], side=side[rows]), truth[rows], epsilons=epsilons)
+            for belief, side in zip(beliefs[1:], self.sides[1:], strict=True)
+        ]
+
+    def losses(self, belief: Belief, mechanism: Mechanism, release: Floats, truth: Floats, rows: slice) -> Floats:
+        """What the authorised party's reconstructor loses on each of some rows."""
+        guesses = belief.guess(mechanism, View(release=release[rows], side=self.sides[0][rows]))
+        if not isinstance(mechanism, CategoryMechanism):
+            return np.asarray((truth[rows] - guesses) ** 2)
+        if self.cost is not None:
+            return np.asarray(self.cost[truth[rows].astype(np.int64), guesses.astype(np.int64)])
+        return np.asarray(guesses != truth[rows], dtype=np.float64)
+
+    def spent(self, losses: Floats, aim: float) -> float | None:
+        """Another aim that spends the distortion better, or None where this one does."""
+        reached = float(losses.mean())
+        upper = max(self.distortion - _MARGIN * standard_error(losses), 0.5 * self.distortion)
+        if 0.9 * upper <= reached <= upper:
+            return None
+        return aim * float(np.clip(0.96 * upper / max(reached, 1e-12), 0.3, 3.0))
+
+    def needs_release(self, losses: Floats) -> bool:
+        """Whether the authorised party errs too much without a release, what it lost on some rows being ``losses``."""
+        return float(losses.mean()) + _MARGIN * standard_error(losses) > self.distortion
+
+    def reconstruction(self, belief: Belief, mechanism: Mechanism, release: Floats, truth: Floats) -> Reconstruction:
+        """The reconstructor's error on the measured rows; beyond the distortion nothing is accepted."""
+        losses = self.losses(belief, mechanism, release, truth, self.measured)
+        mean, error = float(losses.mean()), float(losses.std(ddof=1) / np.sqrt(losses.size))
+        found = Reconstruction(loss=mean, interval=(max(0.0, mean - Z_95 * error), mean + Z_95 * error))
+        accept(found, self.distortion, self.column)
+        return found
+
+
+def standard_error(losses: Floats) -> float:
+    """The standard error of a mean; among few rows a rare error may not happen, so one is counted in."""
+    return float(np.sqrt((losses.var() + 1.0 / losses.size * losses.max(initial=0.0) ** 2) / losses.size))
+
+
+def _guess(belief: Belief, mechanism: Mechanism, view: View) -> Floats:
+    return belief.guess(mechanism, view)
+
+
+def accept(reconstruction: Reconstruction, distortion: float, column: str) -> None:
+    """Refuse a mechanism whose reconstructor errs by more than was asked: the point estimate counts."""
+    if reconstruction.loss > distortion:
+        raise VerificationError(
+            f"no mechanism for column '{column}' keeps the authorised party's reconstructor within the distortion "
+            f"asked for (it has {reconstruction.loss:.4g}); allow more distortion, or add authorised columns or rows"
+        )
+
+
+def too_certain(
+    before: Sequence[Certainty], after: Sequence[Certainty], *, codes: NDArray[np.int64] | None
+) -> tuple[int, float] | None:
+    """The first adversary for whom too many records are determined, and their share; None where none is."""
+    for number, (then, now) in enumerate(zip(before, after, strict=True), start=1):
+        if now.certain > then.certain + CERTAIN_CAP:
+            return number, now.certain
+        if codes is not None:
+            held = np.bincount(codes[:MEASURED_ROWS], minlength=len(now.by_value))
+            for was, share, count in zip(then.by_value, now.by_value, held, strict=True):
+                if count >= _FEWEST and share > was + VALUE_CAP:
+                    return number, share
+    return None
+
+
+def refuse_certain(
+    column: str, before: Sequence[Certainty], after: Sequence[Certainty], *, codes: NDArray[np.int64] | None
+) -> None:
+    """Refuse a release that determines too many records for an adversary that knows how it was made."""
+    found = too_certain(before, after, codes=codes)
+    if found is not None:
+        raise VerificationError(
+            f"the release of column '{column}' would determine {100 * found[1]:.1f} % of the records (or of those with "
+            f"one value) for adversary {found[0]}, who knows how it was made; allow more distortion"
+        )
+
+
+def protections(
+    before: Sequence[Certainty], after: Sequence[Certainty], noise: Sequence[Certainty] | None
+) -> tuple[Protection, ...]:
+    """What each adversary comes to without and with the release."""
+    beside: Sequence[Certainty | None] = [None] * len(before) if noise is None else noise
+    return tuple(
+        Protection(before=then, after=now, noise=other) for then, now, other in zip(before, after, beside, strict=True)
+    )
+
+
+def crossed_guesses(features: Floats, x: Floats, kind: attackers.Kind) -> Floats:
+    """Guesses of X from side information alone, each by a model of the other half of the rows."""
+    half = len(x) // 2
+    guesses = np.empty(len(x))
+    learn = attackers.fit_trees if "trees" in attackers.available() else attackers.fit_neighbours
+    for train, test in ((slice(0, half), slice(half, None)), (slice(half, None), slice(0, half))):
+        guesses[test] = learn(features[train][:20_000], x[train][:20_000], kind)(features[test])
+    return guesses
