@@ -7,7 +7,7 @@ import json
 import os
 import re
 import zipfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -15,12 +15,21 @@ import numpy as np
 import pyarrow.parquet
 import pytest
 
+from aegis.candidates.sanitizers import posterior
 from aegis.library.sanitize import sanitize
 
 Aegis = Callable[..., Any]
 ROWS = 1600
 PARTIES = ("--authorized", "income,hours", "--adversary", "zip", "--adversary", "job")
 QUICK = ("--attackers", "neighbours")
+
+
+@pytest.fixture(scope="module", autouse=True)
+def lines_for_networks() -> Iterator[None]:
+    """Beliefs from lines, which take a moment; what networks make of a table is asked in the unit tests."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(posterior, "find_spec", lambda name: None)
+        yield
 
 
 @pytest.fixture(scope="module")
@@ -467,6 +476,83 @@ def test_a_sanitized_table_is_ranked_judged_released_and_verified_like_any_other
         assert refused.status == 2
         assert "holds what a sanitizer released" in refused.err
     assert aegis("advise", data, *asked).status == 2
+
+
+def test_caps_are_proved_on_the_answer_the_page_and_the_certificate(aegis: Aegis, people: Path, tmp_path: Path) -> None:
+    asked = ("sanitize", people, "--private", "ill", *PARTIES, *QUICK, "--seed", "3")
+    answer = aegis(
+        *asked, "--distortion", "0.25", "--local-dp", "3.5", "--coalition", "--out", tmp_path / "o.csv",
+        "--report", tmp_path / "page.html",
+    )  # fmt: skip
+    assert answer.status == 0, answer.err
+    assert "proved with 95 % confidence" in answer.out
+    assert "whoever holds the public file and the authorised party's" in answer.err
+    assert "each alone tells ill better than nothing" in answer.err
+    content = json.loads((tmp_path / "o.csv.certificate.json").read_text(encoding="utf-8"))
+    (audited,) = content["audits"]
+    assert content["caps"]["asked"]["local_dp"] == 3.5
+    assert audited["proof"]["local_dp"] <= 3.5 + 1e-6
+    assert len(audited["proof"]["adversaries"]) == 3, "two and their coalition"
+    assert content["recipients"]["adversaries"][2] == ["zip", "job"]
+    assert any("only audited" in words for words in audited["proof"]["assumptions"])
+    assert content["written"][0]["both_files_loss"] <= 0.25
+    assert "job" in {proxy["column"] for proxy in content["written"][0]["proxies"]}
+    page = (tmp_path / "page.html").read_text(encoding="utf-8")
+    assert "proved for the worst adversary" in page
+    assert "CANARYyes" not in json.dumps(content)
+    far = aegis(*asked, "--distortion", "0.05", "--local-dp", "0.5", "--out", tmp_path / "far.csv")
+    assert far.status == 2
+    assert "each of these alone would do: a distortion of" in far.err
+    assert not (tmp_path / "far.csv").exists()
+
+
+def test_columns_are_released_jointly_and_reconstructed_one_by_one(aegis: Aegis, people: Path, tmp_path: Path) -> None:
+    joint = ("--private", "ill,one_more", "--jointly")
+    table = read(people)
+    data = tmp_path / "d.csv"
+    lines = ["income,hours,zip,job,ill,one_more"]
+    for i, (income, hours, code, job, ill) in enumerate(
+        zip(*(table[name] for name in ("income", "hours", "zip", "job", "ill")), strict=True)
+    ):
+        lines.append(f"{income},{hours},{code},{job},{ill},{'a' if float(hours) > 0 or i % 5 == 0 else 'b'}")
+    data.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    files = ("--out", tmp_path / "o.csv", "--model", tmp_path / "m.npz")
+    answer = aegis("sanitize", data, *joint, *PARTIES, *QUICK, "--distortion", "0.12", "--seed", "1", "--json", *files)
+    assert answer.status == 0, answer.err
+    assert answer.json["private"] == ["ill+one_more"]
+    assert set(read(tmp_path / "o.csv")) == {"ill+one_more_released"}
+    back = aegis(
+        "reconstruct", tmp_path / "o.csv", "--with", tmp_path / "o-authorized.csv", "--model",
+        tmp_path / "o-authorized.npz", "--out", tmp_path / "e.csv",
+    )  # fmt: skip
+    assert back.status == 0, back.err
+    found = read(tmp_path / "e.csv")
+    wrong = np.mean([a != b for a, b in zip(table["ill"], found["ill_estimate"], strict=True)])
+    guessed = found["one_more_estimate"]
+    other = np.mean([line.rsplit(",", 1)[1] != b for line, b in zip(lines[1:], guessed, strict=True)])
+    assert (wrong + other) / 2 <= 1.15 * 0.12
+    again = aegis("sanitize", data, "--model", tmp_path / "m.npz", "--out", tmp_path / "n.csv")
+    assert again.status == 0, again.err
+    assert set(read(tmp_path / "n.csv")) == {"ill+one_more_released"}
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        (("--private", "ill", "--posterior", "1.5"), "--posterior is a probability"),
+        (("--private", "ill", "--leakage", "0"), "--leakage is a positive number"),
+        (("--private", "ill", "--local-dp", "-1"), "--local-dp is a positive number"),
+        (("--private", "ill", "--jointly"), "--jointly needs two"),
+        (("--private", "ill,blood", "--train"), "--train is for one private column"),
+        (("--private", "ill", "--checkpoint", "c.npz"), "--train"),
+    ],
+)
+def test_caps_that_make_no_sense_are_refused(
+    aegis: Aegis, people: Path, tmp_path: Path, options: tuple[str, ...], words: str
+) -> None:
+    answer = aegis("sanitize", people, *options, *PARTIES, "--distortion", "0.2", "--out", tmp_path / "o.csv")
+    assert answer.status == 2
+    assert words in answer.err
 
 
 def test_a_policy_judges_the_true_values(aegis: Aegis, tmp_path: Path) -> None:

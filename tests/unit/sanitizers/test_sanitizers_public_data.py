@@ -30,7 +30,7 @@ def read(path: str, *, numbers: tuple[str, ...], rows: int | None = None) -> Tab
 
 @pytest.fixture(scope="module")
 def adult() -> Table:
-    return read("adult/adult_complete_45222.csv", numbers=("age", "hours-per-week", "education-num"), rows=9000)
+    return read("adult/adult_complete_45222.csv", numbers=("age", "hours-per-week", "education-num"), rows=6000)
 
 
 @pytest.fixture(scope="module")
@@ -51,6 +51,7 @@ def test_the_age_of_adult(adult: Table) -> None:
         distortion=60.0,
         names=QUICK,
         rng=np.random.default_rng(0),
+        quick=True,
     )
     assert found.reconstruction.loss <= 60.0
     assert found.audit.worst > 1.1 * found.reconstruction.loss
@@ -72,6 +73,7 @@ def test_the_income_of_adult(adult: Table) -> None:
         distortion=0.1,
         names=QUICK,
         rng=np.random.default_rng(0),
+        quick=True,
     )
     assert found.reconstruction.loss <= 0.1
     assert found.audit.worst > found.reconstruction.loss
@@ -82,6 +84,7 @@ def test_the_class_of_german_credit_meets_its_distortion_or_is_refused_together(
         "authorized": some(german, "checking_status", "duration", "credit_history"),
         "adversaries": [some(german, "purpose"), some(german, "personal_status")],
         "names": QUICK,
+        "quick": True,
     }
     found = fit(german["class"], column="class", distortion=0.25, rng=np.random.default_rng(0), **sides)
     assert found.reconstruction.loss <= 0.25
@@ -130,6 +133,7 @@ def test_small_groups_are_not_certain(adult: Table) -> None:
         distortion=0.1,
         names=QUICK,
         rng=np.random.default_rng(0),
+        quick=True,
     )
     assert max(found.protection[0].after.by_value) <= 0.05
     assert found.determined <= 0.01
