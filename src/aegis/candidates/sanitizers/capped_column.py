@@ -16,6 +16,7 @@ from aegis.candidates.sanitizers.audited_column import Fitted, Party, Reconstruc
 from aegis.candidates.sanitizers.capped_program import (
     CappedOptimum,
     CappedProblem,
+    nearest_distortions,
     released_loss,
     solve,
     solve_or_none,
@@ -225,36 +226,65 @@ def _tuned(problem: CappedProblem, column: _Column, split: Split, beliefs: Seque
     The caps are asked for over the whole set of laws first; where the rows are too few for that, under the estimate.
     """
     aim = min(split.distortion, problem.silent_distortions[0])
-    if solve_or_none(replace(problem, distortions=(aim,))) is None:
-        problem = replace(problem, law=problem.law.estimate)
-    return _spent(problem, column, split, beliefs, aim)
+    over_set = _spent(problem, column, split, beliefs, aim)
+    if over_set is not None and not over_set.short:
+        return _accepted(over_set, column, split, beliefs)
+    problem = replace(problem, law=problem.law.estimate)
+    asked = replace(problem, distortions=(aim,))
+    found = _spent(problem, column, split, beliefs, aim)
+    if found is None:
+        # cells are a summary: what the reconstructor makes of its columns may still meet the distortion
+        nearest = min(nearest_distortions(asked)[0], problem.silent_distortions[0])
+        found = _spent(problem, column, split, beliefs, nearest)
+        if found is None or found.short:
+            solve(asked)  # raises, and says how far it is
+    assert found is not None
+    return _accepted(found, column, split, beliefs)
 
 
-def _spent(problem: CappedProblem, column: _Column, split: Split, beliefs: Sequence[Belief], aim: float) -> _Tried:
+@dataclass(frozen=True, slots=True)
+class _Aimed:
+    """The release for the aim that spends the distortion; ``short`` where even the smallest aim errs too much."""
+
+    problem: CappedProblem
+    optimum: CappedOptimum
+    mechanism: SymbolMechanism
+    release: Floats
+    short: bool
+
+
+def _spent(
+    problem: CappedProblem, column: _Column, split: Split, beliefs: Sequence[Belief], aim: float
+) -> _Aimed | None:
+    """The release whose reconstructor spends the distortion on the tuning rows; None where the caps allow no aim."""
     most = problem.silent_distortions[0]
-    found: CappedOptimum | None = None
+    found: _Aimed | None = None
     # cells are a summary of what the authorised party knows, so the first try often finds distortion to spare
     for _ in range(5):
         tried = replace(problem, distortions=(aim,))
-        optimum = solve(tried) if found is None else solve_or_none(tried)
+        optimum = solve_or_none(tried)
         if optimum is None:
             break  # the aim before was the smallest that the caps allow
-        found, reached = optimum, aim
-        mechanism, release = _drawn(column, split, found.release)
-        changed = split.spent(split.losses(beliefs[0], mechanism, release, column.truth, split.tuned), aim)
+        mechanism, release = _drawn(column, split, optimum.release)
+        losses = split.losses(beliefs[0], mechanism, release, column.truth, split.tuned)
+        found = _Aimed(tried, optimum, mechanism, release, split.needs_release(losses))
+        changed = split.spent(losses, aim)
         if changed is None or (changed > aim and aim >= most):
             break
         aim = min(changed, most)
-    assert found is not None
-    reconstruction = split.reconstruction(beliefs[0], mechanism, release, column.truth)
+    return found
+
+
+def _accepted(found: _Aimed, column: _Column, split: Split, beliefs: Sequence[Belief]) -> _Tried:
+    """The release with its reconstructor's error on the measured rows, which must be within the distortion."""
     return _Tried(
-        mechanism,
-        release,
-        reconstruction,
-        split.known_channel(mechanism, release, column.truth, beliefs),
-        with_bound(replace(problem, distortions=(reached,)), found),
+        found.mechanism,
+        found.release,
+        split.reconstruction(beliefs[0], found.mechanism, found.release, column.truth),
+        split.known_channel(found.mechanism, found.release, column.truth, beliefs),
+        with_bound(found.problem, found.optimum),
         "program under caps" if column.category else f"program under caps, {column.size} bins",
-        replace(problem, distortions=(reached,)),
+        found.problem,
     )
 
 

@@ -426,12 +426,16 @@ def _sparse(
     return coo_array(entries, shape=shape).tocsr()
 
 
+def nearest_distortions(problem: CappedProblem, *, seed: int = 0) -> tuple[float, ...]:
+    """The distortions nearest to those asked for that the caps allow, a thousandth above."""
+    missed = _searched(problem, seed=seed, feasible=True)[1]
+    return tuple(1.001 * (limit + over) for limit, over in zip(problem.distortions, missed, strict=True))
+
+
 def _how_far(problem: CappedProblem, seed: int) -> str:
     """The nearest feasible distortion, and the nearest feasible value of each cap at the distortion asked for."""
-    missed = _searched(problem, seed=seed, feasible=True)[1]
-    nearest = [limit + over for limit, over in zip(problem.distortions, missed, strict=True)]
     within = ", ".join(f"{value:.4g}" for value in problem.distortions)
-    ways = [f"a distortion of {', '.join(f'{1.001 * value:.4g}' for value in nearest)}"]
+    ways = [f"a distortion of {', '.join(f'{value:.4g}' for value in nearest_distortions(problem, seed=seed))}"]
     for name, words in (
         ("posterior", "a posterior of"),
         ("leakage", "a leakage of"),

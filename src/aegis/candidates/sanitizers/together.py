@@ -89,7 +89,7 @@ def fit_together(
         if any(column in side for side in (authorized, *adversaries)):
             raise SanitizerError(f"column '{column}' is private and cannot be side information")
     for number, side in enumerate(adversaries, start=1):
-        if set(authorized) <= set(side):
+        if authorized and set(authorized) <= set(side):
             raise SanitizerError(
                 f"adversary {number} knows every column of the authorised party: whatever one can tell from the "
                 "release, so can the other; give the authorised party a column of its own"
