@@ -56,7 +56,7 @@ def test_what_networks_find_ends_near_the_program_and_a_stopped_run_goes_on(
     cone = cone_of(problem.law, problem.caps)
     calls: list[int] = []
 
-    def stop(done: int, of: int, what: str) -> None:
+    def stop(done: int, total: int | None, what: str, /) -> None:
         calls.append(done)
         if len(calls) == 2:
             raise KeyboardInterrupt
