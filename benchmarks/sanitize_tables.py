@@ -12,6 +12,7 @@ import argparse
 import csv
 import time
 import warnings
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -214,7 +215,7 @@ def rivals(case: Case, table: Table, rows: NDArray[np.int64]) -> dict[str, Any] 
         return {"caps": caps.describe(), "program": None}
     found = with_bound(problem, found, seconds=40.0)
     cone, identity, uniform = cone_of(law, caps), np.eye(size), np.full((size, size), 1 / size)
-    families = {
+    families: dict[str, Callable[[float], Floats]] = {
         "randomized response": lambda w: (1 - w) * identity + w * uniform,
         "response by shares": lambda w: (1 - w) * identity + w * law.prior[None, :].repeat(size, 0),
         "erasure": lambda w: np.hstack([(1 - w) * identity, np.full((size, 1), w)]),
