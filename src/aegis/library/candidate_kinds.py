@@ -71,11 +71,16 @@ class Made:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Kind:
-    """A kind of candidates: a line for people, and a maker. ``make`` is None for masks, which the options propose."""
+    """A kind of candidates: a line for people, and a maker. ``make`` is None for masks, which the options propose.
+
+    ``judged`` says that its rows are those of people, so that the policy's models judge them; made-up rows keep a
+    promise of their own instead.
+    """
 
     name: str
     summary: str
     make: Callable[[Workshop], Sequence[Made]] | None
+    judged: bool = True
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -130,6 +135,12 @@ for _kind in (
         name="sanitized",
         summary="sensitive columns as a sanitizer releases them, the others as the search masks them",
         make=_of("sanitized", "aegis.library.sanitized_kind"),
+    ),
+    Kind(
+        name="synthetic",
+        summary="made-up rows under a privacy budget; they train and real rows test",
+        make=_of("synthetic", "aegis.library.synthetic_kind"),
+        judged=False,
     ),
 ):
     CANDIDATES.add(_kind.name, _kind)

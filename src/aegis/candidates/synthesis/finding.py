@@ -35,7 +35,7 @@ MOST_BINS = 48
 _CLEAR = 4.0  # a count above so many standard deviations of its noise is taken for more than noise
 _JUST_ABOVE_ZERO = 1e-300
 
-_EMPTY = 3.0  # below so many a cell is taken for empty
+_EMPTY, _SURE = 2.0, 3.0  # below so many a cell is taken for empty, above so many for certainly not
 _SPLIT = 5.0  # and above so many a cell is worth being taken apart
 
 _PARTS = {"size": 0.15, "coarse": 0.35, "fine": 0.4, "decimals": 0.1}
@@ -225,12 +225,12 @@ def _numbers(
     mixed = np.vstack([np.add.reduceat(counts[: grid.cells], starts), counts[-2:]])
     fine = measurer.counts(mixed, rho=shares["fine"], what="fine grid", columns=names)
     owners = np.append(starts // finer, [grid.cells // finer, grid.cells // finer + 1])
-    noisy, variance = _combined(noisy, fine, owners, sigmas)
+    noisy, variance, sure = _combined(noisy, fine, owners, sigmas)
     sigma = sigmas[1]
     edges = grid.low + grid.width * np.append(starts, grid.cells)
-    low_edges, high_edges, cells, missing = _in_order(edges, np.column_stack([noisy, variance]), column.kind)
-    noisy, variance = cells[:, :-1], cells[:, -1]
-    missing = missing[:-1]
+    low_edges, high_edges, cells, missing = _in_order(edges, np.column_stack([noisy, variance, sure]), column.kind)
+    noisy, variance, sure = cells[:, :-2], cells[:, -2], cells[:, -1]
+    missing = missing[:-2]
     cuts = cut_bins(noisy, variance=variance * noisy.shape[1], least=least, most=MOST_BINS)
     has_missing = bool(missing.sum() > _CLEAR * sigma * math.sqrt(len(missing)))
     if declared is not None and declared.missing is not None:
@@ -238,7 +238,8 @@ def _numbers(
     totals = noisy.sum(axis=1)
     spans = list(zip(cuts, [*cuts[1:], len(low_edges)], strict=True))
     values: list[Any] = [
-        _spread(low_edges[a:b], high_edges[a:b], totals[a:b], sigma * math.sqrt(noisy.shape[1])) for a, b in spans
+        _spread(low_edges[a:b], high_edges[a:b], totals[a:b] * (sure[a:b] > 0), sigma * math.sqrt(noisy.shape[1]))
+        for a, b in spans
     ]
     groups = np.arange(len(cuts) + 1, dtype=np.int64)
     if has_missing:
@@ -252,10 +253,11 @@ def _numbers(
 
 def _combined(
     coarse: Floats, fine: Floats, owners: NDArray[np.int64], sigmas: tuple[float, float]
-) -> tuple[Floats, Floats]:
-    """Fine counts that agree with coarse ones, both weighed by their noise; and the variance of each.
+) -> tuple[Floats, Floats, Floats]:
+    """Fine counts that agree with coarse ones, both weighed by their noise; the variance of each; and which are sure.
 
-    Coarse cells that do not stand out of the noise are taken for empty: most of a wide range is.
+    Coarse cells that do not stand out of the noise are taken for empty: most of a wide range is. Those that stand out
+    a little count where bins are cut, but no number is drawn from them: some of them are empty too.
     """
     number = np.bincount(owners)
     sums = np.zeros_like(coarse)
@@ -264,9 +266,10 @@ def _combined(
     variance = 1 / (1 / sigmas[0] ** 2 + 1 / apart)
     best = variance[:, None] * (coarse / sigmas[0] ** 2 + sums / apart[:, None])
     agreed = fine + ((best - sums) / number[:, None])[owners]
-    empty = best.sum(axis=1) < _EMPTY * np.sqrt(variance * coarse.shape[1])
+    clear = best.sum(axis=1) / np.sqrt(variance * coarse.shape[1])
+    empty = clear < _EMPTY
     agreed[empty[owners]] = 0.0
-    return agreed, np.where(empty, 0.0, variance / number)[owners]
+    return agreed, np.where(empty, 0.0, variance / number)[owners], (clear > _SURE).astype(np.float64)[owners]
 
 
 def _refined(totals: Floats, least: float, finer: int) -> NDArray[np.int64]:
