@@ -43,7 +43,7 @@ from aegis.library.racing import masked_candidate, sample_of
 from aegis.privacy.policy import Policy
 
 MADE = ("search", "clusters", "boxes", "sanitized")
-MOST_ROWS = 6_000
+MOST_ROWS = 4_500
 SPLITS = 3
 
 
