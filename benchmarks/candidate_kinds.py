@@ -1,6 +1,6 @@
 """Do candidates of seven kinds stand in the right order: the race against scikit-learn's models, by one protocol.
 
-Masks (with the records suppressed that the policy wants), noise, a search, clusters, boxes, a sanitized table and a
+Masks, noise, a search, clusters, boxes, sanitized tables and a
 finished one race on one scale. Gold: scikit-learn's logistic regression, a forest and boosted trees, trained on what a
 consumer of each candidate would hold and tested on the rows that the protocol says, over splits of rows that are drawn
 anew; none of our own learners is in it.
