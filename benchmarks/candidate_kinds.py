@@ -33,10 +33,10 @@ from aegis.learners.candidate import Candidate, MaskTables
 from aegis.learners.features import Split
 from aegis.learners.race import race
 from aegis.learners.schedule import parts
-from aegis.library.candidate_kinds import Workshop, make_candidates
+from aegis.library.candidate_kinds import Made, Workshop, make_candidates
 from aegis.library.clinic import write_clinic
 from aegis.library.counting import count
-from aegis.library.finished_tables import judged_tables
+from aegis.library.finished_tables import JudgedTable, judged_tables
 from aegis.library.judging import judged
 from aegis.library.proposals import generated
 from aegis.library.racing import masked_candidate, sample_of
@@ -129,7 +129,7 @@ def one(case: Case, folder: Path) -> dict[str, Any]:
     finished = folder / f"{case.name}-finished.parquet"
     released = aegis.anonymize(path, method="mdav", k=25, quasi=list(case.quasi), missing=case.missing)
     pq.write_table(released.table, finished)
-    others = [
+    others: list[JudgedTable | Made] = [
         *judged_tables([finished], opened, sample, policy=None, roles=roles, hierarchies={}),
         *make_candidates(
             MADE,
