@@ -60,14 +60,16 @@ def test_families_are_judged_one_by_one_and_averaged(aegis: Aegis, clinic: Path,
     assert {"sanitized-40", "sanitized-80"} <= set(candidates)
     raced = {name: "race" in {each["name"] for each in family["selectors"]} for name, family in by_name.items()}
     assert raced == {"k-anonymous": True, "released": False}
-    first, *audited, refused, raceless = by_name["released"]["notes"]
+    first, *about, raceless = by_name["released"]["notes"]
     assert raceless.startswith("the race is left out")
     assert "diagnosis (named as sensitive)" in first
-    assert all("the authorised party errs by" in note for note in audited)
-    assert len(audited) == 2
-    # So little distortion determines records for an adversary: such a candidate is named and not ranked.
-    assert "sanitized-10" not in candidates
-    assert refused.startswith("diagnosis is not sanitized at 10 %")
+    # Each distortion is audited and ranked, or named with the reason and not ranked: never one without the other.
+    for share in (10, 40, 80):
+        audited = [note for note in about if note.startswith(f"sanitized-{share}, diagnosis")]
+        refused = [note for note in about if note.startswith(f"diagnosis is not sanitized at {share} %")]
+        assert len(audited) + len(refused) == 1
+        assert (f"sanitized-{share}" in candidates) == bool(audited)
+        assert all("the authorised party errs by" in note and "determined for it" in note for note in audited)
     assert not by_name["k-anonymous"]["notes"]
     judged = {one["name"] for one in by_name["released"]["selectors"]}
     assert {"pair-prediction", "mutual-information (exact)", "verify-2", "random"} <= judged
