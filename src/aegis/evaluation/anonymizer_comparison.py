@@ -195,11 +195,11 @@ def _matched(original: ModelTable, label: Codes, quasi: Sequence[str], *, matche
 def _train(workshop: _Workshop, task: _Task) -> list[_Done]:
     """All models of a task; making the features is charged to the first."""
     started = time.process_time()
-    table, plan = workshop.tables[task.table], workshop.plan
+    plan = workshop.plan
     training, testing = plan.split(workshop.label, task.split)
-    codes = table.seen_by(testing)
+    table = workshop.tables[task.table].in_split(training, testing)
     parts = {
-        name: feature_matrix({name: domain}, {name: codes[name]}, training=training)
+        name: feature_matrix({name: domain}, {name: table.codes[name]}, training=training)
         for name, domain in table.domains.items()
     }
     features = np.hstack([np.empty((len(workshop.label), 0)), *parts.values()])

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from aegis.candidates.boxes.candidate import BoxesCandidate, sample_classes
+from aegis.candidates.boxes.candidate import BoxesCandidate
 from aegis.candidates.boxes.growing import check_possible, grow_boxes
 from aegis.candidates.boxes.judged import growth_for
 from aegis.candidates.clusters.candidate import MOST_ROWS, ClustersCandidate
@@ -30,20 +30,18 @@ from aegis.ranking.verdicts import CandidateVerdict, verdicts_on
 
 
 def boxes(workshop: Workshop) -> list[Made]:
-    """Local recoding; the way to grow is chosen on the sample, the verdict is of the whole table."""
+    """Local recoding; the verdict is of boxes cut on the whole table."""
     contents = tuple(dict.fromkeys((workshop.label, *workshop.policy.attributes)))
     counts = classes_of(
         workshop.dataset, workshop.policy, workshop.roles, contents=contents, hierarchies=workshop.hierarchies
     )
     check_possible(counts, workshop.policy)
-    rows = np.arange(workshop.sample.rows, dtype=np.int64)
-    by_sample = sample_classes(workshop.sample, workshop.quasi, rows, ())
-    growth = growth_for(by_sample, workshop.policy, workshop.label, seed=workshop.seed)
+    growth = growth_for(counts, workshop.policy, workshop.label, seed=workshop.seed)
     grown = grow_boxes(counts, workshop.policy, labels=[workshop.label], growth=growth)
     number = len(grown.boxes.leaves)
     return [
         Made(
-            candidate=BoxesCandidate(workshop.sample, workshop.policy, workshop.quasi, growth),
+            candidate=BoxesCandidate(workshop.sample, workshop.policy, workshop.quasi, seed=workshop.seed),
             verdict=_verdict(grown.judgement),
             reason=f"local recoding into {count(number, 'box', 'boxes')}, fitted on the training rows of each part",
         )

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from aegis._version import __version__
+from aegis.candidates.boxes.estimator import k_and_l
 from aegis.candidates.clusters.methods import ANONYMIZERS
 from aegis.commands.compare import Compare
 from aegis.counts.answer import ask
@@ -23,7 +24,7 @@ from aegis.evaluation.comparison_result import ORIGINAL, Balance, Comparison
 from aegis.evaluation.parallel import available_cores
 from aegis.evaluation.result_cache import ResultCache
 from aegis.evaluation.splits import SplitPlan
-from aegis.library.model_tables import label_codes, model_table, with_published
+from aegis.library.model_tables import label_codes, model_table, split_recoding, with_published
 from aegis.library.opening import open_table
 from aegis.library.published_cache import RESULTS, published
 from aegis.operation import operation
@@ -134,9 +135,18 @@ def compare(options: Compare) -> AnonymizerComparison:
         if ANONYMIZERS[method].recodes:
             settings["label"] = [label]
         columns, facts = published(dataset, settings, quasi, sensitive, home, original.fingerprint(codes))
-        # Whoever uses a recoding recodes new rows by it: an original row falls into the box that it was published as.
-        raw = table if options.test_on == "original" and not ANONYMIZERS[method].recodes else None
-        tables.append(with_published(original, method, columns, raw=raw))
+        recodes = ANONYMIZERS[method].recodes
+        # Whoever uses a recoding recodes new rows by it: an original row is tested as the box that it falls into.
+        raw = table if options.test_on == "original" and not recodes else None
+        made = with_published(original, method, columns, raw=raw)
+        if recodes:
+            policy = k_and_l(options.k, options.l, sensitive)
+            secrets = sensitive if options.l > 1 else ()
+            refit = split_recoding(
+                original, (label, label_domain, codes), quasi, secrets, policy, options.categorical, seed=options.seed
+            )
+            made = replace(made, refit=refit)
+        tables.append(made)
         releases[method] = facts
     with ResultCache(None if home is None else home / RESULTS) as results:
         comparison = compare_tables(
@@ -214,6 +224,12 @@ def _notes(
     found: Comparison, releases: dict[str, dict[str, Any]], sensitive: Sequence[str], *, matches: int, mixed: bool
 ) -> tuple[str, ...]:
     notes = []
+    recoding = [method for method in releases if ANONYMIZERS[method].recodes]
+    if recoding:
+        notes.append(
+            f"{', '.join(recoding)}: cut for the label, so models meet boxes cut on the training rows of each split, "
+            "with k in proportion to them; the release itself is cut on all rows."
+        )
     rare = f"the rarer label has {100 * found.rare_share:.1f} % of the records"
     if found.balance == "weights":
         notes.append(f"Balanced weights: {rare}, and every label weighs the same in training.")

@@ -10,12 +10,14 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from aegis.candidates.boxes.split_recoding import SplitRecoding
 from aegis.counts.answer import encode
 from aegis.data.dataset import Dataset
-from aegis.data.domain import Domain
+from aegis.data.domain import Domain, show
 from aegis.data.kind import Kind
 from aegis.errors import DataError, LabelError
 from aegis.evaluation.model_table import ModelTable
+from aegis.privacy.policy import Policy
 
 MOST_LABELS = 20
 _ARROW = {Kind.DATE: pa.date32(), Kind.TIMESTAMP: pa.timestamp("us")}
@@ -60,6 +62,46 @@ def with_published(original: ModelTable, method: str, columns: pa.Table, *, raw:
         domains[name], coded = encode(pa.chunked_array(both), kind)
         codes[name], tested[name] = coded[: len(column)], coded[len(column) :]
     return replace(original, name=method, domains=domains, codes=codes, tested=tested)
+
+
+def split_recoding(
+    original: ModelTable,
+    label: tuple[str, Domain, np.ndarray[Any, np.dtype[np.int64]]],
+    quasi: Sequence[str],
+    secrets: Sequence[str],
+    policy: Policy,
+    categorical: Sequence[str],
+    *,
+    seed: int,
+) -> SplitRecoding:
+    """The original columns, ready to be cut into boxes for the label on any of the rows."""
+    name, label_domain, label_of_row = label
+    coded = [_as_texts(original, column) if column in categorical else _own(original, column) for column in quasi]
+    held = {secret: _own(original, secret) for secret in secrets if secret != name}
+    return SplitRecoding(
+        columns=tuple(quasi),
+        domains=tuple(domain for domain, _ in coded),
+        codes=np.column_stack([codes for _, codes in coded]).astype(np.int64),
+        label=name,
+        contents={name: (label_domain, label_of_row), **held},
+        policy=policy,
+        table_rows=len(label_of_row),
+        seed=seed,
+    )
+
+
+def _own(table: ModelTable, column: str) -> tuple[Domain, np.ndarray[Any, np.dtype[np.int64]]]:
+    return table.domains[column], table.codes[column].astype(np.int64)
+
+
+def _as_texts(table: ModelTable, column: str) -> tuple[Domain, np.ndarray[Any, np.dtype[np.int64]]]:
+    """A column of numbers as the texts they are written as."""
+    domain, codes = _own(table, column)
+    shown = [show(value) for value in domain.values.tolist()]
+    texts = Domain.of(Kind.TEXT, sorted(shown), missing=domain.missing)
+    place = {text: code for code, text in enumerate(texts.values.tolist())}
+    change = np.array([*(place[text] for text in shown), *[len(shown)] * domain.missing], dtype=np.int64)
+    return texts, change[codes]
 
 
 def _are_dates(column: pa.ChunkedArray) -> bool:

@@ -6,8 +6,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from aegis.candidates.boxes.growing import Growth, grow_boxes
-from aegis.candidates.boxes.judged import box_columns
+from aegis.candidates.boxes.growing import grow_boxes
+from aegis.candidates.boxes.judged import box_columns, growth_for
 from aegis.counts.class_table import ClassTable
 from aegis.learners.candidate import Part
 from aegis.learners.features import CodedColumn, Split, SplitColumn
@@ -21,17 +21,18 @@ class BoxesCandidate:
     """Local recoding under a policy.
 
     A part has fewer rows than the table, so k is taken in proportion: the boxes of the race are as fine as those of
-    the release. Columns that are not recoded are published as they are.
+    the release. The way to grow is chosen on the training rows of the part, as the boxes are: test rows have no say.
+    Columns that are not recoded are published as they are.
     """
 
     name = kind = "boxes"
     draws = 1
 
-    def __init__(self, sample: Sample, policy: Policy, columns: tuple[str, ...], growth: Growth) -> None:
+    def __init__(self, sample: Sample, policy: Policy, columns: tuple[str, ...], *, seed: int = 0) -> None:
         self._sample = sample
         self._policy = policy
         self._columns = columns
-        self._growth = growth
+        self._seed = seed
         self._others = {
             name: CodedColumn.of(sample.histograms[name].domain) for name in sample.codes if name not in columns
         }
@@ -42,13 +43,10 @@ class BoxesCandidate:
     def split(self, part: Part, *, draw: int) -> Split:
         sample = self._sample
         codes = np.column_stack([sample.codes[name] for name in self._columns]).astype(np.int64)
-        share = len(part.training) / sample.table_rows
-        boxes = grow_boxes(
-            sample_classes(sample, self._columns, part.training, self._policy.attributes),
-            scaled_policy(self._policy, share),
-            labels=[sample.label],
-            growth=scaled_growth(self._growth, share),
-        ).boxes
+        policy = scaled_policy(self._policy, len(part.training) / sample.table_rows)
+        classes = sample_classes(sample, self._columns, part.training, self._policy.attributes)
+        growth = growth_for(classes, policy, sample.label, seed=self._seed)
+        boxes = grow_boxes(classes, policy, labels=[sample.label], growth=growth).boxes
         domains = [sample.histograms[name].domain for name in self._columns]
         recoded = box_columns(
             boxes, boxes.box_of(domains, codes[part.training]), boxes.box_of(domains, codes[part.testing])
@@ -86,9 +84,3 @@ def scaled_policy(policy: Policy, share: float) -> Policy:
             for model in policy.models
         ),
     )
-
-
-def scaled_growth(growth: Growth, share: float) -> Growth:
-    """The growth for a share of the rows."""
-    least = growth.least_records
-    return growth if least is None else replace(growth, least_records=max(1, round(least * share)))

@@ -25,7 +25,7 @@ from aegis.candidates.clusters.information_loss import (
     published_columns,
     value_counts,
 )
-from aegis.candidates.clusters.lower_bound import gap_in_words
+from aegis.candidates.clusters.lower_bound import gap_in_words, objective_in_words
 from aegis.candidates.clusters.records import Records, Tuples, group_rows
 from aegis.candidates.clusters.risk import (
     Risk,
@@ -34,6 +34,7 @@ from aegis.candidates.clusters.risk import (
     measure_risk,
     minimum_of_sums_bits,
     risk_before,
+    scaled_objective,
     sum_of_minima_bits,
 )
 from aegis.errors import AnonymizerError, GuaranteeError
@@ -74,11 +75,36 @@ class Anonymized:
     after: Risk
     seconds: float
     diagnosis: Diagnosis
+    trade_off: float = 0.0  # what entropy counted against loss; 0 where loss alone did
+    minimum_of_sums: bool = False  # whether the worst class by its summed entropies counted
+
+    @property
+    def objective(self) -> float | None:
+        """The scaled sum of loss and entropy that was minimised; None where loss alone was."""
+        if not self.trade_off:
+            return None
+        bits = self.entropy_minimum_of_sums_bits if self.minimum_of_sums else self.entropy_sum_of_minima_bits
+        return scaled_objective(
+            loss=self.information_loss,
+            best_loss=self.diagnosis.best_loss,
+            entropy_bits=bits,
+            ceiling_bits=self.entropy_ceiling_bits,
+            trade_off=self.trade_off,
+        )
+
+    @property
+    def objective_bound(self) -> float | None:
+        """What no partition goes below: the bound on the loss, with the entropies of the whole table."""
+        if not self.trade_off or not self.lower_bound:
+            return None
+        return min(1.0 - self.diagnosis.best_loss / self.lower_bound, 0.0) - self.trade_off
 
     @property
     def gap(self) -> str:
-        """How near the loss is to what is possible, in words."""
-        return gap_in_words(self.information_loss, self.lower_bound or 0.0)
+        """How near this is to what is possible, in words: of the objective where entropy counted, else of the loss."""
+        if self.objective is None:
+            return gap_in_words(self.information_loss, self.lower_bound or 0.0)
+        return objective_in_words(self.objective, self.objective_bound)
 
     def to_json(self) -> dict[str, Any]:
         """As commands print it: the risk that is left beside the figures, the risk there was under ``before``."""
@@ -92,6 +118,10 @@ class Anonymized:
             "information_loss": self.information_loss,
             "lower_bound": self.lower_bound,
             "gap": self.gap,
+            "trade_off": self.trade_off,
+            "minimum_of_sums": self.minimum_of_sums,
+            "objective": self.objective,
+            "objective_bound": self.objective_bound,
             "entropy": dict(self.entropy_bits),
             "entropy_bits": self.entropy_sum_of_minima_bits,
             "entropy_minimum_of_sums_bits": self.entropy_minimum_of_sums_bits,
@@ -133,6 +163,8 @@ class Anonymized:
                 best_loss=content["best_loss"],
                 stages=tuple(content["stages"]),
             ),
+            trade_off=content.get("trade_off", 0.0),  # files of version 0.1.0 say neither
+            minimum_of_sums=content.get("minimum_of_sums", False),
         )
 
 
@@ -157,6 +189,8 @@ def publish(
     lower_bound: float | None,
     seconds: float,
     diagnosis: Diagnosis,
+    trade_off: float = 0.0,
+    minimum_of_sums: bool = False,
 ) -> Publication:
     """Replace each class by its centre and measure the outcome; a broken k or l raises instead."""
     formed = np.unique(labels, return_inverse=True)[1].astype(np.int64)
@@ -192,6 +226,8 @@ def publish(
         after=after,
         seconds=seconds,
         diagnosis=diagnosis,
+        trade_off=trade_off,
+        minimum_of_sums=minimum_of_sums,
     )
     return Publication(
         labels=seen,

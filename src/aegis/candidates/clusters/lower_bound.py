@@ -249,6 +249,16 @@ def gap_in_words(loss: float, bound: float) -> str:
     return f"within {max(loss / bound - 1, 0) * 100:.1f} % of the best possible"
 
 
+def objective_in_words(objective: float, bound: float | None) -> str:
+    """An objective of loss and entropy beside what none goes below.
+
+    >>> objective_in_words(-0.93, -1.02)
+    'objective -0.9300, none can be below -1.0200'
+    """
+    below = "no bound on it is known" if bound is None else f"none can be below {bound:.4f}"
+    return f"objective {objective:.4f}, {below}"
+
+
 def _widest(tuples: Tuples, divisor: Floats) -> tuple[Floats, Tuples]:
     """The number that varies most (zeros if there is none), and the tuples merged on it and the categories."""
     if tuples.numeric.shape[1] == 0:

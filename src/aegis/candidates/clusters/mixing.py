@@ -1,6 +1,7 @@
-"""The entropy stage: move and swap records so that the scaled sum of loss and entropy falls.
+"""The tries of the entropy stage: records are moved and swapped, classes merged and split where their number is free.
 
-Most tries aim at the class with the smallest entropy of some attribute, because only that class counts.
+Most tries aim at the class with the smallest entropy of some attribute, because only that class counts. A try that
+lowers the objective is kept; at a temperature above zero one that raises it is kept now and then, as in annealing.
 """
 
 from __future__ import annotations
@@ -15,12 +16,15 @@ from aegis.candidates.clusters.units import (
     Units,
     add,
     cost_of_adding,
+    distance,
     gain_of_removing,
+    loss_of_class,
     may_leave,
     remove,
     satisfies,
 )
 
+CLASSES_TRIED = 0.1  # the share of tries that merge or split classes where their number is free
 LOWEST = 3  # a move touches two classes, so the lowest entropy among the others is one of the three lowest
 
 
@@ -31,6 +35,17 @@ class Goal(NamedTuple):
     ceiling: float
     trade_off: float
     minimum_of_sums: bool
+    free: bool
+    """Whether classes may be merged and split."""
+
+
+class Tried(NamedTuple):
+    """What some tries came to: the loss and the objective now, and how much a feasible try changed the objective."""
+
+    loss: float
+    objective: float
+    changes: float
+    feasible: int
 
 
 @compiled
@@ -63,7 +78,8 @@ def _refresh(entropies: Floats, j: int, lowest: Ints) -> None:
 
 
 @compiled
-def _value(goal: Goal, loss: float, entropy: float) -> float:
+def objective_value(goal: Goal, loss: float, entropy: float) -> float:
+    """The objective of a partition with this loss and entropy."""
     lost = 1.0 - goal.best / loss if loss > 0 else 0.0
     return lost - goal.trade_off * entropy / goal.ceiling
 
@@ -93,8 +109,9 @@ def mix_rounds(
     goal: Goal,
     loss: float,
     rounds: int,
-) -> float:
-    """Try some single moves and swaps; keep those that lower the objective. Gives the new loss."""
+    temperature: float,
+) -> Tried:
+    """Try some changes of the partition, in place."""
     classes = len(state.size)
     width = 1 if goal.minimum_of_sums else state.distinct.shape[1]
     entropies = np.empty((classes, width))
@@ -105,67 +122,143 @@ def mix_rounds(
         _refresh(entropies, j, lowest)
     row_a, row_b = np.empty(width), np.empty(width)
     count = len(state.label)
+    moved, back = np.empty(count, dtype=np.int64), np.empty(count, dtype=np.int64)
     entropy = 0.0
     for j in range(width):
         entropy += entropies[lowest[j, 0], j]
-    now = _value(goal, loss, entropy)
+    now = objective_value(goal, loss, entropy)
+    changes, feasible = 0.0, 0
     for _ in range(rounds):
-        u = int(rng.random() * count)
         worst = lowest[int(rng.random() * width), 0]
-        v = -1
-        a = state.label[u]
-        kind = rng.random()
-        if kind < 0.25 and a != worst:  # into the worst class
-            b = worst
-        elif kind < 0.75:  # swap with, or move out of, the worst class
-            v = _member(state, rng, worst)
-            if a == worst or v == u:
-                continue
-            b = worst
-            if kind > 0.65:
-                u, a, b, v = v, worst, a, -1
-        else:  # to where it costs least, of a few
-            b, best = -1, np.inf
-            for _ in range(4):
-                c = state.label[int(rng.random() * count)]
-                if c != a:
-                    cost = cost_of_adding(units, state, u, c)
-                    if cost < best:
-                        best, b = cost, c
-            if b < 0:
-                continue
-        if v < 0 and not may_leave(units, state, u, k, l):
+        chosen = int(rng.random() * count)
+        if goal.free and rng.random() < CLASSES_TRIED:
+            a, b, number = _other_classes(units, state, rng, k, worst, chosen, moved, back)
+        else:
+            a, b, number = _other_records(units, state, rng, k, l, worst, chosen, moved, back)
+        if number == 0:
             continue
-        change = -gain_of_removing(units, state, u)
-        remove(units, state, u)
-        if v >= 0:
-            change -= gain_of_removing(units, state, v)
-            remove(units, state, v)
-            change += cost_of_adding(units, state, v, a)
-            add(units, state, v, a)
-        change += cost_of_adding(units, state, u, b)
-        add(units, state, u, b)
-        good = v < 0 or (satisfies(state, a, k, l) and satisfies(state, b, k, l))
-        then = now
+        change = _put(units, state, a, b, moved, number)
+        good = satisfies(state, a, k, l) and satisfies(state, b, k, l)
         if good:
             entropy_rows(units, state, a, goal.minimum_of_sums, row_a)
             entropy_rows(units, state, b, goal.minimum_of_sums, row_b)
-            then = _value(goal, loss + change, _lowest_sum(entropies, lowest, a, b, row_a, row_b))
+            then = objective_value(goal, loss + change, _lowest_sum(entropies, lowest, a, b, row_a, row_b))
+            changes += abs(then - now)
+            feasible += 1
             good = then < now - 1e-12
-        if good:
-            loss += change
-            now = then
-            entropies[a] = row_a
-            entropies[b] = row_b
-            for j in range(width):
-                _refresh(entropies, j, lowest)
-        else:
-            remove(units, state, u)
-            if v >= 0:
-                remove(units, state, v)
-                add(units, state, v, b)
-            add(units, state, u, a)
-    return loss
+            if not good and temperature > 0.0:
+                good = rng.random() < np.exp((now - then) / temperature)
+            if good:
+                loss += change
+                now = then
+                entropies[a] = row_a
+                entropies[b] = row_b
+                for j in range(width):
+                    _refresh(entropies, j, lowest)
+        if not good:
+            for at in range(number):
+                remove(units, state, moved[at])
+                add(units, state, moved[at], back[at])
+    return Tried(loss, now, changes, feasible)
+
+
+@compiled
+def _put(units: Units, state: State, a: int, b: int, moved: Ints, number: int) -> float:
+    """Move every listed unit of class ``a`` to ``b`` and of ``b`` to ``a``; gives by how much the loss rises."""
+    if number <= 2:
+        change = 0.0
+        for at in range(number):  # all leave first: a swap between two classes costs what it costs
+            change -= gain_of_removing(units, state, moved[at])
+            back = state.label[moved[at]]
+            remove(units, state, moved[at])
+            state.label[moved[at]] = back
+        for at in range(number):
+            to = b if state.label[moved[at]] == a else a
+            change += cost_of_adding(units, state, moved[at], to)
+            add(units, state, moved[at], to)
+        return change
+    before = loss_of_class(state, a) + loss_of_class(state, b)
+    for at in range(number):
+        to = b if state.label[moved[at]] == a else a
+        remove(units, state, moved[at])
+        add(units, state, moved[at], to)
+    return loss_of_class(state, a) + loss_of_class(state, b) - before
+
+
+@compiled
+def _other_records(
+    units: Units,
+    state: State,
+    rng: np.random.Generator,
+    k: int,
+    l: int,  # noqa: E741 - l as in l-diversity
+    worst: int,
+    u: int,
+    moved: Ints,
+    back: Ints,
+) -> tuple[int, int, int]:
+    """A single move or a swap: the two classes and how many records change place, none where nothing was found."""
+    a, b, v = state.label[u], worst, -1
+    kind = rng.random()
+    if kind < 0.25:  # into the worst class
+        pass
+    elif kind < 0.75:  # swap with, or move out of, the worst class
+        v = _member(state, rng, worst)
+        if kind > 0.65 and a != worst:
+            u, v = v, -1
+            a, b = b, a
+    elif kind < 0.85:  # any two records
+        v = int(rng.random() * len(state.label))
+        b = state.label[v]
+    else:  # to where it costs least, of a few
+        b, best = a, np.inf
+        for _ in range(4):
+            c = state.label[int(rng.random() * len(state.label))]
+            if c != a:
+                cost = cost_of_adding(units, state, u, c)
+                if cost < best:
+                    best, b = cost, c
+    if a == b or (v < 0 and not may_leave(units, state, u, k, l)):
+        return a, b, 0
+    moved[0], back[0] = u, a
+    if v < 0:
+        return a, b, 1
+    moved[1], back[1] = v, b
+    return a, b, 2
+
+
+@compiled
+def _other_classes(
+    units: Units, state: State, rng: np.random.Generator, k: int, worst: int, u: int, moved: Ints, back: Ints
+) -> tuple[int, int, int]:
+    """Two classes poured into one, or one split around two of its records, as `_other_records` says it."""
+    a = worst if rng.random() < 0.5 else state.label[u]
+    number = 0
+    if rng.random() < 0.5:
+        b = state.label[int(rng.random() * len(state.label))]
+        if a == b:
+            return a, b, 0
+        u = state.head[a]
+        while u >= 0:
+            moved[number], back[number] = u, a
+            number += 1
+            u = state.after[u]
+        return a, b, number
+    b = -1
+    for c in range(len(state.size)):
+        if state.size[c] == 0:
+            b = c
+            break
+    if b < 0 or state.size[a] < 2 * k:
+        return a, a, 0
+    first, second = _member(state, rng, a), _member(state, rng, a)
+    u = state.head[a]
+    while u >= 0:
+        if u == second or (u != first and distance(units, u, second) < distance(units, u, first)):
+            moved[number], back[number] = u, a
+            number += 1
+        u = state.after[u]
+    return a, b, number
 
 
 @compiled

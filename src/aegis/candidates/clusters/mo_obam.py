@@ -20,9 +20,10 @@ from aegis.candidates.clusters.anonymizer import (
     publish,
 )
 from aegis.candidates.clusters.arrays import Ints
+from aegis.candidates.clusters.budget import Budget
 from aegis.candidates.clusters.information_loss import CENTROIDS, SCALES, Centroid, Scale, divisors, total_deviation
 from aegis.candidates.clusters.lower_bound import lower_bound, nearest_bound
-from aegis.candidates.clusters.optimise import Budget, Search
+from aegis.candidates.clusters.optimise import Search
 from aegis.candidates.clusters.records import Records, collapse
 from aegis.candidates.clusters.risk import class_entropies_bits, entropy_ceiling_bits, sum_of_minima_bits
 from aegis.errors import AnonymizerError
@@ -113,8 +114,8 @@ class MOOBAM(Microaggregation):
         finished: Finished = "time" if self.rounds is None else "rounds"
         stages = ["start"]
         best = search.deviation
+        mixes = self.trade_off > 0 and bool(records.sensitive_names)
         try:
-            mixes = self.trade_off > 0 and bool(records.sensitive_names)
             left = max(0.0, self.seconds - reserve - (time.perf_counter() - began)) * (1 - self.bound_share)
             share = 0.5 if mixes else 1.0
             counted = None if self.rounds is None else int(self.rounds * share)
@@ -129,6 +130,7 @@ class MOOBAM(Microaggregation):
                     ceiling_bits=entropy_ceiling_bits(records.sensitive) or 1.0,
                     minimum_of_sums=self.minimum_of_sums,
                 )
+                best = search.deviation
         except KeyboardInterrupt:
             finished = "interrupted"
             best = min(best, search.deviation)
@@ -173,4 +175,6 @@ class MOOBAM(Microaggregation):
                 best_loss=best / total,
                 stages=tuple(stages),
             ),
+            trade_off=self.trade_off if mixes else 0.0,
+            minimum_of_sums=self.minimum_of_sums,
         )

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 
 from aegis.candidates.clusters.arrays import Ints
+from aegis.candidates.clusters.budget import Budget
+from aegis.candidates.clusters.entropy_stage import anneal
 from aegis.candidates.clusters.first_partition import agglomerate, divide, repair, sweep
 from aegis.candidates.clusters.information_loss import Scale, divisors
-from aegis.candidates.clusters.mixing import Goal, mix_rounds
+from aegis.candidates.clusters.mixing import Goal
 from aegis.candidates.clusters.neighbourhood_search import neighbours_of, search_rounds
 from aegis.candidates.clusters.records import Records, Tuples
 from aegis.candidates.clusters.units import State, Units, place, total_loss, units_of
@@ -21,43 +22,6 @@ MERGEABLE = 4000  # tuples up to which pairs of classes are merged; beyond, the 
 NEIGHBOURS = 40
 HOT = 0.25  # starting temperature, in mean losses of a class
 Report = Callable[[str, Ints, float, float, int], None]
-
-
-class Budget:
-    """Counts rounds and seconds, and says how large the next slice may be."""
-
-    def __init__(self, *, seconds: float, rounds: int | None) -> None:
-        self._seconds = seconds
-        self._rounds = rounds
-        self._began = time.perf_counter()
-        self._size = 100.0
-        self._slice_began = self._began
-        self.used = 0
-
-    @property
-    def fraction(self) -> float:
-        """How much of the budget is used, 0 to 1."""
-        if self._rounds is not None:
-            return min(1.0, self.used / self._rounds) if self._rounds else 1.0
-        return min(1.0, self.seconds / self._seconds) if self._seconds > 0 else 1.0
-
-    @property
-    def seconds(self) -> float:
-        """Seconds since the start."""
-        return time.perf_counter() - self._began
-
-    def slice(self) -> int:
-        """Rounds to run before looking up again: about a twentieth of a second, or fixed if rounds are counted."""
-        self._slice_began = time.perf_counter()
-        if self._rounds is not None:
-            return max(1, min(250, self._rounds - self.used))
-        return max(20, int(self._size))
-
-    def spent(self, rounds: int) -> None:
-        """Book a slice."""
-        self.used += rounds
-        took = time.perf_counter() - self._slice_began
-        self._size = min(max(self._size * min(max(0.05 / max(took, 1e-5), 0.5), 2.0), 20.0), 1e6)
 
 
 @dataclass(slots=True, kw_only=True)
@@ -122,19 +86,23 @@ class Search:
             self._stage(False, 0.0, 1.0, budget)
 
     def mix(self, budget: Budget, *, trade_off: float, ceiling_bits: float, minimum_of_sums: bool) -> None:
-        """Trade loss for entropy until the budget is used."""
+        """Trade loss for entropy until the budget is used; a loss below the best known becomes the best known."""
         assert self.labels is not None
         units = self._units(False)
-        state = place(units, self.labels, capacity=int(self.labels.max()) + 1)
-        loss = float(total_loss(state))
-        goal = Goal(best=loss, ceiling=ceiling_bits, trade_off=trade_off, minimum_of_sums=minimum_of_sums)
-        while budget.fraction < 1.0:
-            rounds = budget.slice()
-            loss = float(mix_rounds(units, state, self.rng, self.k, self.l, goal, loss, rounds))
-            budget.spent(rounds)
+        goal = Goal(
+            best=self.deviation,
+            ceiling=ceiling_bits,
+            trade_off=trade_off,
+            minimum_of_sums=minimum_of_sums,
+            free=self.classes is None,
+        )
+
+        def report(labels: Ints, deviation: float, rounds: int) -> None:
+            self.labels = labels
             self.rounds += rounds
-            self.labels = state.label.copy()
-            self.report("entropy", self.labels, float(total_loss(state)), budget.fraction, self.rounds)
+            self.report("entropy", labels, deviation, budget.fraction, self.rounds)
+
+        self.deviation = anneal(units, self.labels, self.rng, budget, goal, k=self.k, l=self.l, report=report)
 
     def _open_classes(self, units: Units, state: State, classes: int) -> None:
         """Split classes, whatever it costs, until there are as many as asked for or no split is found any more."""
