@@ -47,7 +47,7 @@ def higher_protection(setting: Setting, table: Table, rows: Rows) -> Section:
             )
         )
     for (method, words), more in zip(
-        (("mdav", "k-anonymity"), ("diverse", f"Zheng et al. (our k-member, l = {table.source.high_l})")),
+        (("mdav", "k-anonymity"), ("diverse", f"our k-member for Zheng et al., l = {table.source.high_l}")),
         _LOSES_MORE[table.source.name],
         strict=True,
     ):
@@ -99,7 +99,7 @@ def sepsis_section(setting: Setting, table: Table, rows: Rows) -> Section:
             f"{len(ks)} of {len(ks)}",
             f"{below('many', rival)} of {len(ks)}; with classes free {below('free', rival)}",
         )
-        for rival, words in (("mdav", "k-anonymity"), ("k-member", "Zheng et al."))
+        for rival, words in (("mdav", "k-anonymity"), ("k-member", "our k-member for Zheng et al."))
     ]
     for place, tau in enumerate(THRESHOLDS):
         not_more = [k for k in ks if rows["many"][k]["linkage"][place] <= rows["mdav"][k]["linkage"][place]]

@@ -18,7 +18,10 @@ NOT_A_MULTIPLE = (
 def counted(table: Table, printed: Printed, rows: dict[str, dict[str, Any]]) -> list[Claim]:
     """At how many k MO-OBAM loses less, and at how many it leaves fewer people at risk, than each of the others."""
     source, unit, claims = f"Section VI-A2, {table.source.name}", f"of {len(table.ks)}", []
-    for key, words, theirs in (("mdav", "k-anonymity", printed.mdav), ("k-member", "Zheng et al.", printed.zheng)):
+    for key, words, theirs in (
+        ("mdav", "k-anonymity", printed.mdav),
+        ("k-member", "our k-member for Zheng et al.", printed.zheng),
+    ):
         paper = [(printed.mo_obam[k], theirs[k]) for k in table.ks]
         ours = [(rows["many"][str(k)], rows[key][str(k)]) for k in table.ks]
         claims.append(

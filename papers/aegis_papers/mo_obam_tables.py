@@ -168,7 +168,7 @@ def _zheng(table: Table, printed: Printed, k: int, ours: dict[str, Any]) -> list
         if impossible and not table.quick
         else ""
     )
-    who, source = f"Zheng et al., k = {k}, l = 2", printed.table
+    who, source = f"our k-member for Zheng et al., k = {k}, l = 2", printed.table
     return [
         judged(what=f"{who}: classes", source=source, paper=row.classes, ours=ours["classes"], why=why + _GREEDY),
         judged(

@@ -31,6 +31,9 @@ class Verify(Options):
         Option("Folder of the hierarchies that distances are measured by (default: hierarchies beside the release)."),
     ] = None
     engine: Engine = None
+    model: Annotated[
+        PathLike | None, Option("The boxes of a local recoding: is the release what they publish, record by record?")
+    ] = None
 
 
 @command("verify", Verify, run="aegis.library.verify:verify", group=RELEASE)

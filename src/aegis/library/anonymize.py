@@ -28,6 +28,7 @@ from aegis.library.records import read_records
 from aegis.library.unlisted import looks_identifying, warning
 from aegis.masking.masks.suppress import STAR
 from aegis.operation import operation
+from aegis.releases.certificate import certificate_paths
 from aegis.releases.write import check_format
 from aegis.result import Result
 
@@ -106,7 +107,8 @@ class Anonymization(Result):
 def anonymize(options: Anonymize) -> Anonymization:
     """Publish class centres instead of quasi-identifiers, with every class at least ``k`` records and ``l`` values.
 
-    With ``method="boxes"`` intervals and sets are published, and every class satisfies ``k`` or a ``policy``.
+    With ``method="boxes"`` intervals and sets are published, and every class satisfies ``k`` or a ``policy``; beside
+    the table stands its certificate, for `verify`.
 
     ``method`` is a name in `ANONYMIZERS`; an option that it does not use is refused. ``seconds`` is its own default
     unless given.
@@ -118,7 +120,8 @@ def anonymize(options: Anonymize) -> Anonymization:
     target = None if options.out is None else Path(options.out)
     if target is not None:
         check_format(target)
-    for output in (options.out, options.model):
+    certified = ANONYMIZERS[options.method].recodes and target is not None
+    for output in (options.out, options.model, certificate_paths(target)[0] if certified and target else None):
         if output is not None:
             check_free(Path(output), overwrite=options.overwrite)
     check_apart([options.out, options.model], [options.data, options.policy])

@@ -27,8 +27,11 @@ from aegis.data.schema import Roles
 from aegis.errors import AnonymizerError, LabelError, PolicyNotSatisfiedError, RoleError
 from aegis.library.judging import classes_of, read_policy, why_not
 from aegis.library.proposals import find_hierarchies
+from aegis.library.recoded_certificate import recoded_certificate
 from aegis.library.written import measure_written, open_written
 from aegis.privacy.policy import Policy, Suppressed
+from aegis.releases.certificate import certificate_paths
+from aegis.releases.write import look_into
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
@@ -106,29 +109,39 @@ def boxes_in(config: object) -> Boxes | None:
 
 
 def write_recoded(done: Recoded, dataset: Dataset, options: Anonymize, table: pa.Table) -> None:
-    """Write table and boxes together, once the table as written was found to satisfy the policy."""
+    """Write table, certificate and boxes together, once the table as written was found to satisfy the policy."""
     labels = tuple(options.label) or ((dataset.roles.label,) if dataset.roles.label else ())
     policy, roles = _policy(dataset, options, labels)
     hierarchies = find_hierarchies(options.hierarchies, options.data)
-    paths = [Path(path) for path in (options.out, options.model) if path is not None]
-    modes = [PUBLIC] * (options.out is not None) + [PRIVATE] * (options.model is not None)
-    with drafts_of(paths, overwrite=options.overwrite, modes=modes) as drafts:
+    paths, modes = [Path(path) for path in (options.out, options.model) if path is not None], [PUBLIC, PUBLIC, PRIVATE]
+    if options.out is None:
+        modes = [PRIVATE]
+    else:
+        paths.insert(1, certificate_paths(Path(options.out))[0])
+    with drafts_of(paths, overwrite=options.overwrite, modes=modes[: len(paths)]) as drafts:
         if options.out is not None:
             if Path(options.out).suffix.lower() == ".csv":
                 pa.csv.write_csv(table, drafts[0])
             else:
                 pa.parquet.write_table(table, drafts[0])
             kinds = {name: dataset.schema.kind(name) for name in policy.attributes}
+            judged_roles = replace(roles, label=None)
+            file = look_into(drafts[0], named=Path(options.out))
             written = measure_written(
-                open_written(drafts[0], named=Path(options.out)),
+                open_written(drafts[0], named=Path(options.out), header=file.header),
                 policy,
-                replace(roles, label=None),
+                judged_roles,
                 kinds=kinds,
                 hierarchies=hierarchies,
             )
             if not written.satisfied:
                 reason = why_not(written, written.released)
                 raise PolicyNotSatisfiedError(f"nothing was written: the table as written fails the policy: {reason}")
+            certificate = recoded_certificate(
+                done.boxes, written, file, out=Path(options.out), dataset=dataset, policy=policy, roles=judged_roles,
+                kinds=kinds, hierarchies=hierarchies,
+            )  # fmt: skip
+            drafts[1].write_text(certificate.to_json(), encoding="utf-8")
         if options.model is not None:
             drafts[-1].write_text(done.boxes.to_text(), encoding="utf-8")
 

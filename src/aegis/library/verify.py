@@ -14,8 +14,9 @@ from aegis.data.engine import open_dataset
 from aegis.data.hierarchy import Hierarchy
 from aegis.data.kind import Kind
 from aegis.data.schema import Role, Roles, Schema
-from aegis.errors import AegisError, DataError, VerificationError
+from aegis.errors import AegisError, DataError, OptionError, VerificationError
 from aegis.library.proposals import find_hierarchies
+from aegis.library.recoded_certificate import check_recoding
 from aegis.library.verify_synthetic import check_columns, check_promise
 from aegis.library.written import measure_written, open_written
 from aegis.operation import operation
@@ -77,8 +78,11 @@ def verify(options: Verify) -> Verification:
     """Check the certificate's own hash, the hash of the released file or table, and every model on its rows.
 
     With an ``engine``, the URL of one, ``release`` is the name of a table inside it. A file is read twice: once to
-    hash it, once to count its rows.
+    hash it, once to count its rows. With a ``model``, the file of boxes that a certificate names, the release is
+    compared with what those boxes publish.
     """
+    if options.model is not None and not Path(options.model).is_file():
+        raise DataError(f"there is no file {options.model}; check the path")
     if options.engine is None and not is_url(options.release):
         check_format(Path(options.release))
         if not Path(options.release).is_file():
@@ -89,6 +93,8 @@ def verify(options: Verify) -> Verification:
     except VerificationError as error:
         return _failed(steps, "certificate", str(error))
     steps.append(VerifiedStep(name="certificate", passed=True, said="its own hash matches"))
+    if options.model is not None and "recoding" not in certificate.content:
+        raise OptionError("this certificate names no boxes that a release was made by; leave --model out")
     hashed = _hashed(options)
     if hashed.sha256 != certificate.file_sha256:
         return _failed(steps, "release", f"the {hashed.what} is not the one that was certified: its hash differs")
@@ -110,6 +116,12 @@ def verify(options: Verify) -> Verification:
     except (AegisError, ValueError, TypeError, KeyError) as error:
         said = str(error) if isinstance(error, AegisError) else "the certificate contradicts itself"
         return _failed(steps, "models", said)
+    if options.model is not None:
+        try:
+            said = check_recoding(certificate, _text_of(Path(options.model)), table)
+        except VerificationError as error:
+            return _failed(steps, "recoding", str(error), judgement)
+        steps.append(VerifiedStep(name="recoding", passed=True, said=said))
     return _compared(steps, certificate, left.policy, judgement)
 
 
@@ -126,6 +138,13 @@ def _made_up(steps: list[VerifiedStep], content: Mapping[str, Any], hashed: _Has
         said = str(error) if isinstance(error, AegisError) else "the certificate contradicts itself"
         return _failed(steps, name, said)
     return Verification(checks=tuple(steps))
+
+
+def _text_of(path: Path) -> str:
+    try:
+        return path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError):
+        raise DataError(f"there is no readable file of boxes {path}; check the path") from None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

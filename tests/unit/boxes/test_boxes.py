@@ -21,10 +21,20 @@ from aegis.counts.class_table import ClassTable
 from aegis.data.domain import Domain
 from aegis.data.hierarchy import Hierarchy
 from aegis.data.kind import Kind
-from aegis.errors import AnonymizerError, ConfigurationError, LabelError, OptionError, PolicyNotSatisfiedError
+from aegis.errors import (
+    AnonymizerError,
+    ConfigurationError,
+    DataError,
+    LabelError,
+    OptionError,
+    PolicyNotSatisfiedError,
+)
 from aegis.library.anonymize import anonymize
 from aegis.library.apply import apply
+from aegis.library.recoded_certificate import sha256_of_boxes
+from aegis.library.verify import verify
 from aegis.privacy.policy import Policy
+from aegis.releases.certificate import Certificate
 
 AGE = Domain.of(Kind.INTEGER, range(20, 60), missing=True)
 TOWN = Domain.of(Kind.TEXT, [f"t{i}" for i in range(8)])
@@ -296,6 +306,38 @@ def test_anonymize_writes_boxes_that_satisfy_the_policy(tmp_path: Path) -> None:
         held.setdefault(row, set()).add(ill)
     assert min(Counter(rows).values()) >= 8
     assert min(map(len, held.values())) >= 2
+
+
+@pytest.mark.parametrize("suffix", ["csv", "parquet"])
+def test_boxes_are_certified_and_verified_with_their_file(tmp_path: Path, suffix: str) -> None:
+    data, out, model = people(tmp_path / "people.csv"), tmp_path / f"out.{suffix}", tmp_path / "BOXES.json"
+    anonymize(data, method="boxes", k=8, label="label", quasi=["age", "town"], out=out, model=model)
+    certificate = tmp_path / f"out.{suffix}.certificate.json"
+    checked = verify(out, certificate, model=model)
+    assert checked.verified, checked.reason
+    assert [check.name for check in checked.checks][:3] == ["certificate", "release", "recoding"]
+    assert verify(out, certificate).verified
+    content = json.loads(certificate.read_text())
+    assert content["recoding"]["boxes"] == len(Boxes.from_text(model.read_text()).leaves)
+    assert "t1" not in json.dumps(content), "a certificate holds no value of a record"
+    other = json.loads(model.read_text())
+    leaf = next(node for node in other["nodes"] if "records" in node)
+    leaf["records"] += 1
+    changed = tmp_path / "OTHER.json"
+    changed.write_text(json.dumps(other))
+    assert "hash differs" in str(verify(out, certificate, model=changed).reason)
+    text = changed.read_text()
+    content["recoding"]["sha256"] = sha256_of_boxes(text)
+    content.pop("certificate_sha256")
+    certificate.chmod(0o644)
+    certificate.write_text(Certificate(content=content).to_json())
+    assert "not what the boxes publish" in str(verify(out, certificate, model=changed).reason)
+    with pytest.raises(DataError, match="check the path"):
+        verify(out, certificate, model=tmp_path / "nowhere.json")
+    del content["recoding"]
+    certificate.write_text(Certificate(content=content).to_json())
+    with pytest.raises(OptionError, match="names no boxes"):
+        verify(out, certificate, model=model)
 
 
 def test_what_is_not_used_is_refused(tmp_path: Path) -> None:

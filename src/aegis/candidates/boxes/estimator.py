@@ -35,12 +35,18 @@ from aegis.privacy.models.k_anonymity import KAnonymity
 from aegis.privacy.policy import Policy
 from aegis.progress import Progress
 
+UNNAMED = "y"
+"""The label that comes without a name."""
+
 
 class LocalRecoding(Anonymizer):
     """Boxes that satisfy a policy, cut where the labels gain most.
 
     Give ``k`` (and ``l``, a number of values of each sensitive attribute) or a ``policy``, or both. ``growth`` says how
     boxes are grown; without one the way is chosen on which learners do best with records held out.
+
+    It is fitted to `Records`, or as scikit-learn fits a transformer: to a DataFrame (or a mapping from names to values)
+    whose columns are all quasi-identifiers, with the label as ``y``. In a pipeline `ReleasedFeatures` follows it.
 
     >>> records = Records.from_arrays(numeric=[1.0, 2.0, 10.0, 11.0])
     >>> LocalRecoding(k=2).fit_transform(records)["n0"].tolist()
@@ -71,12 +77,17 @@ class LocalRecoding(Anonymizer):
 
     def fit(
         self,
-        records: Records,
+        records: Records | Any,
+        y: ArrayLike | None = None,
         *,
         labels: Mapping[str, ArrayLike] | None = None,
         progress: Progress | None = None,
     ) -> LocalRecoding:
-        """Cut the records into boxes; ``labels`` are columns as long as the records."""
+        """Cut the records into boxes; ``labels`` are columns as long as the records, ``y`` is one without a name."""
+        if y is not None:
+            labels = {**(labels or {}), UNNAMED: y}
+        if not isinstance(records, Records):
+            return self._fit_columns(columns_by_name(records), labels or {}, progress)
         if self.k is not None:
             check_feasible(records, collapse(records), k=self.k, l=self.l, classes=None)
         domains, codes = _coded(records)
@@ -100,6 +111,38 @@ class LocalRecoding(Anonymizer):
         self._records = records
         return self
 
+    def fit_transform(
+        self,
+        records: Records | Any,
+        y: ArrayLike | None = None,
+        *,
+        labels: Mapping[str, ArrayLike] | None = None,
+        progress: Progress | None = None,
+    ) -> dict[str, NDArray[Any]]:
+        """Fit, and give what is published of the same records."""
+        return self.fit(records, y, labels=labels, progress=progress).transform(records)
+
+    def _fit_columns(
+        self, columns: dict[str, list[Any]], labels: Mapping[str, ArrayLike], progress: Progress | None
+    ) -> LocalRecoding:
+        if self.l > 1:
+            raise AnonymizerError("columns say nothing of sensitive attributes; fit Records, or leave l out")
+        began = time.perf_counter()
+        coded = [_coded_column(values) for values in columns.values()]
+        codes = np.column_stack([codes for _, codes in coded])
+        table = ClassTable.from_codes(
+            columns=tuple(columns),
+            domains=[domain for domain, _ in coded],
+            codes=codes,
+            counts=np.ones(len(codes), dtype=np.int64),
+            contents={name: _coded_column(np.asarray(column).tolist()) for name, column in labels.items()},
+        )
+        self.fit_counts(table, labels=tuple(labels), progress=progress)
+        self._result = self.outcome_of_counts(table, (), seconds=time.perf_counter() - began)
+        self._labels = self._seen(self._grown.boxes.box_of([domain for domain, _ in coded], codes))
+        self._columns = columns
+        return self
+
     def fit_counts(self, table: ClassTable, *, labels: Sequence[str] = (), progress: Progress | None = None) -> Boxes:
         """Cut the tuples of a class table, whose contents hold the labels and the sensitive attributes, into boxes."""
         secrets = [name for name in table.contents if name not in labels]
@@ -111,12 +154,20 @@ class LocalRecoding(Anonymizer):
         self._grown = grow_boxes(table, policy, labels=labels, growth=growth, hierarchies=self.hierarchies)
         return self._grown.boxes
 
-    def transform(self, records: Records | None = None) -> dict[str, NDArray[Any]]:
+    def transform(self, records: Records | Any = None) -> dict[str, NDArray[Any]]:
         """What is published, rows in order: intervals and sets.
 
         Other records than the fitted ones fall into the same boxes; k and l are promises about the fitted ones only.
         """
         fitted = self._known()
+        if hasattr(self, "_columns"):
+            columns = self._columns if records is None else columns_by_name(records)
+            if tuple(columns) != tuple(self._columns):
+                raise AnonymizerError("these rows have other columns than the fitted ones; give the same in that order")
+            kinds = zip(columns.values(), fitted.boxes.columns, strict=True)
+            coded = [_coded_column(values, text=not column.ordered) for values, column in kinds]
+            box = fitted.boxes.box_of([domain for domain, _ in coded], np.column_stack([codes for _, codes in coded]))
+            return fitted.boxes.published(box)
         if records is not None and records.quasi_identifiers != self._records.quasi_identifiers:
             raise AnonymizerError("these records have other quasi-identifiers than the fitted ones")
         domains, codes = _coded(self._records if records is None else records)
@@ -182,6 +233,18 @@ class LocalRecoding(Anonymizer):
             seconds=seconds,
             diagnosis=Diagnosis(finished="done", rounds=1, start_loss=loss, best_loss=loss, stages=("boxes",)),
         )
+
+
+def columns_by_name(table: Any) -> dict[str, list[Any]]:
+    """The columns of a DataFrame, a mapping or a two-dimensional array, whose columns are numbered."""
+    if isinstance(table, Mapping):
+        return {str(name): np.asarray(values, dtype=object).tolist() for name, values in table.items()}
+    if hasattr(table, "columns"):
+        return {str(name): table[name].tolist() for name in table.columns}
+    rows = np.asarray(table, dtype=object)
+    if rows.ndim != 2:
+        raise AnonymizerError("a table has rows and columns; give a DataFrame, a mapping or a two-dimensional array")
+    return {f"x{at}": rows[:, at].tolist() for at in range(rows.shape[1])}
 
 
 def with_k(policy: Policy, k: int | None) -> Policy:

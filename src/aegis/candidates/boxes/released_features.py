@@ -27,6 +27,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.exceptions import NotFittedError
 
+from aegis.candidates.boxes.estimator import columns_by_name
 from aegis.data.interval import Interval
 from aegis.errors import DataError
 
@@ -77,7 +78,7 @@ class _Sets:
         return [*(f"{column}_{at}" for at in range(len(self.values))), f"{column}_others"]
 
 
-class ReleasedFeatures(TransformerMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
+class ReleasedFeatures(TransformerMixin, BaseEstimator):
     """Turn the columns of a released table into numbers.
 
     Fit it to the released training rows, with the label if there is one, and transform any rows that were recoded
@@ -108,7 +109,7 @@ class ReleasedFeatures(TransformerMixin, BaseEstimator):  # type: ignore[misc]  
 
     def fit(self, X: Any, y: ArrayLike | None = None) -> ReleasedFeatures:
         """Learn the values and the knots of each column, and what each class says of the label."""
-        columns = _columns(X)
+        columns = columns_by_name(X)
         self.columns_ = tuple(columns)
         self.parts_ = {name: self._part(name, values) for name, values in columns.items()}
         self.classes_seen_: dict[tuple[Any, ...], int] = {}
@@ -127,11 +128,13 @@ class ReleasedFeatures(TransformerMixin, BaseEstimator):  # type: ignore[misc]  
     def fit_transform(self, X: Any, y: ArrayLike | None = None) -> Floats:
         """Fit, and the features of the same rows; what classes say of the label comes from other folds of the rows."""
         self.fit(X, y)
-        return self._features(_columns(X), _label_columns(self.label_, self.is_number_) if self.of_label else None)
+        return self._features(
+            columns_by_name(X), _label_columns(self.label_, self.is_number_) if self.of_label else None
+        )
 
     def transform(self, X: Any) -> Floats:
         """The features of rows that were recoded as the fitted ones."""
-        return self._features(_columns(X), None)
+        return self._features(columns_by_name(X), None)
 
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[Any]:
         """A name for each feature; values of categories are numbered, not named."""
@@ -240,18 +243,6 @@ def _members(value: Any, everything: frozenset[str]) -> tuple[str, ...]:
         return (text,)
     parts = [part.strip() for part in _PART.findall(text[1:-1])]
     return tuple(json.loads(part) if part.startswith('"') else part for part in parts if part)
-
-
-def _columns(X: Any) -> dict[str, list[Any]]:
-    """The columns by name; of an array they are numbered."""
-    if isinstance(X, Mapping):
-        return {str(name): list(values) for name, values in X.items()}
-    if hasattr(X, "columns"):
-        return {str(name): X[name].tolist() for name in X.columns}
-    table = np.asarray(X, dtype=object)
-    if table.ndim != 2:
-        raise DataError("a released table has rows and columns; give a DataFrame, a mapping or a two-dimensional array")
-    return {f"x{at}": table[:, at].tolist() for at in range(table.shape[1])}
 
 
 def _rows(columns: Mapping[str, list[Any]]) -> list[tuple[Any, ...]]:

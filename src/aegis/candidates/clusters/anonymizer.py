@@ -6,6 +6,7 @@ centres, and every promise is checked on the table that would be published; a br
 
 from __future__ import annotations
 
+import inspect
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -296,7 +297,23 @@ def check_parameters(*, k: int, l: int, classes: int | None = None) -> None:  # 
 
 
 class Anonymizer(ABC):
-    """Fit it to records, then read ``labels_`` and ``result_``, or ``transform`` the records."""
+    """Fit it to records, then read ``labels_`` and ``result_``, or ``transform`` the records.
+
+    Parameters are read and set as scikit-learn does, so that ``sklearn.base.clone`` copies one.
+    """
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """The parameters it was made with, by name."""
+        return {name: getattr(self, name) for name in inspect.signature(type(self)).parameters}
+
+    def set_params(self, **changed: Any) -> Anonymizer:
+        """Change parameters, checked as at the making."""
+        own = self.get_params()
+        unknown = [name for name in changed if name not in own]
+        if unknown:
+            raise AnonymizerError(f"{type(self).__name__} has no parameter {unknown[0]!r}; it has {', '.join(own)}")
+        self.__dict__.update(vars(type(self)(**{**own, **changed})))
+        return self
 
     @abstractmethod
     def fit(self, records: Records, *, progress: Progress | None = None) -> Anonymizer:

@@ -20,7 +20,7 @@ from aegis.candidates.clusters.units import Units, place, total_loss
 TRIES_PER_RECORD = 40
 """The length of a cycle; a budget that is shorter is one cycle."""
 FEWEST_TRIES = 400
-HOT = (0.0, 0.0, 0.0, 0.02, 0.0, 0.3, 0.0, 0.1, 0.0, 1.0)
+HOT: tuple[float, ...] = (0.0, 0.0, 0.0, 0.02, 0.0, 0.3, 0.0, 0.1, 0.0, 1.0)
 """The temperatures that cycles start with by turns, in mean changes of the objective by a try. On a large table most
 is won downhill, on a small one by leaving a valley."""
 COLD = 0.7

@@ -1,0 +1,75 @@
+"""Anonymizers as scikit-learn knows estimators: cloned, fitted to data frames, in pipelines."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import cross_val_score
+from sklearn.pipeline import make_pipeline
+
+from aegis.candidates.boxes.estimator import LocalRecoding
+from aegis.candidates.boxes.released_features import ReleasedFeatures
+from aegis.candidates.clusters.methods import ANONYMIZERS
+from aegis.errors import AnonymizerError, PolicyNotSatisfiedError
+
+pandas = pytest.importorskip("pandas")
+
+
+def people(rows: int = 300) -> tuple[Any, np.ndarray]:
+    rng = np.random.default_rng(0)
+    age = rng.integers(20, 60, rows).astype(float)
+    town = rng.integers(0, 4, rows)
+    ill = (rng.random(rows) < 1 / (1 + np.exp(-(age - 40) / 4))).astype(int)
+    age[:20] = np.nan
+    return pandas.DataFrame({"age": age, "town": [f"t{t}" for t in town]}), ill
+
+
+@pytest.mark.parametrize("name", list(ANONYMIZERS))
+def test_every_anonymizer_is_cloned_with_its_parameters(name: str) -> None:
+    made = ANONYMIZERS[name].anonymizer(k=5, seed=3)
+    copy = clone(made)
+    assert type(copy) is type(made)
+    assert copy.get_params() == made.get_params()
+    assert copy.set_params(k=7).get_params()["k"] == 7
+    with pytest.raises(AnonymizerError, match="has no parameter"):
+        copy.set_params(nonsense=1)
+    with pytest.raises(AnonymizerError, match="at least 1"):
+        copy.set_params(k=0)
+    assert copy.get_params()["k"] == 7
+
+
+def test_a_data_frame_is_recoded_and_new_rows_fall_into_its_boxes() -> None:
+    frame, ill = people()
+    recoding = LocalRecoding(k=5).fit(frame, ill)
+    released = recoding.transform()
+    assert list(released) == ["age", "town"]
+    classes = {}
+    for row in zip(*(released[name] for name in released), strict=True):
+        classes[row] = classes.get(row, 0) + 1
+    assert min(classes.values()) >= 5
+    assert recoding.result_.smallest_class == min(classes.values())
+    assert np.bincount(recoding.labels_).min() >= 5
+    again = recoding.transform(frame.iloc[:50])
+    assert again["age"].tolist() == released["age"][:50].tolist()
+    with pytest.raises(AnonymizerError, match="other columns"):
+        recoding.transform(frame[["town"]])
+
+
+def test_a_pipeline_from_rows_to_a_model_is_cross_validated() -> None:
+    frame, ill = people()
+    model = make_pipeline(LocalRecoding(k=5), ReleasedFeatures(knots=3), LogisticRegression(max_iter=500))
+    assert cross_val_score(model, frame, ill, cv=3).mean() > 0.75
+
+
+def test_what_columns_cannot_say_is_refused() -> None:
+    frame, ill = people(40)
+    with pytest.raises(AnonymizerError, match="sensitive"):
+        LocalRecoding(k=5, l=2).fit(frame, ill)
+    with pytest.raises(PolicyNotSatisfiedError):
+        LocalRecoding(k=50).fit(frame, ill)
+    with pytest.raises(AnonymizerError, match="rows and columns"):
+        LocalRecoding(k=5).fit(ill)
