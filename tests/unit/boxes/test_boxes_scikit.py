@@ -47,7 +47,7 @@ def test_a_data_frame_is_recoded_and_new_rows_fall_into_its_boxes() -> None:
     recoding = LocalRecoding(k=5).fit(frame, ill)
     released = recoding.transform()
     assert list(released) == ["age", "town"]
-    classes = {}
+    classes: dict[tuple[str, ...], int] = {}
     for row in zip(*(released[name] for name in released), strict=True):
         classes[row] = classes.get(row, 0) + 1
     assert min(classes.values()) >= 5
