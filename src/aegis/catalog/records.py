@@ -92,10 +92,28 @@ class Product:
     version: int
     configurations: int
     summary_id: str | None
+    tags: tuple[str, ...] = ()
 
     def role_of(self, column: str) -> str | None:
         """The role of a column; None where the product has no such column."""
         return next((each.role for each in self.columns if each.name == column), None)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Facet:
+    """A tag or an owner, and how many of the products that were found have it."""
+
+    name: str
+    words: str
+    products: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Facets:
+    """What a search can be narrowed down by."""
+
+    tags: tuple[Facet, ...]
+    owners: tuple[Facet, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -281,6 +299,24 @@ class RequestWithHistory(AccessRequest):
     history: tuple[Act, ...]
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Comment:
+    """What somebody said about a request."""
+
+    id: str
+    by_name: str
+    by_display_name: str
+    words: str
+    created_at: Moment
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Comments:
+    """The comments on a request, the oldest first."""
+
+    items: tuple[Comment, ...]
+
+
 class Standing(StrEnum):
     """How a release stands to a policy."""
 
@@ -324,6 +360,40 @@ class Release:
             description="Verified means: under the policy of the certificate. This is about the product's present one."
         ),
     ]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Holder:
+    """Somebody whose request a release fulfilled."""
+
+    request_id: str
+    name: str
+    display_name: str
+    state: RequestState
+    downloads: int
+    expires_at: Moment | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReleaseVersion:
+    """A release of the same product with the same configuration."""
+
+    id: str
+    file_name: str
+    state: ReleaseState
+    created_at: Moment
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Lineage:
+    """Where a release comes from and who holds it; ``counts_at`` is when the counts of that time had arrived."""
+
+    source_name: str
+    source_rows: int
+    counts_at: Moment | None
+    configuration_name: str | None
+    holders: tuple[Holder, ...]
+    versions: tuple[ReleaseVersion, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

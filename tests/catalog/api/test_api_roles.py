@@ -253,6 +253,14 @@ TABLE: dict[tuple[str, str], list[Case]] = {
     ("POST", "/requests/{request_id}/withdraw"): [
         Case(frozenset({"consumer"}), lambda s: Call({"request_id": _request(s)}))
     ],
+    ("GET", "/requests/{request_id}/comments"): [
+        Case(STAFF | {"consumer"}, lambda s: Call({"request_id": _request(s)}))
+    ],
+    ("POST", "/requests/{request_id}/comments"): [
+        Case(STAFF | {"consumer"}, lambda s: Call({"request_id": _request(s)}, json={"words": "and why?"}))
+    ],
+    ("GET", "/facets"): [Case(EVERYBODY, lambda _: Call())],
+    ("GET", "/releases/{release_id}/lineage"): [Case(STAFF | {"consumer"}, _released)],
     ("POST", "/requests/{request_id}/reinstate"): [
         Case(ADMIN, lambda s: Call({"request_id": _expired(s)}, json={"days": 3}))
     ],

@@ -45,6 +45,7 @@ _OPEN = {
     Permission.WITHDRAW_REQUEST,
     Permission.DOWNLOAD,
     Permission.MANAGE_OWN_TOKENS,
+    Permission.COMMENT,
     Permission.SEE_OWN_NOTIFICATIONS,
     Permission.MARK_NOTIFICATIONS,
     Permission.CHOOSE_NOTIFICATIONS,

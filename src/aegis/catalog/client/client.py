@@ -14,6 +14,8 @@ from aegis.catalog.client.archive import packed
 from aegis.catalog.client.transport import Transport
 from aegis.catalog.records import (
     AccessRequest,
+    Comment,
+    Comments,
     Configuration,
     Configurations,
     Job,
@@ -85,9 +87,12 @@ class Client:
 
     # Products
 
-    def products(self, query: str = "", *, mine: bool = False) -> Iterator[Product]:
-        """The published products and those one works on, by name."""
-        return (read(Product, item) for item in self._http.pages("/products", query=query, mine=mine))
+    def products(
+        self, query: str = "", *, tag: str | None = None, owner: str | None = None, mine: bool = False
+    ) -> Iterator[Product]:
+        """The published products and those one works on, by name; ``query`` is looked for in columns and tags too."""
+        items = self._http.pages("/products", query=query, tag=tag, owner=owner, mine=mine)
+        return (read(Product, item) for item in items)
 
     def product(self, product: str) -> Product:
         """One product by its name or id."""
@@ -102,6 +107,7 @@ class Client:
         description: str = "",
         label: str | None = None,
         policy: Mapping[str, Any] | None = None,
+        tags: Sequence[str] = (),
     ) -> Product:
         """A new product, as a draft; ``columns`` are ``{name, kind, role, description?}``."""
         content = {
@@ -111,6 +117,7 @@ class Client:
             "columns": [dict(column) for column in columns],
             "label": label,
             "policy": None if policy is None else dict(policy),
+            "tags": list(tags),
         }
         return read(Product, self._http.post("/products", content))
 
@@ -203,6 +210,14 @@ class Client:
     def revoke(self, request_id: str, reason: str) -> AccessRequest:
         """End access."""
         return read(AccessRequest, self._http.post(f"/requests/{request_id}/revoke", {"reason": reason}))
+
+    def comment(self, request_id: str, words: str) -> Comment:
+        """Say something about a request to those who see it."""
+        return read(Comment, self._http.post(f"/requests/{request_id}/comments", {"words": words}))
+
+    def comments(self, request_id: str) -> list[Comment]:
+        """What was said about a request, the oldest first."""
+        return list(read(Comments, self._http.get(f"/requests/{request_id}/comments")).items)
 
     def withdraw(self, request_id: str) -> AccessRequest:
         """Take one's own request back."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import KW_ONLY, asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -41,6 +42,7 @@ class PushProduct(RemoteCatalog, WithRoles):
     name: Annotated[str | None, Option("Its name (default: the data's).")] = None
     title: Annotated[str | None, Option("Its title (default: the name).")] = None
     description: Annotated[str, Option("What it is, for people.")] = ""
+    tags: Annotated[Sequence[str], Option("Words to find it by, separated by commas.")] = ()
     publish: Annotated[bool, Option("Show it to everybody at once.")] = False
     label: Label = None
 
@@ -196,6 +198,7 @@ def push_product(options: PushProduct) -> RegisteredProduct:
             columns=columns,
             label=label,
             policy=policy.to_mapping(),
+            tags=options.tags,
         )
         if options.publish:
             product = catalog.publish(product.name)

@@ -203,6 +203,7 @@ ACTS_OF: Mapping[str, tuple[str, ...]] = {
         "request withdrawn",
         "request expired",
         "request reinstated",
+        "request commented",
     ),
     "releases": (
         "release pushed",

@@ -19,7 +19,10 @@ from sqlalchemy.engine import URL, make_url
 from sqlalchemy.exc import ArgumentError, DBAPIError, OperationalError
 from sqlalchemy.orm import Session
 
-from aegis.catalog.database import notification_tables  # noqa: F401 - every table is known before one is opened
+from aegis.catalog.database import (  # every table is known before one is opened
+    finding_tables,  # noqa: F401
+    notification_tables,  # noqa: F401
+)
 from aegis.catalog.database.migrate import NEWEST, migrate
 from aegis.catalog.database.storage import storing
 from aegis.errors import EngineError, InputError, MissingExtraError

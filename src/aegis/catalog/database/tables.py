@@ -161,6 +161,7 @@ class Product(Table):
     policy: Mapped[dict[str, Any] | None]
     owner_id: Mapped[str] = of_table("users.id")
     state: Mapped[str] = mapped_column(String(16), index=True)
+    search_text: Mapped[str]
     created_at: Mapped[datetime.datetime]
     changed_at: Mapped[datetime.datetime]
     version: Mapped[int] = mapped_column(Integer)

@@ -14,7 +14,7 @@ from aegis.catalog.service import queue
 from aegis.catalog.service.catalog import Work
 from aegis.catalog.service.paging import FIRST, PageRequest, page_of
 from aegis.catalog.service.permissions import Permission, may, products_where, require
-from aegis.catalog.service.requests import check_measure, seen_request
+from aegis.catalog.service.requests import asks_for_all, check_measure, seen_request
 from aegis.catalog.service.visible import by_id, visible_product
 from aegis.catalog.states import JobState, ReleaseState, RequestState
 from aegis.errors import ConflictError, NotFoundError
@@ -24,7 +24,8 @@ from aegis.ranking.ranking import Ranking
 def start_advice(work: Work, *, product: str, measure: str | None = None, request_id: str | None = None) -> records.Job:
     """Rank the configurations of the current summary in the background, perhaps for a request and its measure.
 
-    Where the same summary is being ranked by the same measure already, or was, that job is the answer.
+    For a request that asks for some of the columns, only those count. Where the same summary is being ranked by the
+    same measure on the same columns already, or was, that job is the answer.
     """
     found = visible_product(work, product)
     require(work.actor, Permission.START_ADVICE, found.id)
@@ -36,18 +37,19 @@ def start_advice(work: Work, *, product: str, measure: str | None = None, reques
         if row.state != RequestState.PENDING:
             raise ConflictError("the request is decided already; start the advisor without it")
         measure = row.measure if measure is None else measure
+    columns = None if row is None or asks_for_all(row.columns, found) else sorted(row.columns)
     check_measure(measure)
     summary_id = work.session.scalar(select(Summary.id).where(Summary.product_id == found.id, Summary.current))
     if summary_id is None:
         raise ConflictError("the product has no summary yet; its provider has to push one first")
-    job_id = _same_advice(work, found.id, summary_id, measure)
+    job_id = _same_advice(work, found.id, summary_id, measure, columns)
     if job_id is None:
         job_id = queue.enqueue(
             work,
             kind=queue.ADVISE,
             product_id=found.id,
             subject_id=summary_id,
-            parameters={"measure": measure, "seed": 0},
+            parameters={"measure": measure, "seed": 0, "columns": columns},
         )
         work.record(
             "advice started",
@@ -106,11 +108,11 @@ def cancel(work: Work, *, job_id: str) -> records.Job:
 
 
 def latest_ranking(work: Work, *, product: str) -> records.Job | None:
-    """The newest finished advice on the product's current summary."""
+    """The newest finished advice on the product's current summary; those for some columns only are left out."""
     found = visible_product(work, product)
     require(work.actor, Permission.SEE_JOBS, found.id)
-    row = work.session.execute(
-        _selected()
+    known = work.session.execute(
+        select(Job.id, Job.parameters)
         .join(Summary, Summary.id == Job.subject_id)
         .where(
             Job.product_id == found.id,
@@ -119,9 +121,10 @@ def latest_ranking(work: Work, *, product: str) -> records.Job | None:
             Summary.current,
         )
         .order_by(Job.ended_at.desc())
-        .limit(1)
-    ).one_or_none()
-    return None if row is None else _as_view(*row)
+        .limit(100)
+    )
+    newest = next((job_id for job_id, given in known if not given.get("columns")), None)
+    return None if newest is None else _view(work, newest)
 
 
 def ranking_of(view: records.Job) -> Ranking:
@@ -133,7 +136,9 @@ def ranking_of(view: records.Job) -> Ranking:
     return Ranking.from_json({**beside, **view.result["ranking"]})
 
 
-def _same_advice(work: Work, product_id: str, summary_id: str, measure: str | None) -> str | None:
+def _same_advice(
+    work: Work, product_id: str, summary_id: str, measure: str | None, columns: list[str] | None
+) -> str | None:
     states = [JobState.QUEUED.value, JobState.RUNNING.value, JobState.DONE.value]
     known = work.session.execute(
         select(Job.id, Job.parameters)
@@ -146,7 +151,9 @@ def _same_advice(work: Work, product_id: str, summary_id: str, measure: str | No
         .order_by(Job.created_at.desc())
         .limit(100)
     )
-    return next((job_id for job_id, parameters in known if parameters.get("measure") == measure), None)
+    wanted = (measure, columns)
+    same = (job_id for job_id, given in known if (given.get("measure"), given.get("columns")) == wanted)
+    return next(same, None)
 
 
 def _seen(work: Work, job_id: str, *, lock: bool = False) -> Job:

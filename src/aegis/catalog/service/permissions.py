@@ -83,6 +83,7 @@ class Permission(StrEnum):
     SEE_JOBS = "see the jobs of a product"
     REQUEST_ACCESS = "request access"
     WITHDRAW_REQUEST = "take one's own request back"
+    COMMENT = "comment on a request that one sees"
     SEE_REQUESTS = "see the requests for a product"
     DECIDE_REQUEST = "decide a request"
     REVOKE_REQUEST = "revoke a request"
@@ -130,6 +131,7 @@ RULES: Mapping[Permission, Rule] = {
     Permission.SEE_JOBS: _rule(_EXPERT, _PROVIDER, scopes=_READ + _PUSH + _DECIDE),
     Permission.REQUEST_ACCESS: _rule(_CONSUMER, scopes=_ASK),
     Permission.WITHDRAW_REQUEST: _rule(scopes=_ASK),
+    Permission.COMMENT: _rule(scopes=_ASK + _PUSH + _DECIDE),
     Permission.SEE_REQUESTS: _rule(_PROVIDER, _EXPERT, scopes=_READ + _PUSH + _DECIDE),
     Permission.DECIDE_REQUEST: _rule(_EXPERT, scopes=_DECIDE),
     Permission.REVOKE_REQUEST: _rule(_PROVIDER, scopes=_DECIDE + _PUSH),

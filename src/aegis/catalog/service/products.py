@@ -6,15 +6,16 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from sqlalchemy import Select, func, or_, select
+from sqlalchemy import Select, func, select
 
 from aegis.catalog import records
 from aegis.catalog.database.tables import Assignment, Configuration, Product, Summary, User, new_id
 from aegis.catalog.records import Page, UserRole
 from aegis.catalog.service.catalog import Work
-from aegis.catalog.service.checks import checked_line, checked_slug, checked_text, printable
+from aegis.catalog.service.checks import checked_line, checked_slug, checked_text
+from aegis.catalog.service.finding import found_by, search_text, set_tags, tags_of
 from aegis.catalog.service.paging import FIRST, PageRequest, page_of
-from aegis.catalog.service.permissions import Held, Permission, products_where, require
+from aegis.catalog.service.permissions import Held, Permission, require
 from aegis.catalog.service.schema import checked_columns, checked_policy, policy_facts
 from aegis.catalog.service.visible import visible_product
 from aegis.catalog.states import ProductState, check_step
@@ -31,6 +32,7 @@ def register(
     columns: Iterable[Mapping[str, Any]],
     label: str | None = None,
     policy: Mapping[str, Any] | None = None,
+    tags: Iterable[str] = (),
 ) -> records.Product:
     """A new product, as a draft; whoever registers it becomes its provider.
 
@@ -54,11 +56,14 @@ def register(
         policy=rules,
         owner_id=work.actor.user_id,
         state=ProductState.DRAFT.value,
+        search_text="",
         created_at=work.now,
         changed_at=work.now,
     )
+    found.search_text = _search_text(found)
     work.session.add(found)
     work.session.flush()
+    set_tags(work, found.id, tags)
     if not (work.actor.is_admin or work.actor.holds(UserRole.PROVIDER)):
         work.session.add(
             Assignment(id=new_id(), user_id=work.actor.user_id, role=UserRole.PROVIDER.value, product_id=found.id)
@@ -87,6 +92,7 @@ def change(
     columns: Iterable[Mapping[str, Any]] | None = None,
     label: str | None = None,
     policy: Mapping[str, Any] | None = None,
+    tags: Iterable[str] | None = None,
 ) -> records.Product:
     """Change what is given; `ConflictError` if somebody changed it after ``version`` was read.
 
@@ -116,7 +122,10 @@ def change(
         _check_complete(found)
     if "columns" in changed:
         _retire_unfit_summary(work, found)
+    if tags is not None and set_tags(work, found.id, tags):
+        changed.append("tags")
     if changed:
+        found.search_text = _search_text(found)
         found.changed_at = work.now
         work.record(
             "product changed",
@@ -143,32 +152,23 @@ def retire(work: Work, *, product: str, version: int | None = None) -> records.P
 
 
 def list_products(
-    work: Work, *, query: str = "", mine: bool = False, page: PageRequest = FIRST
+    work: Work,
+    *,
+    query: str = "",
+    tag: str | None = None,
+    owner: str | None = None,
+    mine: bool = False,
+    page: PageRequest = FIRST,
 ) -> Page[records.Product]:
-    """The published products and those one works on, by name; ``query`` is searched in names, titles, descriptions."""
+    """The published products and those one works on, by name.
+
+    ``query`` is searched in names, titles, descriptions, tags, and the names and meanings of columns.
+    """
     require(work.actor, Permission.SEE_CATALOG)
-    wanted = _selected()
-    at_work = products_where(work.actor, Permission.SEE_DRAFT)
-    if at_work is not None:
-        of_mine = Product.id.in_(at_work)
-        shown = Product.state == ProductState.PUBLISHED.value
-        wanted = wanted.where(of_mine if mine else or_(shown, of_mine))
-    if work.actor.token_product is not None:
-        wanted = wanted.where(Product.id == work.actor.token_product)
-    words = query.lower().split()
-    if len(query) > 200 or len(words) > 10 or not printable(query):
-        raise InputError("search for a few words")
-    for word in words:
-        pattern = "%" + word.replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_") + "%"
-        wanted = wanted.where(
-            or_(
-                Product.name.like(pattern, escape="\\"),
-                func.lower(Product.title).like(pattern, escape="\\"),
-                func.lower(Product.description).like(pattern, escape="\\"),
-            )
-        )
+    wanted = found_by(work, _selected(), words=query, tag=tag, owner=owner, mine=mine)
     rows, cursor = page_of(work.session, wanted, keys=(Product.name,), page=page)
-    return Page(items=tuple(_as_view(*row) for row in rows), next=cursor)
+    tags = tags_of(work, [row[0].id for row in rows])
+    return Page(items=tuple(_as_view(*row, tags=tags.get(row[0].id, ())) for row in rows), next=cursor)
 
 
 def product(work: Work, *, product: str) -> records.Product:
@@ -240,10 +240,16 @@ def _selected() -> Select[*tuple[Any, ...]]:
 
 def _view(work: Work, product_id: str) -> records.Product:
     row = work.session.execute(_selected().where(Product.id == product_id)).one()
-    return _as_view(*row)
+    return _as_view(*row, tags=tags_of(work, [product_id]).get(product_id, ()))
 
 
-def _as_view(found: Product, owner: str, offered: int, summary_id: str | None) -> records.Product:
+def _search_text(found: Product) -> str:
+    return search_text(name=found.name, title=found.title, description=found.description, columns=found.columns)
+
+
+def _as_view(
+    found: Product, owner: str, offered: int, summary_id: str | None, *, tags: tuple[str, ...]
+) -> records.Product:
     facts = policy_facts(found.policy)
     return records.Product(
         id=found.id,
@@ -263,6 +269,7 @@ def _as_view(found: Product, owner: str, offered: int, summary_id: str | None) -
         version=found.version,
         configurations=offered,
         summary_id=summary_id,
+        tags=tags,
     )
 
 

@@ -149,6 +149,15 @@ def withdraw(work: Work, *, request_id: str, version: int | None = None) -> reco
     return _view(work, row.id)
 
 
+def take_back_waiting(work: Work, *, request_id: str) -> None:
+    """Where one's own request still waits for a decision, take it back: another one takes its place."""
+    if not request_id:
+        return
+    row = seen_request(work, request_id, lock=True)
+    if row.consumer_id == work.actor.user_id and effective_state(row, work.now) is RequestState.PENDING:
+        withdraw(work, request_id=request_id)
+
+
 def tell_revoked(work: Work, row: Request) -> None:
     """Tell the consumer that access ended before its time."""
     tell_of_request(work, [row.consumer_id], Told.REVOKED, row, "Your access to {product} was revoked.")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -34,6 +35,9 @@ def run_advice(catalog: Catalog, claimed: Claimed, progress: Progress) -> dict[s
         roles = {column["name"]: column["role"] for column in product.columns}
     progress(0.05, "opening the summary")
     with opened_summary(catalog.store, row.digest, catalog.settings) as summary:
+        columns = claimed.parameters.get("columns")
+        if columns is not None:
+            summary = of_columns(summary, columns)
         progress(0.3, f"ranking {len(summary.configurations)} configurations")
         ranking = advise(summary, measure=claimed.parameters["measure"], seed=claimed.parameters["seed"])
         progress(0.9, "judging what still identifies")
@@ -43,12 +47,28 @@ def run_advice(catalog: Catalog, claimed: Claimed, progress: Progress) -> dict[s
         risk = [_risk(summary, each, identifying) for each in summary.configurations]
     result = {
         "summary_id": row.id,
+        "columns": columns,
         "higher_is_better": ranking.higher_is_better,
         "ranking": ranking.to_json(),
         "risk": risk,
         "bits_to_single_out": math.log2(max(summary.rows, 1.0)),
     }
     return json.loads(json.dumps(_finite(result)))
+
+
+def of_columns(summary: Summary, columns: list[str]) -> Summary:
+    """The summary of some columns: what a request asks for.
+
+    What models reached was measured on all columns, so it is left out and the ranking is one of counts.
+    """
+    wanted = {name: attribute for name, attribute in summary.attributes.items() if name in columns}
+    if not wanted:
+        raise ConflictError("the request asks for nothing but the label, so there is nothing to rank")
+    configurations = tuple(
+        replace(each, masks={name: mask for name, mask in each.masks.items() if name in wanted})
+        for each in summary.configurations
+    )
+    return replace(summary, attributes=wanted, configurations=configurations, scores={}, race=None)
 
 
 def _risk(summary: Summary, configuration: ConfigurationSummary, identifying: list[str]) -> dict[str, Any]:

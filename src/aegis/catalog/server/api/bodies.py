@@ -97,6 +97,7 @@ Anything = Annotated[JsonValue, AfterValidator(_checked)]
 Version = Annotated[int, Field(ge=1, le=2**31 - 1, description="The version that was read; another one is a conflict.")]
 Days = Annotated[int, Field(ge=1, le=730)]
 Reason = Annotated[str, StringConstraints(min_length=1, max_length=5_000, pattern=_TEXT)]
+Tag = Annotated[str, StringConstraints(min_length=1, max_length=40, pattern=r"^[^\x00-\x1f\x7f,]+$")]
 ShortName = Annotated[Name, Field(max_length=120)]
 
 
@@ -147,6 +148,7 @@ class NewProduct(Body):
     columns: Annotated[list[NewColumn], Field(min_length=1, max_length=2000)]
     label: Name | None = None
     policy: Document | None = None
+    tags: Annotated[list[Tag], Field(max_length=20, default_factory=list)]
 
 
 class ProductChange(Body):
@@ -158,6 +160,7 @@ class ProductChange(Body):
     columns: Annotated[list[NewColumn], Field(min_length=1, max_length=2000)] | None = None
     label: Name | None = None
     policy: Document | None = None
+    tags: Annotated[list[Tag], Field(max_length=20)] | None = None
 
 
 class AtVersion(Body):
@@ -211,6 +214,12 @@ class Revocation(Body):
 
     reason: Reason
     version: Version | None = None
+
+
+class NewComment(Body):
+    """Something to say about a request."""
+
+    words: Reason
 
 
 class Reinstatement(Body):

@@ -14,21 +14,37 @@ from aegis.catalog.server.api.bodies import Line, ProductPath
 from aegis.catalog.server.api.calls import Paged, Read, Write
 from aegis.catalog.server.lanes import in_costly_lane
 from aegis.catalog.server.session import public_origin
-from aegis.catalog.service import croissant, products
+from aegis.catalog.service import croissant, finding, products
 
 router = APIRouter(prefix="/products", tags=["products"])
+facet_router = APIRouter(tags=["products"])
+
+Words = Annotated[
+    Line, Query(description="Words in names, titles, descriptions, tags, and the names and meanings of columns.")
+]
+TagQuery = Annotated[bodies.Tag | None, Query(description="Only those with this tag.")]
+OwnerQuery = Annotated[bodies.Slug | None, Query(description="Only those of the person with this name.")]
 
 
 @router.get("", response_model=Page[records.Product], summary="Find products")
 def list_products(
     call: Read,
     page: Paged,
-    query: Annotated[Line, Query(description="Words in names, titles and descriptions.")] = "",
+    query: Words = "",
+    tag: TagQuery = None,
+    owner: OwnerQuery = None,
     mine: Annotated[bool, Query(description="Only those one works on.")] = False,
 ) -> Any:
     """The published products and those one works on, by name."""
     with call.read() as work:
-        return products.list_products(work, query=query, mine=mine, page=page)
+        return products.list_products(work, query=query, tag=tag, owner=owner, mine=mine, page=page)
+
+
+@facet_router.get("/facets", response_model=records.Facets, summary="Narrow a search down")
+def facets(call: Read, query: Words = "", tag: TagQuery = None, owner: OwnerQuery = None) -> Any:
+    """How many of the products that fit have each tag and each owner."""
+    with call.read() as work:
+        return finding.facets(work, query=query, tag=tag, owner=owner)
 
 
 @router.post("", response_model=records.Product, status_code=201, summary="Register a product")
@@ -46,6 +62,7 @@ def register(call: Write, product: bodies.NewProduct) -> Response:
             columns=columns,
             label=product.label,
             policy=product.policy,
+            tags=product.tags,
         ),
         body=product,
         status=201,
@@ -76,6 +93,7 @@ def change(call: Write, product: ProductPath, change: bodies.ProductChange) -> R
             columns=columns,
             label=change.label,
             policy=change.policy,
+            tags=change.tags,
         ),
         body=change,
     )

@@ -14,7 +14,7 @@ from aegis.catalog.server.api import bodies
 from aegis.catalog.server.api.bodies import Id, IdPath, ProductPath
 from aegis.catalog.server.api.calls import Paged, Read, Write, WriteCall
 from aegis.catalog.server.uploads import Multipart, attachment, body_of, chunks_of, uploading, whole
-from aegis.catalog.service import releases
+from aegis.catalog.service import lineage, releases
 from aegis.catalog.service.certificates import certificate_text
 
 router = APIRouter(tags=["releases"])
@@ -159,3 +159,10 @@ def withdraw(call: Write, release_id: IdPath, why: bodies.Withdrawal) -> Respons
     return call.once(
         records.Release, lambda work: releases.withdraw(work, release_id=release_id, reason=why.reason), body=why
     )
+
+
+@router.get("/releases/{release_id}/lineage", response_model=records.Lineage, summary="Where it comes from")
+def show_lineage(call: Read, release_id: IdPath) -> Any:
+    """The counts, the configuration, those who hold it, and its versions."""
+    with call.read() as work:
+        return lineage.lineage(work, release_id=release_id)

@@ -12,7 +12,7 @@ from aegis.catalog.records import Page
 from aegis.catalog.server.api import bodies
 from aegis.catalog.server.api.bodies import IdPath, ProductPath, ProductRef
 from aegis.catalog.server.api.calls import Paged, Read, Write
-from aegis.catalog.service import requests
+from aegis.catalog.service import comments, requests
 from aegis.catalog.states import RequestState
 
 router = APIRouter(tags=["requests"])
@@ -103,4 +103,24 @@ def reinstate(call: Write, request_id: IdPath, wanted: bodies.Reinstatement) -> 
         records.AccessRequest,
         lambda work: requests.reinstate(work, request_id=request_id, days=wanted.days),
         body=wanted,
+    )
+
+
+@router.get("/requests/{request_id}/comments", response_model=records.Comments, summary="Comments on a request")
+def list_comments(call: Read, request_id: IdPath) -> Any:
+    """What was said about a request, the oldest first."""
+    with call.read() as work:
+        return records.Comments(items=comments.list_comments(work, request_id=request_id))
+
+
+@router.post(
+    "/requests/{request_id}/comments", response_model=records.Comment, status_code=201, summary="Comment on a request"
+)
+def comment(call: Write, request_id: IdPath, said: bodies.NewComment) -> Response:
+    """Say something to those who see the request; they are told."""
+    return call.once(
+        records.Comment,
+        lambda work: comments.comment(work, request_id=request_id, words=said.words),
+        body=said,
+        status=201,
     )

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from types import MappingProxyType
 from typing import Any
 
 import yaml
@@ -13,13 +15,14 @@ from aegis.catalog.server.lanes import costly
 from aegis.catalog.server.pages.page import PageContext, PageRoutes
 from aegis.catalog.server.pages.product_head import can
 from aegis.catalog.server.pages.words import KINDS, ROLE_MEANINGS, ROLES
-from aegis.catalog.server.uploads import Form
+from aegis.catalog.server.uploads import Form, whole
 from aegis.catalog.service import products
+from aegis.catalog.service.inspected import MOST_BYTES, read_inspected
 from aegis.catalog.service.permissions import Permission, require
 from aegis.catalog.service.schema import parsed_policy
 from aegis.data.kind import Kind
 from aegis.data.schema import Role
-from aegis.errors import ConflictError, InputError, PolicyError
+from aegis.errors import ConflictError, InputError, PolicyError, TooLargeError
 from aegis.privacy.policy import Policy
 
 routes = PageRoutes()
@@ -41,6 +44,7 @@ class Values:
     suppression: str = "5"
     policy: str = ""
     version: str = ""
+    tags: str = ""
 
     def with_rows(self, more: int) -> Values:
         """The same with empty rows for further columns."""
@@ -75,11 +79,29 @@ def register(context: PageContext) -> Response:
                 columns=_columns(values),
                 label=values.label,
                 policy=_policy(values),
+                tags=_tags(values),
             )
     except (InputError, ConflictError) as error:
         return _page(context, values.with_rows(1), product=None, problem=error)
     said = "The product is registered as a draft: only those who work on it see it."
     return context.redirect(f"/products/{product.name}", said)
+
+
+@routes.post("/register/columns", upload=True)
+def fill_in(context: PageContext) -> Response:
+    """The form with the columns of a file that was inspected; nothing is registered yet."""
+    require(context.actor, Permission.REGISTER_PRODUCT)
+    try:
+        sent = context.form.file("inspected", what="the file of the columns")
+        inspected = read_inspected(whole(sent.stream, limit_bytes=MOST_BYTES))
+    except (InputError, TooLargeError) as error:
+        return _page(context, Values().with_rows(6), product=None, problem=error)
+    columns = tuple(
+        records.Column(name=column.name, kind=column.kind, role=column.role) for column in inspected.columns
+    )
+    suggested = {column.name: column.suggested for column in inspected.columns if column.suggested}
+    values = Values(name=inspected.name.lower(), title=inspected.name, columns=columns)
+    return _page(context, values, product=None, problem=None, suggested=suggested)
 
 
 @routes.get("/products/{product}/edit")
@@ -105,6 +127,7 @@ def change(context: PageContext) -> Response:
                 columns=_columns(values),
                 label=values.label,
                 policy=_policy(values),
+                tags=_tags(values),
             )
     except (InputError, ConflictError) as error:
         return _page(context, values.with_rows(1), product=product, problem=error)
@@ -144,10 +167,19 @@ def _editable(context: PageContext) -> records.Product:
     return product
 
 
-def _page(context: PageContext, values: Values, *, product: records.Product | None, problem: Any) -> Response:
+def _page(
+    context: PageContext,
+    values: Values,
+    *,
+    product: records.Product | None,
+    problem: Any,
+    suggested: Mapping[str, str] = MappingProxyType({}),
+) -> Response:
     return context.render(
         "product_form.html",
         title=f"Edit {product.title}" if product else "Register a product",
+        action=context.path.removesuffix("/columns"),
+        suggested=suggested,
         button="Save" if product else "Register",
         product=product,
         values=values,
@@ -175,6 +207,7 @@ def _typed(form: Form) -> Values:
         suppression=form.text("suppression"),
         policy=form.text("policy").replace("\r\n", "\n"),
         version=form.text("version"),
+        tags=form.text("tags"),
     )
 
 
@@ -187,6 +220,10 @@ def _columns(values: Values) -> list[dict[str, Any]]:
         {"name": column.name, "kind": column.kind, "role": column.role, "description": column.description}
         for column in values.columns
     ]
+
+
+def _tags(values: Values) -> list[str]:
+    return [tag.strip() for tag in values.tags.split(",") if tag.strip()]
 
 
 def _policy(values: Values) -> dict[str, Any] | None:
@@ -230,6 +267,7 @@ def _of(product: records.Product) -> Values:
         k="",
         suppression="0",
         version=str(product.version),
+        tags=", ".join(product.tags),
     )
     if not product.policy:
         return values

@@ -5,16 +5,19 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
+from urllib.parse import urlencode
 
 from starlette.responses import JSONResponse, Response
 
 from aegis.catalog import records
+from aegis.catalog.records import UserRole
 from aegis.catalog.server.pages.page import PageContext, PageRoutes
 from aegis.catalog.server.pages.policy_words import promises
 from aegis.catalog.server.pages.product_head import head
 from aegis.catalog.server.pages.words import ROLE_MEANINGS
 from aegis.catalog.server.uploads import attachment
-from aegis.catalog.service import croissant, products, summaries
+from aegis.catalog.service import croissant, finding, products, requests, summaries
+from aegis.catalog.service.paging import PageRequest
 from aegis.catalog.service.permissions import Permission, may
 from aegis.data.kind import Kind
 from aegis.errors import NotFoundError
@@ -27,6 +30,7 @@ from aegis.report.page import picture
 routes = PageRoutes()
 
 _LONGEST_QUERY = 200
+_MOST_OWN = 10
 _MOST_NAMED = 14  # more bars than this stand on an axis
 
 
@@ -42,16 +46,47 @@ class Distribution:
 @routes.get("/products")
 def show_products(context: PageContext) -> Response:
     query = context.query.get("q", "").strip()[:_LONGEST_QUERY]
+    tag, owner = context.query.get("tag") or None, context.query.get("owner") or None
     with context.read() as work:
-        page = products.list_products(work, query=query, page=context.page_request)
+        page = products.list_products(work, query=query, tag=tag, owner=owner, page=context.page_request)
+        facets = finding.facets(work, query=query, tag=tag, owner=owner)
+    chosen = {"q": query, "tag": tag or "", "owner": owner or ""}
     return context.render(
         "products.html",
         title="Catalog",
         query=query,
+        chosen=chosen,
+        narrowed=bool(query or tag or owner),
+        facets=[
+            ("Tags", [_link(facet, "tag", chosen) for facet in facets.tags]),
+            ("Owners", [_link(facet, "owner", chosen) for facet in facets.owners]),
+        ],
+        here=_address(chosen),
         products=page.items,
         paging=context.paging(page),
         may_register=may(context.actor, Permission.REGISTER_PRODUCT),
     )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FacetLink:
+    """A tag or an owner: a press narrows the search down to it, or widens it again."""
+
+    words: str
+    products: int
+    path: str
+    here: bool
+
+
+def _link(facet: records.Facet, key: str, chosen: dict[str, str]) -> FacetLink:
+    here = chosen[key] == facet.name
+    path = _address({**chosen, key: "" if here else facet.name})
+    return FacetLink(words=facet.words, products=facet.products, path=path, here=here)
+
+
+def _address(chosen: dict[str, str]) -> str:
+    kept = {key: value for key, value in chosen.items() if value}
+    return f"/products?{urlencode(kept)}" if kept else "/products"
 
 
 @routes.get("/products/{product}")
@@ -60,6 +95,7 @@ def show_product(context: PageContext) -> Response:
         product = products.product(work, product=context.parameters["product"])
         summary = summaries.current(work, product=product.id) if product.summary_id else None
         drawn = summaries.histograms(work, product=product.id) if product.summary_id else []
+        own = requests.list_requests(work, product=product.id, mine=True, page=PageRequest(size=_MOST_OWN)).items
     return context.render(
         "product.html",
         **head(context, product),
@@ -67,7 +103,19 @@ def show_product(context: PageContext) -> Response:
         summary=summary,
         histograms=[distribution(one) for one in drawn if one.bars],
         role_meanings=ROLE_MEANINGS,
+        own=own,
+        roles=_roles(context, product),
     )
+
+
+def _roles(context: PageContext, product: records.Product) -> list[str]:
+    """What this person is for the product."""
+    held = {
+        each.role.value
+        for each in context.actor.roles
+        if each.product_id in (None, product.id) and each.role is not UserRole.REGISTRAR
+    }
+    return sorted(held)
 
 
 @lru_cache(maxsize=1024)  # the most visited page draws the same ten pictures each time

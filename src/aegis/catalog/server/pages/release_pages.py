@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
 from starlette.responses import Response, StreamingResponse
 
 from aegis.catalog.server.pages.job_pages import progress_words
 from aegis.catalog.server.pages.page import PageContext, PageRoutes
 from aegis.catalog.server.pages.product_head import head
 from aegis.catalog.server.uploads import attachment, chunks_of
-from aegis.catalog.service import jobs, products, releases
+from aegis.catalog.service import jobs, lineage, products, releases
 from aegis.catalog.service.certificates import certificate_text
 from aegis.catalog.service.permissions import Permission, may, require
 from aegis.catalog.states import JobState, ReleaseState
@@ -29,6 +33,7 @@ def show_release(context: PageContext) -> Response:
                 job = jobs.job(work, job_id=view.job_id)
             except NotFoundError:
                 job = None
+        come_from = lineage.lineage(work, release_id=view.id)
     # The certificate was checked on arrival, but an old one may lack a part that today's page shows.
     try:
         certificate = certificate_parts(view.certificate)
@@ -39,6 +44,8 @@ def show_release(context: PageContext) -> Response:
         title=view.file_name,
         release=view,
         certificate=certificate,
+        columns=columns_of(view.certificate, certificate),
+        lineage=come_from,
         job=job,
         waits=view.state is ReleaseState.RECEIVED,
         job_words=progress_words(job) if job else "It is measured again, from scratch.",
@@ -46,6 +53,33 @@ def show_release(context: PageContext) -> Response:
         may_withdraw=view.state in (ReleaseState.VERIFIED, ReleaseState.RECEIVED)
         and may(context.actor, Permission.WITHDRAW_RELEASE, view.product_id),
     )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReleasedColumn:
+    """A column of the source and what became of it."""
+
+    name: str
+    role: str
+    words: str
+
+
+def columns_of(content: Mapping[str, Any], parts: Mapping[str, Any] | None) -> list[ReleasedColumn]:
+    """Every column of the source, in the order of the table, with what was done to it."""
+    if parts is None:
+        return []
+    masked = dict(parts["masks"])
+    roles: dict[str, str] = {}
+    for role, named in content["roles"].items():
+        for name in [named] if isinstance(named, str) else named or ():
+            roles.setdefault(name, role)
+    names = [*content["release"]["columns"], *content["release"].get("left_out", ())]
+    return [
+        ReleasedColumn(
+            name=name, role=roles.get(name, "insensitive"), words=masked.get(name, "as it was, value for value")
+        )
+        for name in names
+    ]
 
 
 @routes.get("/products/{product}/releases")

@@ -15,7 +15,7 @@ from aegis.catalog.server.pages.configuration_pages import masks_in_words
 from aegis.catalog.server.pages.job_pages import ENDED, progress_words
 from aegis.catalog.server.pages.page import PageContext, PageRoutes
 from aegis.catalog.server.uploads import whole
-from aegis.catalog.service import configurations, jobs, products, releases, requests
+from aegis.catalog.service import comments, configurations, jobs, products, releases, requests
 from aegis.catalog.service.permissions import Permission, may
 from aegis.catalog.service.requests import column_list
 from aegis.catalog.states import JobState, ReleaseState, RequestState
@@ -47,6 +47,7 @@ def _page(context: PageContext, *, problem: AegisError | None) -> Response:
         job = _advice(work, request) if may(actor, Permission.SEE_JOBS, request.product_id) else None
         listed = configurations.list_configurations(work, product=request.product_id) if decides else []
         out = _already_out(work, request.product_id, listed) if decides else []
+        said = comments.list_comments(work, request_id=request.id)
     open_states = (RequestState.PENDING, RequestState.APPROVED, RequestState.PROVISIONED)
     running = job is not None and job.state not in ENDED
     return context.render(
@@ -63,6 +64,11 @@ def _page(context: PageContext, *, problem: AegisError | None) -> Response:
         job_running=running,
         job_words=progress_words(job) if job is not None and running else "",
         may_advise=decides and may(actor, Permission.START_ADVICE, request.product_id),
+        comments=said,
+        may_comment=may(actor, Permission.COMMENT, request.product_id),
+        may_ask_again=mine
+        and request.state is not RequestState.APPROVED
+        and may(actor, Permission.REQUEST_ACCESS, request.product_id),
         may_withdraw=mine and request.state in open_states,
         may_reinstate=request.state is RequestState.EXPIRED and actor.is_admin,
         may_revoke=request.state in open_states[1:] and may(actor, Permission.REVOKE_REQUEST, request.product_id),
@@ -98,6 +104,17 @@ def _advice(work: Any, request: records.AccessRequest) -> records.Job | None:
         except NotFoundError:
             return None
     return jobs.latest_ranking(work, product=request.product_id)
+
+
+@routes.post("/requests/{request}/comment")
+def comment(context: PageContext) -> Response:
+    ident = context.parameters["request"]
+    try:
+        with context.write() as work:
+            comments.comment(work, request_id=ident, words=context.form.text("comment"))
+    except (InputError, ConflictError) as error:
+        return _page(context, problem=error)
+    return context.redirect(f"/requests/{ident}#comments", "Your comment is there; the others are told.")
 
 
 @routes.post("/requests/{request}/decide")

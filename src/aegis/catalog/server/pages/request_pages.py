@@ -30,6 +30,8 @@ class Values:
     columns: tuple[str, ...] = ()
     days: str = "90"
     measure: str = ""
+    again: str = ""
+    """The request that this one comes after."""
 
 
 @routes.get("/requests")
@@ -75,7 +77,20 @@ def _list(context: PageContext, *, product: records.Product | None) -> Response:
 
 @routes.get("/products/{product}/request")
 def show_form(context: PageContext) -> Response:
-    return _form(context, Values(), problem=None)
+    """An empty form, or with ``again`` one that is filled in as an earlier request of one's own was."""
+    again = context.query.get("again", "")
+    if not again:
+        return _form(context, Values(), problem=None)
+    with context.read() as work:
+        before = requests.request(work, request_id=again)
+    values = Values(
+        purpose=before.purpose,
+        columns=before.columns,
+        days=str(before.days),
+        measure=before.measure or "",
+        again=before.id,
+    )
+    return _form(context, values, problem=None)
 
 
 @routes.post("/products/{product}/request")
@@ -86,11 +101,13 @@ def ask(context: PageContext) -> Response:
         columns=form.texts("columns"),
         days=form.text("days"),
         measure=form.text("measure"),
+        again=form.text("again"),
     )
     try:
         if not values.columns:
             raise InputError("no column is ticked; tick what the purpose needs")  # noqa: TRY301
         with context.write() as work:
+            requests.take_back_waiting(work, request_id=values.again)
             request = requests.ask(
                 work,
                 product=context.parameters["product"],
@@ -109,7 +126,7 @@ def _form(context: PageContext, values: Values, *, problem: AegisError | None) -
         product = products.product(work, product=context.parameters["product"])
     require(context.actor, Permission.REQUEST_ACCESS, product.id)
     offered = [column for column in product.columns if column.role != Role.IDENTIFYING.value]
-    chosen = values.columns if problem else tuple(column.name for column in offered)
+    chosen = values.columns if problem or values.again else tuple(column.name for column in offered)
     return context.render(
         "request_form.html",
         product=product,

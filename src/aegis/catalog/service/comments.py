@@ -1,0 +1,74 @@
+"""What people say to each other about a request: its consumer and those who work on the product read it."""
+
+from __future__ import annotations
+
+from sqlalchemy import func, select
+
+from aegis.catalog import records
+from aegis.catalog.database.finding_tables import Comment
+from aegis.catalog.database.tables import Request, User, new_id
+from aegis.catalog.service.catalog import Work
+from aegis.catalog.service.checks import checked_text
+from aegis.catalog.service.notifications import Told, deciders, fulfillers, tell
+from aegis.catalog.service.permissions import Permission, require
+from aegis.catalog.service.requests import effective_state, seen_request
+from aegis.catalog.states import RequestState
+from aegis.errors import ConflictError
+
+MOST = 200
+_LONGEST = 5_000
+
+
+def comment(work: Work, *, request_id: str, words: str) -> records.Comment:
+    """Say something about a request; the other side is told that there is something to read."""
+    row = seen_request(work, request_id, lock=True)
+    require(work.actor, Permission.COMMENT, row.product_id)
+    said = checked_text(words, what="the comment", least=1, most=_LONGEST)
+    if (work.session.scalar(select(func.count()).where(Comment.request_id == row.id)) or 0) >= MOST:
+        raise ConflictError(f"a request has at most {MOST} comments; ask again, or write a mail")
+    assert work.actor.user_id is not None
+    made = Comment(id=new_id(), request_id=row.id, user_id=work.actor.user_id, words=said, created_at=work.now)
+    work.session.add(made)
+    work.session.flush()
+    work.record("request commented", subject="request", subject_id=row.id, product_id=row.product_id, comment=made.id)
+    name = work.actor.display_name or work.actor.name
+    tell(
+        work,
+        _others(work, row) - {work.actor.user_id},
+        Told.COMMENTED,
+        words=f"{name} wrote a comment on a request.",
+        path=f"/requests/{row.id}",
+        product_id=row.product_id,
+    )
+    return _as_record(made, work.actor.name, work.actor.display_name)
+
+
+def list_comments(work: Work, *, request_id: str) -> tuple[records.Comment, ...]:
+    """The comments on a request, the oldest first."""
+    row = seen_request(work, request_id)
+    found = work.session.execute(
+        select(Comment, User.name, User.display_name)
+        .join(User, User.id == Comment.user_id)
+        .where(Comment.request_id == row.id)
+        .order_by(Comment.created_at, Comment.id)
+    )
+    return tuple(_as_record(*each) for each in found)
+
+
+def _others(work: Work, row: Request) -> set[str]:
+    """Who takes part: the consumer, whoever commented or decided, and whoever is next."""
+    people = {row.consumer_id, *work.session.scalars(select(Comment.user_id).where(Comment.request_id == row.id))}
+    if row.decided_by is not None:
+        people.add(row.decided_by)
+    state = effective_state(row, work.now)
+    if state is RequestState.PENDING:
+        people.update(deciders(work, row.product_id))
+    elif state is RequestState.APPROVED:
+        people.update(fulfillers(work, row.product_id))
+    return people
+
+
+def _as_record(row: Comment, name: str, display_name: str) -> records.Comment:
+    return records.Comment(
+        id=row.id, by_name=name, by_display_name=display_name, words=row.words, created_at=row.created_at
+    )
