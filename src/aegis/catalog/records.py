@@ -539,6 +539,24 @@ class Link:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Session:
+    """A browser in which one is signed in."""
+
+    id: str
+    created_at: Moment
+    last_seen_at: Moment
+    expires_at: Moment
+    here: Annotated[bool, Field(description="Whether it is the one that asks.")]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sessions:
+    """One's open sessions, the latest used first."""
+
+    items: tuple[Session, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Token:
     """An API token."""
 

@@ -198,6 +198,22 @@ def _told_to_the_expert(stage: Stage) -> Call:
         return Call({"notification_id": notifications.list_notifications(work).items[0].id})
 
 
+def _session_of_the_visitor(stage: Stage) -> Call:
+    from aegis.catalog.database.tables import SignIn
+    from aegis.catalog.service import open_sessions
+
+    visitor = stage.people["visitor"].actor
+    with stage.catalog.write(visitor) as work:
+        now = work.now
+        later = now + datetime.timedelta(hours=1)
+        hashed = f"{now.timestamp():.6f}".rjust(64, "0")
+        work.session.add(
+            SignIn(hash=hashed, user_id=visitor.user_id, csrf="c", created_at=now, expires_at=later, last_seen_at=later)
+        )
+        work.session.flush()
+        return Call({"session_id": open_sessions.list_sessions(work)[0].id})
+
+
 _MASK = {"column": "age", "mask": "suppress"}
 _TOKEN = {"name": "t", "scopes": ["read"]}
 
@@ -281,6 +297,8 @@ TABLE: dict[tuple[str, str], list[Case]] = {
     ],
     ("POST", "/tokens"): [Case(EVERYBODY, lambda _: Call(json=_TOKEN))],
     ("POST", "/tokens/{token_id}/revoke"): [Case(ADMIN | {"visitor"}, _own_token)],
+    ("GET", "/sessions"): [Case(EVERYBODY, lambda _: Call())],
+    ("POST", "/sessions/{session_id}/end"): [Case(frozenset({"visitor"}), _session_of_the_visitor)],
     ("GET", "/notifications"): [Case(EVERYBODY, lambda _: Call())],
     ("POST", "/notifications/seen"): [Case(EVERYBODY, lambda _: Call())],
     ("POST", "/notifications/{notification_id}/seen"): [Case(frozenset({"expert"}), _told_to_the_expert)],

@@ -46,6 +46,7 @@ _OPEN = {
     Permission.DOWNLOAD,
     Permission.MANAGE_OWN_TOKENS,
     Permission.COMMENT,
+    Permission.MANAGE_OWN_SESSIONS,
     Permission.SEE_OWN_NOTIFICATIONS,
     Permission.MARK_NOTIFICATIONS,
     Permission.CHOOSE_NOTIFICATIONS,

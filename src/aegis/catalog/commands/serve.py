@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Annotated, Any
 
 from aegis.catalog.commands.catalog_options import OwnCatalog, SettingsFile, check_server, open_catalog
+from aegis.catalog.logs import JSON, LOG_VARIABLE, TEXT
 from aegis.catalog.settings import (
     CERTIFICATE_VARIABLE,
     DATABASE_VARIABLE,
@@ -53,6 +54,9 @@ class Serve(OwnCatalog, Listening):
     ] = None
     owner: Annotated[str | None, Option("Whose products: the name that this person signs in with.")] = None
     access_log: Annotated[bool, Option("Log each request: its route, status and time.")] = False
+    log_format: Annotated[
+        str, Option("Lines for people, or one JSON object a line.", choices=(TEXT, JSON), variable=LOG_VARIABLE)
+    ] = TEXT
     settings: SettingsFile = None
 
     def __post_init__(self) -> None:
@@ -252,7 +256,7 @@ def _run(options: Serve, listening: socket.socket, environment: dict[str, str]) 
     if options.data is not None and options.owner is not None:
         folder = str(Path(options.data).absolute())
         parts.append(Part(name="provider", arguments=("-m", "aegis", "provide", folder, "--owner", options.owner)))
-    with listening:
+    with listening, tempfile.TemporaryDirectory(prefix="aegis-metrics-") as counted:
         given = {
             DATABASE_VARIABLE: options.database,  # not an argument: it may hold a password
             STORAGE_VARIABLE: str(options.storage),
@@ -260,6 +264,8 @@ def _run(options: Serve, listening: socket.socket, environment: dict[str, str]) 
             "AEGIS_SOCKET": str(listening.fileno()),
             "AEGIS_BEHIND_PROXY": "1" if options.behind_proxy else "",
             "AEGIS_ACCESS_LOG": "1" if options.access_log else "",
+            "PROMETHEUS_MULTIPROC_DIR": counted,  # the processes add up what they count
+            LOG_VARIABLE: options.log_format,
             **environment,
         }
         return Supervisor(parts, environment=given, inherited=[listening.fileno()], say=terminal.aside).run()

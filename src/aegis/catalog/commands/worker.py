@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import logging
+import os
 import signal
-import sys
 import threading
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, Self
 
 from aegis.catalog.commands.catalog_options import OwnCatalog, SettingsFile, open_catalog
+from aegis.catalog.logs import LOG_VARIABLE, TEXT, configure_logs
 from aegis.commands import terminal
 from aegis.commands.command import SHARE, command
 from aegis.commands.fields import Option
@@ -86,7 +86,7 @@ class BackgroundProcess:
         """This process, with its signals and its log as they are meant."""
         from aegis.catalog.server.supervisor import hold_lifeline
 
-        logging.basicConfig(stream=sys.stderr, level=logging.WARNING, format="%(asctime)s %(name)s %(message)s")
+        configure_logs(os.environ.get(LOG_VARIABLE, TEXT))
         stop = threading.Event()
         for number in (signal.SIGTERM, signal.SIGINT):
             signal.signal(number, lambda *_: stop.set())

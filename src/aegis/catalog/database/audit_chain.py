@@ -225,6 +225,7 @@ ACTS_OF: Mapping[str, tuple[str, ...]] = {
         "switched off",
         "signed in",
         "signed out",
+        "session ended",
         "sign-in failed",
         "notifications chosen",
         "mail address confirmed",

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ipaddress
 import logging
+import os
 import time
 import uuid
 from collections.abc import Mapping
@@ -19,6 +20,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from aegis.catalog.server.api.app import create_api
 from aegis.catalog.server.errors import is_api, unexpected_response
 from aegis.catalog.server.limits import BodyLimits, Pace, body_limit
+from aegis.catalog.server.metrics import TOKEN_VARIABLE, Metrics, count_request
 from aegis.catalog.server.pages.app import create_pages
 from aegis.catalog.server.retries import RetriedReads
 from aegis.catalog.server.session import Authentication
@@ -60,7 +62,8 @@ def create_site(catalog: Catalog, *, behind_proxy: bool = False) -> ASGIApp:
     site: ASGIApp = _Routes(api=create_api(catalog), pages=create_pages(catalog))
     settings = catalog.settings
     site = BodyLimits(site, limit_of=lambda path: body_limit(settings, path), pace=Pace.of(settings))
-    site = Envelope(RetriedReads(Authentication(site, catalog=catalog)))
+    site = RetriedReads(Authentication(site, catalog=catalog))
+    site = Envelope(Metrics(site, catalog=catalog, token=os.environ.get(TOKEN_VARIABLE, "")))
     return TrustedProxy(site) if behind_proxy else site
 
 
@@ -115,8 +118,16 @@ class Envelope:
                 response = await unexpected_response(Request(scope), error)
                 await response(scope, receive, sending)
         finally:
-            elapsed_ms = 1000 * (time.perf_counter() - began)
-            access_log.info("%s %s %s %d %.1f ms", request_id, scope["method"], route_of(scope), status, elapsed_ms)
+            elapsed_s = time.perf_counter() - began
+            route = route_of(scope)
+            count_request(method=scope["method"], route=route, status=status, seconds=elapsed_s)
+            given = {"request_id": request_id, "method": scope["method"], "route": route, "status": status}
+            access_log.info(
+                "%s %s %s %d %.1f ms",
+                *given.values(),
+                1000 * elapsed_s,
+                extra={"fields": {**given, "milliseconds": round(1000 * elapsed_s, 1)}},
+            )
 
 
 def route_of(scope: Scope) -> str:

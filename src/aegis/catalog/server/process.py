@@ -15,6 +15,7 @@ from typing import Any, cast
 import anyio.to_thread
 import uvicorn
 
+from aegis.catalog.logs import LOG_VARIABLE, TEXT, configure_logs
 from aegis.catalog.server.app import create_site
 from aegis.catalog.server.connections import limited, raise_file_limit
 from aegis.catalog.server.supervisor import hold_lifeline
@@ -35,7 +36,7 @@ SOCKET, PROXY, ACCESS_LOG = "AEGIS_SOCKET", "AEGIS_BEHIND_PROXY", "AEGIS_ACCESS_
 
 def main() -> int:
     """Serve on the socket that was inherited, until told to stop."""
-    logging.basicConfig(stream=sys.stderr, level=logging.WARNING, format="%(asctime)s %(name)s %(message)s")
+    configure_logs(os.environ.get(LOG_VARIABLE, TEXT))
     if os.environ.get(ACCESS_LOG):
         logging.getLogger("aegis.access").setLevel(logging.INFO)
     hold_lifeline()

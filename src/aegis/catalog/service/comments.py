@@ -45,11 +45,15 @@ def comment(work: Work, *, request_id: str, words: str) -> records.Comment:
 
 def list_comments(work: Work, *, request_id: str) -> tuple[records.Comment, ...]:
     """The comments on a request, the oldest first."""
-    row = seen_request(work, request_id)
+    return comments_of(work, seen_request(work, request_id).id)
+
+
+def comments_of(work: Work, request_id: str) -> tuple[records.Comment, ...]:
+    """The comments on a request that the actor was found to see."""
     found = work.session.execute(
         select(Comment, User.name, User.display_name)
         .join(User, User.id == Comment.user_id)
-        .where(Comment.request_id == row.id)
+        .where(Comment.request_id == request_id)
         .order_by(Comment.created_at, Comment.id)
     )
     return tuple(_as_record(*each) for each in found)

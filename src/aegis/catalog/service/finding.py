@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from typing import Any
 
@@ -61,15 +60,6 @@ def set_tags(work: Work, product_id: str, tags: Iterable[str]) -> bool:
         work.session.add(ProductTag(product_id=product_id, tag=tag))
     work.session.flush()
     return True
-
-
-def tags_of(work: Work, product_ids: Iterable[str]) -> dict[str, tuple[str, ...]]:
-    """The tags of products, in one question."""
-    found: dict[str, list[str]] = defaultdict(list)
-    query = select(ProductTag).where(ProductTag.product_id.in_(list(product_ids))).order_by(ProductTag.tag)
-    for row in work.session.scalars(query):
-        found[row.product_id].append(row.tag)
-    return {product_id: tuple(tags) for product_id, tags in found.items()}
 
 
 def found_by(

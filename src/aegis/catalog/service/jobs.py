@@ -111,20 +111,20 @@ def latest_ranking(work: Work, *, product: str) -> records.Job | None:
     """The newest finished advice on the product's current summary; those for some columns only are left out."""
     found = visible_product(work, product)
     require(work.actor, Permission.SEE_JOBS, found.id)
-    known = work.session.execute(
-        select(Job.id, Job.parameters)
+    row = work.session.execute(
+        _selected()
         .join(Summary, Summary.id == Job.subject_id)
         .where(
             Job.product_id == found.id,
             Job.kind == queue.ADVISE,
             Job.state == JobState.DONE.value,
+            Job.parameters["columns"].as_string().is_(None),
             Summary.current,
         )
         .order_by(Job.ended_at.desc())
-        .limit(100)
-    )
-    newest = next((job_id for job_id, given in known if not given.get("columns")), None)
-    return None if newest is None else _view(work, newest)
+        .limit(1)
+    ).one_or_none()
+    return None if row is None else _as_view(*row)
 
 
 def ranking_of(view: records.Job) -> Ranking:

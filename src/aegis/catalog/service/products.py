@@ -9,15 +9,16 @@ from typing import Any
 from sqlalchemy import Select, func, select
 
 from aegis.catalog import records
+from aegis.catalog.database.finding_tables import ProductTag
 from aegis.catalog.database.tables import Assignment, Configuration, Product, Summary, User, new_id
 from aegis.catalog.records import Page, UserRole
 from aegis.catalog.service.catalog import Work
 from aegis.catalog.service.checks import checked_line, checked_slug, checked_text
-from aegis.catalog.service.finding import found_by, search_text, set_tags, tags_of
+from aegis.catalog.service.finding import found_by, search_text, set_tags
 from aegis.catalog.service.paging import FIRST, PageRequest, page_of
 from aegis.catalog.service.permissions import Held, Permission, require
 from aegis.catalog.service.schema import checked_columns, checked_policy, policy_facts
-from aegis.catalog.service.visible import visible_product
+from aegis.catalog.service.visible import called, checked_visible, visible_product
 from aegis.catalog.states import ProductState, check_step
 from aegis.data.schema import Role
 from aegis.errors import ConflictError, InputError
@@ -167,13 +168,16 @@ def list_products(
     require(work.actor, Permission.SEE_CATALOG)
     wanted = found_by(work, _selected(), words=query, tag=tag, owner=owner, mine=mine)
     rows, cursor = page_of(work.session, wanted, keys=(Product.name,), page=page)
-    tags = tags_of(work, [row[0].id for row in rows])
-    return Page(items=tuple(_as_view(*row, tags=tags.get(row[0].id, ())) for row in rows), next=cursor)
+    return Page(items=tuple(_as_view(*row) for row in rows), next=cursor)
 
 
 def product(work: Work, *, product: str) -> records.Product:
     """One product by its name or id."""
-    return _view(work, visible_product(work, product).id)
+    require(work.actor, Permission.SEE_CATALOG)
+    row = work.session.execute(_selected().where(called(product))).one_or_none()
+    checked_visible(work, None if row is None else row[0])
+    assert row is not None
+    return _as_view(*row)
 
 
 def _changeable(work: Work, key: str, version: int | None) -> Product:
@@ -235,21 +239,22 @@ def _selected() -> Select[*tuple[Any, ...]]:
         .scalar_subquery()
     )
     current = select(Summary.id).where(Summary.product_id == Product.id, Summary.current).scalar_subquery()
-    return select(Product, User.name, offered, current).join(User, User.id == Product.owner_id)
+    tags = (
+        select(func.aggregate_strings(ProductTag.tag, ",")).where(ProductTag.product_id == Product.id).scalar_subquery()
+    )
+    return select(Product, User.name, offered, current, tags).join(User, User.id == Product.owner_id)
 
 
 def _view(work: Work, product_id: str) -> records.Product:
     row = work.session.execute(_selected().where(Product.id == product_id)).one()
-    return _as_view(*row, tags=tags_of(work, [product_id]).get(product_id, ()))
+    return _as_view(*row)
 
 
 def _search_text(found: Product) -> str:
     return search_text(name=found.name, title=found.title, description=found.description, columns=found.columns)
 
 
-def _as_view(
-    found: Product, owner: str, offered: int, summary_id: str | None, *, tags: tuple[str, ...]
-) -> records.Product:
+def _as_view(found: Product, owner: str, offered: int, summary_id: str | None, tags: str | None) -> records.Product:
     facts = policy_facts(found.policy)
     return records.Product(
         id=found.id,
@@ -269,7 +274,7 @@ def _as_view(
         version=found.version,
         configurations=offered,
         summary_id=summary_id,
-        tags=tags,
+        tags=tuple(sorted(tags.split(","))) if tags else (),  # no tag has a comma
     )
 
 

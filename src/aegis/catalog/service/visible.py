@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, TypeVar
 
-from sqlalchemy import select
+from sqlalchemy import ColumnElement, false, select
 
 from aegis.catalog.database.tables import Product, Request, Table
 from aegis.catalog.service.catalog import Work
@@ -21,10 +21,21 @@ _NO_PRODUCT = "there is no such product; look at the list of products"
 def visible_product(work: Work, key: str, *, lock: bool = False) -> Product:
     """The product with this name or id, if the actor may know of it."""
     require(work.actor, Permission.SEE_CATALOG)
-    query = select(Product).where(Product.id == key if is_id(key) else Product.name == key)
+    query = select(Product).where(called(key))
     if lock:
         query = query.with_for_update().execution_options(populate_existing=True)
-    found = work.session.scalar(query) if printable(key) else None
+    return checked_visible(work, work.session.scalar(query))
+
+
+def called(key: str) -> ColumnElement[bool]:
+    """Whether a product has this name or id."""
+    if not printable(key):
+        return false()
+    return Product.id == key if is_id(key) else Product.name == key
+
+
+def checked_visible(work: Work, found: Product | None) -> Product:
+    """The product that was found; `NotFoundError` where there is none, or none that the actor may know of."""
     if found is None or not sees_product(work, found):
         raise NotFoundError(_NO_PRODUCT)
     return found

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from fastapi import APIRouter
+from fastapi import APIRouter, Request
 from starlette.responses import Response
 
 from aegis.catalog import records
@@ -12,7 +12,8 @@ from aegis.catalog.records import Page
 from aegis.catalog.server.api import bodies
 from aegis.catalog.server.api.bodies import IdPath
 from aegis.catalog.server.api.calls import Paged, Read, Write
-from aegis.catalog.service import overview, people
+from aegis.catalog.service import open_sessions, overview, people
+from aegis.catalog.service.catalog import Work
 
 router = APIRouter(tags=["people"])
 
@@ -94,3 +95,22 @@ def unassign(call: Write, user_id: IdPath, role: bodies.NewRole) -> Response:
         lambda work: people.unassign(work, user_id=user_id, role=role.role, product=role.product),
         body=role,
     )
+
+
+@router.get("/sessions", response_model=records.Sessions, summary="Where am I signed in?")
+def list_sessions(call: Read, request: Request) -> Any:
+    """One's own open sessions. A token does not see them."""
+    with call.read() as work:
+        return records.Sessions(items=open_sessions.list_sessions(work, secret=request.state.identity.secret))
+
+
+@router.post("/sessions/{session_id}/end", response_model=records.Sessions, summary="End a session")
+def end_session(call: Write, request: Request, session_id: IdPath) -> Response:
+    """Whoever uses it has to sign in again; gives what is left."""
+    secret = request.state.identity.secret
+
+    def end(work: Work) -> records.Sessions:
+        open_sessions.end_session(work, session_id=session_id)
+        return records.Sessions(items=open_sessions.list_sessions(work, secret=secret))
+
+    return call.once(records.Sessions, end)

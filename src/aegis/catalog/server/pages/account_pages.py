@@ -11,9 +11,10 @@ from aegis.catalog.records import Scope
 from aegis.catalog.server.lanes import passwords
 from aegis.catalog.server.pages.page import PageContext, PageRoutes
 from aegis.catalog.server.session import SESSION_COOKIE
-from aegis.catalog.service import people, tokens
+from aegis.catalog.service import open_sessions, people, tokens
 from aegis.catalog.service.products import product_choices
 from aegis.errors import AegisError, InputError, NotFoundError, ServiceError
+from aegis.report.figures import count
 
 routes = PageRoutes()
 
@@ -59,13 +60,30 @@ def change_password(context: PageContext) -> Response:
 def _account(context: PageContext, *, problem: AegisError | None) -> Response:
     with context.read() as work:
         user = people.me(work)
+        listed = open_sessions.list_sessions(work, secret=context.identity.secret)
     return context.render(
         "account.html",
         title="Your account",
         user=user,
+        sessions=listed,
         shortest=context.catalog.settings.password_characters,
         problem=problem,
     )
+
+
+@routes.post("/account/sessions/end")
+def end_others(context: PageContext) -> Response:
+    """End every session of this person but the one that asks."""
+    with context.write() as work:
+        number = open_sessions.end_others(work, secret=context.identity.secret or "")
+    return context.redirect("/account", f"{count(number, 'other session')} ended.")
+
+
+@routes.post("/account/sessions/{session}/end")
+def end_session(context: PageContext) -> Response:
+    with context.write() as work:
+        open_sessions.end_session(work, session_id=context.parameters["session"])
+    return context.redirect("/account", "The session is ended.")
 
 
 @routes.get("/tokens")

@@ -47,7 +47,7 @@ def _page(context: PageContext, *, problem: AegisError | None) -> Response:
         job = _advice(work, request) if may(actor, Permission.SEE_JOBS, request.product_id) else None
         listed = configurations.list_configurations(work, product=request.product_id) if decides else []
         out = _already_out(work, request.product_id, listed) if decides else []
-        said = comments.list_comments(work, request_id=request.id)
+        said = comments.comments_of(work, request.id)
     open_states = (RequestState.PENDING, RequestState.APPROVED, RequestState.PROVISIONED)
     running = job is not None and job.state not in ENDED
     return context.render(

@@ -1,0 +1,64 @@
+"""One's own sessions: where one is signed in, and ending what one does not know."""
+
+from __future__ import annotations
+
+from sqlalchemy import select
+
+from aegis.catalog import records
+from aegis.catalog.database.tables import SignIn
+from aegis.catalog.service.catalog import Work
+from aegis.catalog.service.passwords import hash_of
+from aegis.catalog.service.permissions import Permission, require
+from aegis.errors import NotFoundError
+
+MOST = 100
+
+
+def list_sessions(work: Work, *, secret: str | None = None) -> tuple[records.Session, ...]:
+    """One's open sessions, the latest used first; that with this secret is the one that asks."""
+    require(work.actor, Permission.MANAGE_OWN_SESSIONS)
+    here = None if secret is None else hash_of(secret)
+    return tuple(
+        records.Session(
+            id=_id(row),
+            created_at=row.created_at,
+            last_seen_at=row.last_seen_at,
+            expires_at=row.expires_at,
+            here=row.hash == here,
+        )
+        for row in _open(work)
+    )
+
+
+def end_session(work: Work, *, session_id: str) -> None:
+    """End one of one's own sessions; whoever uses it has to sign in again."""
+    require(work.actor, Permission.MANAGE_OWN_SESSIONS)
+    row = next((each for each in _open(work) if _id(each) == session_id), None)
+    if row is None:
+        raise NotFoundError("there is no such session, or it is over already; look at the list of your sessions")
+    _end(work, [row])
+
+
+def end_others(work: Work, *, secret: str) -> int:
+    """End all of one's sessions but this one; gives how many."""
+    require(work.actor, Permission.MANAGE_OWN_SESSIONS)
+    others = [row for row in _open(work) if row.hash != hash_of(secret)]
+    _end(work, others)
+    return len(others)
+
+
+def _open(work: Work) -> list[SignIn]:
+    mine = (SignIn.user_id == work.actor.user_id, SignIn.expires_at > work.now)
+    return list(work.session.scalars(select(SignIn).where(*mine).order_by(SignIn.last_seen_at.desc()).limit(MOST)))
+
+
+def _end(work: Work, rows: list[SignIn]) -> None:
+    for row in rows:
+        work.session.delete(row)
+        work.record("session ended", subject="user", subject_id=row.user_id)
+    work.session.flush()
+
+
+def _id(row: SignIn) -> str:
+    """What a session is called: made from the hash of its secret, which it does not give away."""
+    return hash_of(f"session {row.hash}")[:32]
