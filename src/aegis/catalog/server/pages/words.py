@@ -98,6 +98,22 @@ ROLE_MEANINGS = (
 )
 
 
+_LEVELS = {
+    "2d": "each column with the label",
+    "1d": "each column by itself",
+    "none": "masked columns only",
+}
+
+
+def level_words(level: str) -> str:
+    """How much of the unmasked table a summary tells, as people say it.
+
+    >>> level_words("1d")
+    'each column by itself'
+    """
+    return _LEVELS.get(level, level)
+
+
 def kind_words(kind: str) -> str:
     """A kind of column as people say it."""
     return dict(KINDS).get(kind, kind)
