@@ -5,12 +5,12 @@ from __future__ import annotations
 from sqlalchemy import func, or_, select
 
 from aegis.catalog import records
-from aegis.catalog.database.tables import Configuration, Download, Request, Summary, User
+from aegis.catalog.database.tables import Configuration, Download, Release, Request, Summary, User
 from aegis.catalog.service.catalog import Work
-from aegis.catalog.service.paging import PageRequest
 from aegis.catalog.service.permissions import Permission, may
-from aegis.catalog.service.releases import list_releases, release
+from aegis.catalog.service.releases import release
 from aegis.catalog.service.requests import effective_state
+from aegis.catalog.states import ReleaseState
 
 _MOST = 50
 
@@ -18,27 +18,37 @@ _MOST = 50
 def lineage(work: Work, *, release_id: str) -> records.Lineage:
     """The lineage of a release that the actor sees; who else holds it is for those who work on the product."""
     seen = release(work, release_id=release_id)
-    counted = work.session.execute(
-        select(Summary.id, Summary.rows, Summary.created_at)
+    counted = (
+        select(func.max(Summary.created_at))
         .where(Summary.product_id == seen.product_id, Summary.created_at <= seen.created_at)
-        .order_by(Summary.created_at.desc())
-        .limit(1)
-    ).one_or_none()
-    name = None
-    if seen.configuration_id is not None:
-        name = work.session.scalar(select(Configuration.name).where(Configuration.id == seen.configuration_id))
-    versions = list_releases(work, product=seen.product_id, page=PageRequest(size=20)).items
+        .scalar_subquery()
+    )
+    masked_by = select(Configuration.name).where(Configuration.id == seen.configuration_id).scalar_subquery()
+    counts_at, name = work.session.execute(select(counted, masked_by)).one()
     return records.Lineage(
         source_name=str(seen.certificate["source"]["name"]),
         source_rows=int(seen.certificate["source"]["rows"]),
-        counts_at=None if counted is None else counted.created_at,
+        counts_at=counts_at,
         configuration_name=name,
         holders=_holders(work, seen),
-        versions=tuple(
-            records.ReleaseVersion(id=each.id, file_name=each.file_name, state=each.state, created_at=each.created_at)
-            for each in versions
-            if each.configuration_id == seen.configuration_id
-        ),
+        versions=_versions(work, seen),
+    )
+
+
+def _versions(work: Work, seen: records.Release) -> tuple[records.ReleaseVersion, ...]:
+    """Releases of the same product with the same configuration that the actor may see, the newest first."""
+    query = (
+        select(Release.id, Release.file_name, Release.state, Release.created_at)
+        .where(Release.product_id == seen.product_id, Release.configuration_id == seen.configuration_id)
+        .order_by(Release.created_at.desc(), Release.id)
+        .limit(_MOST)
+    )
+    if not may(work.actor, Permission.SEE_RELEASES, seen.product_id):
+        of_mine = select(Request.release_id).where(Request.consumer_id == work.actor.user_id)
+        query = query.where(Release.id.in_(of_mine))
+    return tuple(
+        records.ReleaseVersion(id=ident, file_name=file_name, state=ReleaseState(state), created_at=created_at)
+        for ident, file_name, state, created_at in work.session.execute(query)
     )
 
 
