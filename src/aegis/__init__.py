@@ -45,6 +45,8 @@ if TYPE_CHECKING:
     from aegis.library.ledger import ledger_forget as ledger_forget
     from aegis.library.ledger import ledger_limit as ledger_limit
     from aegis.library.ledger import ledger_show as ledger_show
+    from aegis.library.key import new_key as new_key
+    from aegis.library.key import show_key as show_key
     from aegis.library.parts import merge as merge
     from aegis.library.reconstruct import reconstruct as reconstruct
     from aegis.library.reference import list_masks as list_masks
@@ -91,6 +93,7 @@ _HOMES: dict[str, str] = {
     "list_measures": "aegis.library.reference",
     "load_configurations": "aegis.masking.configuration_file",
     "merge": "aegis.library.parts",
+    "new_key": "aegis.library.key",
     "open_dataset": "aegis.data.engine",
     "pull": "aegis.catalog.commands.pull",
     "push_configurations": "aegis.catalog.commands.push",
@@ -103,6 +106,7 @@ _HOMES: dict[str, str] = {
     "restore": "aegis.catalog.commands.backup",
     "sanitize": "aegis.library.sanitize",
     "search": "aegis.library.search",
+    "show_key": "aegis.library.key",
     "summarize": "aegis.library.summarize",
     "synthesize": "aegis.library.synthesize",
     "tune": "aegis.library.tune",

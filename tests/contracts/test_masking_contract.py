@@ -180,3 +180,33 @@ def test_no_value_of_the_column_enters_its_repr(name: str, kind: Kind) -> None:
         return  # their ends are the published ends of the column
     assert "7431" not in repr(resolved)
     assert "7431" not in resolved.describe()
+
+
+def written_texts(mask: Mask, domain: Domain) -> list[str]:
+    """What a mask writes of a domain, missing apart."""
+    change = transition(mask, domain, np.ones(domain.size))
+    if not getattr(mask, "injective", False):
+        return [show(value) for value in change.target.values.tolist()]
+    assert isinstance(mask, ValueMask)
+    return [show(value) for value in mask.on_values(domain.values).tolist()]
+
+
+@pytest.mark.parametrize(("name", "kind"), CASES)
+def test_what_it_writes_is_what_it_could_write(name: str, kind: Kind) -> None:
+    """Before it was fitted, as a certificate states it, and after."""
+    mask = example(name)
+    domain = domain_for(mask, kind, missing=False)
+    texts = written_texts(mask, domain)
+    for stated in (mask, mask.resolve(domain, np.ones(domain.size))):
+        assert stated.could_write(texts) == [True] * len(texts)
+
+
+RAW = {"identity", "shuffle", "randomize", "top_code", "bottom_code", "add_laplace_noise", "add_gaussian_noise"}
+"""Masks that may write any raw value, or nearly any."""
+
+
+@pytest.mark.parametrize(("name", "kind"), [case for case in CASES if case[0] not in RAW])
+def test_raw_values_are_not_taken_for_its_work(name: str, kind: Kind) -> None:
+    mask = example(name)
+    texts = [show(value) for value in domain_for(mask, kind, missing=False).values.tolist()]
+    assert not all(mask.could_write(texts))

@@ -55,6 +55,8 @@ PUBLIC = {
     "list_measures",
     "load_configurations",
     "merge",
+    "new_key",
+    "show_key",
     "open_dataset",
     "read_summary",
     "summarize",

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Verify(Options):
-    """Check the certificate's hash, the release's hash, and every model on its rows.
+    """Check the certificate's hash, the release's hash, the masks on every value, and every model on its rows.
 
     Exit status 1 if something does not hold, 2 if a file is missing or is no certificate.
     """
@@ -26,6 +26,13 @@ class Verify(Options):
     release: Annotated[str | Path, Argument("The released file, or the URL of the released table (…#table).")]
     certificate: Annotated[PathLike, Argument("Its .certificate.json.")]
     _: KW_ONLY
+    key: Annotated[
+        PathLike | None,
+        Option("The provider's public key: the signature beside the certificate (….sig) must be of it."),
+    ] = None
+    signature: Annotated[
+        PathLike | None, Option("The signature, where it stands elsewhere (default: CERTIFICATE.sig).", only_with="key")
+    ] = None
     hierarchies: Annotated[
         HierarchiesLike | None,
         Option("Folder of the hierarchies that distances are measured by (default: hierarchies beside the release)."),

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -23,7 +22,7 @@ from aegis.errors import DataError, VerificationError
 from aegis.library.masked_data import all_masks
 from aegis.library.written import open_written
 from aegis.masking.configuration import Configuration
-from aegis.masking.configuration_file import configurations_from_mapping
+from aegis.masking.configuration_file import certified_configuration
 from aegis.masking.mask import Mask
 from aegis.privacy.policy import Policy
 from aegis.releases.certificate import certificate_paths, hash_of, read_certificate
@@ -120,14 +119,6 @@ def masks_of(path: Path, given: Configuration | None, roles: Roles) -> dict[str,
             f"the certificate beside {path.name} is not of this file; give the masks with --config, or remove it"
         )
     return all_masks(certified_configuration(certificate.content), roles)
-
-
-def certified_configuration(content: Mapping[str, Any]) -> Configuration:
-    """The configuration that a certificate states."""
-    stated = {key: value for key, value in content["configuration"].items() if key != "id"}
-    if not stated.get("masks"):
-        return Configuration(name="as-it-is", masks={})
-    return configurations_from_mapping(stated, name="certified")[0]
 
 
 def _check_source(scene: Scene, release: HeldRelease) -> None:

@@ -53,6 +53,7 @@ from aegis.releases.certificate import FORMAT_VERSION, Certificate, certificate_
 from aegis.releases.fit import links_of
 from aegis.releases.ledger_entry import Leaving
 from aegis.releases.row_digest import POSITION
+from aegis.releases.signature import read_private, signature_path, write_signature
 from aegis.releases.table_hash import sha256_of_table
 from aegis.releases.write import (
     TableAddress,
@@ -145,6 +146,7 @@ def release(options: Release) -> Released:
     nothing is written.
     """
     paths = _paths(options)
+    key = None if options.sign is None else read_private(Path(options.sign))
     source = _open(options)
     counts = _count(source, source.standing, options)  # ① source → counts of what would be published
     judged = _judge(source, counts, options)  # ② counts → verdict, together with what is out
@@ -158,6 +160,8 @@ def release(options: Release) -> Released:
         draft.write(certificate, fitted=_fitted(source, counts), mapped=counts.masked)
         _remember(source, table, judged, certificate, options)  # ⑥ on the record before anybody can see it
     content = certificate.content
+    if key is not None:
+        write_signature(content, key, signature_path(paths[-2]), overwrite=options.overwrite)
     return Released(
         out=str(options.out),
         certificate_path=paths[-2],
@@ -477,7 +481,7 @@ def _paths(options: Release) -> list[Path]:
         paths = [Path(options.out), *extras, *certificate_paths(Path(options.out))]
     if len({path.absolute() for path in paths}) < len(paths):
         raise OutputError("two of the outputs have the same name; give each its own")
-    for path in paths:
+    for path in (*paths, *((signature_path(paths[-2]),) if options.sign is not None else ())):
         check_free(path, overwrite=options.overwrite)
     check_apart([options.out, *extras], [options.data, options.config, options.policy])
     return paths
@@ -582,6 +586,7 @@ def _certificate(
                 "shuffled": options.shuffle,
             },
             "source": {"name": dataset.name, "rows": counts.classes.records},
+            **({} if options.for_ is None else {"for": options.for_}),
             "roles": {
                 **source.roles.to_mapping(),
                 "unlisted_are_insensitive": [

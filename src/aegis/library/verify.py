@@ -15,15 +15,20 @@ from aegis.data.hierarchy import Hierarchy
 from aegis.data.kind import Kind
 from aegis.data.schema import Role, Roles, Schema
 from aegis.errors import AegisError, DataError, OptionError, VerificationError
+from aegis.library.masked_data import all_masks
 from aegis.library.proposals import find_hierarchies
 from aegis.library.recoded_certificate import check_recoding
 from aegis.library.verify_synthetic import check_columns, check_promise
 from aegis.library.written import measure_written, open_written
+from aegis.masking.configuration_file import certified_configuration
+from aegis.masking.plural import count as plural
 from aegis.operation import operation
 from aegis.privacy.judgement import Judgement
 from aegis.privacy.policy import Policy, narrowed
 from aegis.privacy.verdict import StatedVerdict
 from aegis.releases.certificate import SYNTHESIZED, Certificate, read_certificate
+from aegis.releases.image import check_image, stars_all
+from aegis.releases.signature import Signature, check_signature, read_public, signature_path
 from aegis.releases.table_hash import sha256_of_table
 from aegis.releases.write import check_format, is_url, look_into
 from aegis.result import Result, plain
@@ -77,6 +82,8 @@ class Verification(Result):
 def verify(options: Verify) -> Verification:
     """Check the certificate's own hash, the hash of the released file or table, and every model on its rows.
 
+    Every value must be one that the stated masks could have written; with a ``key`` the signature is checked too.
+
     With an ``engine``, the URL of one, ``release`` is the name of a table inside it. A file is read twice: once to
     hash it, once to count its rows. With a ``model``, the file of boxes that a certificate names, the release is
     compared with what those boxes publish.
@@ -93,6 +100,14 @@ def verify(options: Verify) -> Verification:
     except VerificationError as error:
         return _failed(steps, "certificate", str(error))
     steps.append(VerifiedStep(name="certificate", passed=True, said="its own hash matches"))
+    if options.key is not None:
+        key = read_public(Path(options.key))
+        try:
+            signature = _signature(options)
+            check_signature(certificate.content, signature, key)
+        except VerificationError as error:
+            return _failed(steps, "signature", str(error))
+        steps.append(VerifiedStep(name="signature", passed=True, said=f"made with the key {key.fingerprint}"))
     if options.model is not None and "recoding" not in certificate.content:
         raise OptionError("this certificate names no boxes that a release was made by; leave --model out")
     hashed = _hashed(options)
@@ -104,6 +119,10 @@ def verify(options: Verify) -> Verification:
         return _made_up(steps, content, hashed)
     try:
         table = hashed.open()
+        masked = _masked_as_stated(table, content)
+        if masked.reason is not None:
+            return _failed(steps, "masks", masked.reason)
+        steps.append(VerifiedStep(name="masks", passed=True, said=masked.said))
         whole = Policy.from_mapping(content["policy"], where="the certificate's policy")
         left = narrowed(whole, _roles(content), left_out=_left_out(content, table.schema))
         judgement = measure_written(
@@ -138,6 +157,51 @@ def _made_up(steps: list[VerifiedStep], content: Mapping[str, Any], hashed: _Has
         said = str(error) if isinstance(error, AegisError) else "the certificate contradicts itself"
         return _failed(steps, name, said)
     return Verification(checks=tuple(steps))
+
+
+def _signature(options: Verify) -> Signature:
+    path = signature_path(Path(options.certificate)) if options.signature is None else Path(options.signature)
+    try:
+        return Signature.parse(path.read_bytes())
+    except OSError:
+        raise VerificationError(f"there is no signature {path.name}: the certificate is not signed") from None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Masked:
+    """What was found of the masking, or why it is not what the certificate states."""
+
+    said: str
+    reason: str | None = None
+
+
+def _masked_as_stated(table: Dataset, content: Mapping[str, Any]) -> _Masked:
+    """Hold the columns, every value and the number of records against the configuration that the certificate states."""
+    columns = list(content["release"]["columns"])
+    if list(table.schema.names) != columns:
+        return _Masked(said="", reason="the release does not have the columns that its certificate names")
+    roles = _roles(content)
+    configuration = certified_configuration(content)
+    if configuration.id != content["configuration"]["id"]:
+        return _Masked(said="", reason="the certificate's configuration is not the one that it names by its id")
+    masks = all_masks(configuration, roles)
+    image = check_image(table.table, masks, quasi_identifying=roles.quasi_identifying)
+    if image.reason is not None:
+        return _Masked(said="", reason=image.reason)
+    suppressed, dropped = content["suppressed"]["records"], content["suppressed"]["dropped"]
+    quasi = [name for name in roles.quasi_identifying if name in table.schema]
+    if configuration.masks and not dropped and quasi:
+        masked_quasi = [name for name in quasi if name in masks]
+        exact = bool(masked_quasi) and not stars_all(masks, masked_quasi)
+        if image.starred < suppressed or (exact and image.starred != suppressed):
+            said = f"{image.starred:,} records are starred and the certificate states {suppressed:,} suppressed ones"
+            return _Masked(said="", reason=said)
+    rows, of_source = content["release"]["rows"], content["source"]["rows"]
+    if rows + (suppressed if dropped else 0) != of_source:
+        return _Masked(said="", reason="the release and its suppressed records are not as many as the source's")
+    if not image.columns:
+        return _Masked(said="no mask is stated: every value is as it was given to be released")
+    return _Masked(said=f"every value of {plural(image.columns, 'masked column')} is one that its mask writes")
 
 
 def _text_of(path: Path) -> str:

@@ -101,6 +101,14 @@ def configurations_from_mapping(
     return [_one(_full_form(content_of, shared), str(each_name), source) for each_name, content_of in listed.items()]
 
 
+def certified_configuration(content: Mapping[str, Any]) -> Configuration:
+    """The configuration that the content of a certificate states; one without masks where the table is as it was."""
+    stated = {key: value for key, value in content["configuration"].items() if key != "id"}
+    if not stated.get("masks"):
+        return Configuration(name="as-it-is", masks={})
+    return configurations_from_mapping(stated, name="certified")[0]
+
+
 def to_mapping(configuration: Configuration) -> dict[str, Any]:
     """The full form, ready for YAML or JSON."""
     hierarchies: dict[str, Hierarchy] = {}

@@ -20,6 +20,8 @@ Missing stays missing under every mask that does not set ``covers_missing``; the
 
 from __future__ import annotations
 
+import itertools
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import MISSING, fields, is_dataclass
@@ -103,6 +105,14 @@ class Mask(ABC):
     def check_domain(self, domain: Domain, *, column: str) -> None:
         """Raise unless it fits a column with these values."""
         self.check(domain.kind, column=column)
+
+    @abstractmethod
+    def could_write(self, texts: Sequence[str]) -> list[bool]:
+        """Which of a released column's distinct texts this mask could have written, whatever the value was.
+
+        A mask that reads edges or limits off a column answers for all of them together: too many buckets, or buckets
+        that overlap, are not its work.
+        """
 
     def parameters(self) -> dict[str, Any]:
         """What was set, by name, for a configuration file: defaults left out."""
@@ -197,6 +207,35 @@ class PermutingMask(Mask):
     @abstractmethod
     def channel(self, domain: Domain, counts: NDArray[Any]) -> Channel:
         """P(masked | value) for a row chosen at random."""
+
+
+def as_number(text: str) -> float | None:
+    """A written number; None where it is none."""
+    try:
+        number = float(text)
+    except ValueError:
+        return None
+    return number if math.isfinite(number) else None
+
+
+def is_multiple(number: float | None, step: float) -> bool:
+    """Whether a written number is a multiple of a step, as exactly as it could be written.
+
+    >>> is_multiple(0.3, 0.1), is_multiple(0.35, 0.1), is_multiple(-40.0, 20)
+    (True, False, True)
+    """
+    return number is not None and abs(number - round(number / step) * step) <= 1e-9 * max(abs(number), step)
+
+
+def apart(intervals: Sequence[tuple[float, float] | None], *, most: int) -> list[bool]:
+    """Which of some intervals could be the buckets of one mask: none overlaps another, and they are not too many."""
+    known = sorted(interval for interval in intervals if interval is not None)
+    overlapping = {
+        interval for first, second in itertools.pairwise(known) if second[0] < first[1] for interval in (first, second)
+    }
+    if len(known) > most:
+        return [False] * len(intervals)
+    return [interval is not None and interval not in overlapping for interval in intervals]
 
 
 def as_objects(values: Any) -> Values:

@@ -5,6 +5,7 @@ That is a Partition where the mask is deterministic, a Channel where it draws.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -39,6 +40,9 @@ class Chain(Mask):
         for link in self.links:
             kind = link.kind_after(kind)
         return kind
+
+    def could_write(self, texts: Sequence[str]) -> list[bool]:
+        return self.links[-1].could_write(texts)
 
     def check(self, kind: Kind, *, column: str) -> None:
         for link in self.links:

@@ -1,7 +1,8 @@
 """What is promised of a released file: the policy, what was measured on the written table, and hashes.
 
-A certificate detects accidents and edits, of the file and of itself. It is not signed: whoever can replace both can
-forge both. It holds column names, counts, thresholds and masks, and never a value of a record.
+A certificate detects accidents and edits, of the file and of itself. Whoever can replace both can forge both, unless
+it is signed (`aegis.releases.signature`). It holds column names, counts, thresholds and masks, and never a value of a
+record.
 """
 
 from __future__ import annotations

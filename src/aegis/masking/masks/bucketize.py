@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -16,7 +16,7 @@ from aegis.data.interval import Interval
 from aegis.data.kind import NUMBERS, Kind, Values
 from aegis.errors import MaskError
 from aegis.masking.grid import Grid
-from aegis.masking.mask import MASKS, ExpressionMask, as_objects, by_threshold
+from aegis.masking.mask import MASKS, ExpressionMask, apart, as_objects, by_threshold, is_multiple
 from aegis.masking.parameter import Number, Rule, Whole, check_finite, check_parameters, fifteen_digits, is_list
 from aegis.masking.plural import count
 
@@ -120,6 +120,23 @@ class Bucketize(ExpressionMask):
             return "[" + grid.text_expression(low) + ", " + grid.text_expression(low + grid.width) + ")"
         edges = self._resolved_edges()
         return by_threshold(column.cast("float64"), edges, _labels(edges))
+
+    def could_write(self, texts: Sequence[str]) -> list[bool]:
+        if self.width is not None:
+            return [self._is_bucket(Interval.parse(text)) for text in texts]
+        if self.edges is not None:
+            labels = set(_labels(self.edges))
+            return [text in labels for text in texts]
+        read = [Interval.parse(text) for text in texts]
+        most = self.count or self.quantiles or 1
+        # A column of one value has an edge at it, and so two buckets.
+        return apart([None if i is None or i.closed_high else (i.low, i.high) for i in read], most=max(most, 2))
+
+    def _is_bucket(self, interval: Interval | None) -> bool:
+        if interval is None or interval.closed_high or not interval.closed_low or self.width is None:
+            return False
+        wide = abs(interval.high - interval.low - self.width) <= 1e-9 * max(abs(interval.high), self.width)
+        return wide and is_multiple(interval.low - self.origin, self.width)
 
     def describe(self) -> str:
         if self.width is not None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -63,6 +63,16 @@ class DateTruncate(ExpressionMask):
     def expression(self, column: ir.Column, kind: Kind) -> ir.Column:
         # By way of a time: some engines make a time of a truncated date, and the last cast must not be left out then.
         return column.cast("timestamp").truncate(_UNITS[self.unit]).cast("date")
+
+    def could_write(self, texts: Sequence[str]) -> list[bool]:
+        return [self._is_first_day(text) for text in texts]
+
+    def _is_first_day(self, text: str) -> bool:
+        try:
+            day = np.array([text.strip().removesuffix(" 00:00:00")], dtype="M8[D]")
+        except ValueError:
+            return False
+        return bool((self.on_values(day) == day).all())
 
     def describe(self) -> str:
         return f"truncated to the {self.unit}"

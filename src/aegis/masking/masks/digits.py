@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -11,7 +12,7 @@ from numpy.typing import NDArray
 
 from aegis.data.kind import NUMBERS, Kind, Values
 from aegis.errors import MaskError
-from aegis.masking.mask import MASKS, ExpressionMask, as_objects
+from aegis.masking.mask import MASKS, ExpressionMask, as_number, as_objects, is_multiple
 from aegis.masking.parameter import Rule, Whole, check_parameters
 
 if TYPE_CHECKING:
@@ -52,6 +53,9 @@ class EraseDigits(ExpressionMask):
         kept = size - size % 10**self.digits
         signed = (column < 0).ifelse(-kept, kept)
         return signed if kind is Kind.INTEGER else signed.cast("float64")
+
+    def could_write(self, texts: Sequence[str]) -> list[bool]:
+        return [is_multiple(as_number(text), 10**self.digits) for text in texts]
 
     def describe(self) -> str:
         return f"last {self.digits} digit{'s' if self.digits > 1 else ''} set to zero"
@@ -94,6 +98,10 @@ class StarDigits(ExpressionMask):
         shown = (size - size % power) // power
         head = (shown > 0).ifelse(shown.cast("string"), "")
         return (column < 0).ifelse("-", "") + head + "*" * self.digits
+
+    def could_write(self, texts: Sequence[str]) -> list[bool]:
+        written = re.compile(rf"-?(?:[1-9][0-9]*)?\*{{{self.digits}}}")
+        return [written.fullmatch(text) is not None for text in texts]
 
     def describe(self) -> str:
         return f"last {self.digits} digit{'s' if self.digits > 1 else ''} starred"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
@@ -84,6 +84,12 @@ class Generalize(MappedMask):
                 f"a hierarchy misses {absent} of its column's {count(len(masked), 'value')}; add a line for each"
             )
         return as_objects(masked)
+
+    def could_write(self, texts: Sequence[str]) -> list[bool]:
+        if self.hierarchy is None:
+            raise MaskError(f"mask {self.name!r} has no hierarchy, so nobody can say what it writes; give it one")
+        labels = set(self.hierarchy.at(self.level).values())
+        return [text in labels for text in texts]
 
     def describe(self) -> str:
         return f"generalised to level {self.level}"

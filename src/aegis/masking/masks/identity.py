@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
@@ -29,6 +30,9 @@ class Identity(ExpressionMask):
 
     def expression(self, column: ir.Column, kind: Kind) -> ir.Column:
         return column
+
+    def could_write(self, texts: Sequence[str]) -> list[bool]:
+        return [True] * len(texts)
 
     def describe(self) -> str:
         return "unchanged"

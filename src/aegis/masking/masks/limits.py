@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from aegis.data.domain import Domain, show
 from aegis.data.kind import NUMBERS, Kind, Values
 from aegis.errors import MaskError
-from aegis.masking.mask import MASKS, ExpressionMask, Mask
+from aegis.masking.mask import MASKS, ExpressionMask, Mask, as_number
 from aegis.masking.parameter import Number, Rule, check_parameters, fifteen_digits
 
 if TYPE_CHECKING:
@@ -56,6 +56,12 @@ class LimitMask(ExpressionMask):
         limit = self._limit(kind)
         number = column.cast("int64" if kind is Kind.INTEGER else "float64")
         return self.is_beyond(number, limit).ifelse(limit, number)
+
+    def could_write(self, texts: Sequence[str]) -> list[bool]:
+        numbers = [as_number(text) for text in texts]
+        if self.at is None:  # the limit was read off the column, and is one of its numbers
+            return [number is not None for number in numbers]
+        return [number is not None and not bool(self.is_beyond(number, self.at)) for number in numbers]
 
     def _limit(self, kind: Kind) -> int | float:
         """The limit as a number of the column's kind."""

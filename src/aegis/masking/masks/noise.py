@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from abc import abstractmethod
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, ClassVar, Self
@@ -16,7 +16,7 @@ from aegis.data.domain import Domain
 from aegis.data.kind import NUMBERS, Kind
 from aegis.errors import MaskError
 from aegis.masking.grid import Grid
-from aegis.masking.mask import MASKS, Draw, RandomMask
+from aegis.masking.mask import MASKS, Draw, RandomMask, as_number, is_multiple
 from aegis.masking.parameter import Number, Rule, check_parameters
 from aegis.masking.partition import Channel
 
@@ -104,6 +104,16 @@ class NoiseMask(RandomMask):
         if self.kind_after(kind) is Kind.INTEGER:
             return unit * (per_unit // (2 * grid.scale))
         return (unit * per_unit).cast("float64") / (2 * grid.scale)
+
+    def could_write(self, texts: Sequence[str]) -> list[bool]:
+        return [self._is_outcome(as_number(text)) for text in texts]
+
+    def _is_outcome(self, number: float | None) -> bool:
+        if number is None or (self.low is not None and number < self.low):
+            return False
+        if self.high is not None and number > self.high:
+            return False
+        return self.step is None or is_multiple(number, self.step)
 
     def _outcomes(self) -> tuple[NDArray[np.int64], int]:
         """Which multiples of the step lie between the ends; and the step times twice the grid's scale."""

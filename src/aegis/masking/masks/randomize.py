@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date, datetime
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -118,6 +118,9 @@ class Randomize(RandomMask):
             drawn, column = drawn.cast("float64"), column.cast("float64")
         return (stay < self.keeps(size)).ifelse(column, drawn)
 
+    def could_write(self, texts: Sequence[str]) -> list[bool]:
+        return [True] * len(texts)  # any value may have been kept
+
     def describe(self) -> str:
         if self.keep is not None:
             return f"kept with probability {self.keep:g}, else drawn at random"
@@ -158,6 +161,9 @@ class Shuffle(PermutingMask):
         total = weights.sum()
         shares = weights / total if total > 0 else np.full(domain.size, 1 / max(domain.size, 1))
         return Channel(matrix=np.tile(shares, (domain.size, 1)), target=domain)
+
+    def could_write(self, texts: Sequence[str]) -> list[bool]:
+        return [True] * len(texts)
 
     def describe(self) -> str:
         return "shuffled"

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -12,13 +13,14 @@ from numpy.typing import NDArray
 from aegis.data.domain import Domain
 from aegis.data.kind import Kind, Values
 from aegis.errors import MaskError
-from aegis.masking.mask import MASKS, ExpressionMask, as_objects, by_threshold
+from aegis.masking.mask import MASKS, ExpressionMask, apart, as_objects, by_threshold
 from aegis.masking.parameter import Rule, Whole, check_parameters
 
 if TYPE_CHECKING:
     import ibis.expr.types as ir
 
 _FAR = 2**53
+_WRITTEN = re.compile(r"(-?[0-9]+):(-?[0-9]+)")
 
 
 @MASKS.register("ranges")
@@ -72,6 +74,13 @@ class Ranges(ExpressionMask):
     def expression(self, column: ir.Column, kind: Kind) -> ir.Column:
         starts, labels = self._ranges()
         return by_threshold(column.cast("int64"), starts, [labels[-1], *labels])
+
+    def could_write(self, texts: Sequence[str]) -> list[bool]:
+        if self.low is not None:
+            labels = set(self._ranges()[1])
+            return [text in labels for text in texts]
+        ends = [_WRITTEN.fullmatch(text) for text in texts]
+        return apart([None if end is None else (int(end[1]), int(end[2])) for end in ends], most=self.count)
 
     def describe(self) -> str:
         return f"{self.count} ranges of whole numbers"

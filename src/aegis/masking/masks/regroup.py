@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -96,6 +96,10 @@ class Regroup(ExpressionMask):
 
     def expression(self, column: ir.Column, kind: Kind) -> ir.Column:
         return column.cases(*self._cases(kind), else_=self.other)
+
+    def could_write(self, texts: Sequence[str]) -> list[bool]:
+        names = {self.other, *(name for name, _ in self._pairs())}
+        return [text in names for text in texts]
 
     def describe(self) -> str:
         return f"{count(len(self._pairs()), 'group')} of values"

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from aegis.data.domain import show
 from aegis.data.kind import NUMBERS, Kind, Values
 from aegis.masking.grid import Grid
-from aegis.masking.mask import MASKS, ExpressionMask
+from aegis.masking.mask import MASKS, ExpressionMask, as_number, is_multiple
 from aegis.masking.parameter import Number, Rule, check_parameters
 
 if TYPE_CHECKING:
@@ -57,6 +57,9 @@ class Round(ExpressionMask):
         if self.kind_after(kind) is Kind.INTEGER:
             return (middle // (2 * grid.scale)).cast("int64")
         return middle.cast("float64") / (2 * grid.scale)
+
+    def could_write(self, texts: Sequence[str]) -> list[bool]:
+        return [is_multiple(as_number(text), self.step) for text in texts]
 
     def describe(self) -> str:
         return f"rounded to the nearest {show(self.step)}"

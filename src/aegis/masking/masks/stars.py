@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -50,6 +50,9 @@ class StarTrailing(ExpressionMask):
         kept = text.length() - self.characters
         return (kept > 0).ifelse(text.substr(0, (kept > 0).ifelse(kept, 0)), "") + "*" * self.characters
 
+    def could_write(self, texts: Sequence[str]) -> list[bool]:
+        return [text.endswith("*" * self.characters) for text in texts]
+
     def describe(self) -> str:
         return f"last {self.characters} character{'s' if self.characters > 1 else ''} starred"
 
@@ -81,6 +84,9 @@ class LastFour(ExpressionMask):
         start = text.length() - 4
         return "****" + (start > 0).ifelse(text.substr((start > 0).ifelse(start, 0), 4), "")
 
+    def could_write(self, texts: Sequence[str]) -> list[bool]:
+        return [text.startswith("****") and len(text) in (4, 8) for text in texts]
+
     def describe(self) -> str:
         return "last four characters kept"
 
@@ -104,6 +110,9 @@ class EmailMask(ExpressionMask):
 
     def expression(self, column: ir.Column, kind: Kind) -> ir.Column:
         return column.contains("@").ifelse("*****@" + column.re_extract("@([^@]*)$", 1), "*****")
+
+    def could_write(self, texts: Sequence[str]) -> list[bool]:
+        return [text == "*****" or (text.startswith("*****@") and "@" not in text[6:]) for text in texts]
 
     def describe(self) -> str:
         return "only the e-mail domain kept"

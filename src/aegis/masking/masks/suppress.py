@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -38,6 +38,9 @@ class Suppress(ExpressionMask):
     def expression(self, column: ir.Column, kind: Kind) -> ir.Column:
         return column.isnull().ifelse(STAR, STAR)
 
+    def could_write(self, texts: Sequence[str]) -> list[bool]:
+        return [text == STAR for text in texts]
+
     def describe(self) -> str:
         return "suppressed"
 
@@ -60,6 +63,9 @@ class Nullify(ExpressionMask):
 
     def expression(self, column: ir.Column, kind: Kind) -> ir.Column:
         return column.notnull().ifelse(None, column)
+
+    def could_write(self, texts: Sequence[str]) -> list[bool]:
+        return [False] * len(texts)
 
     def describe(self) -> str:
         return "emptied"

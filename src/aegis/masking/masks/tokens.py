@@ -6,7 +6,7 @@ import hashlib
 import hmac
 import os
 import secrets
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar, Self
@@ -61,6 +61,9 @@ class Pseudonym(MappedMask):
         key = self._key()
         digests = (hmac.new(key, show(v).encode(), hashlib.sha256).hexdigest() for v in values.tolist())
         return as_objects([digest[: self.length] for digest in digests])
+
+    def could_write(self, texts: Sequence[str]) -> list[bool]:
+        return _hexadecimal(texts, self.length)
 
     def describe(self) -> str:
         return "keyed pseudonym"
@@ -128,5 +131,13 @@ class Token(MappedMask):
                     given[value] = token
         return as_objects([given[value] for value in values.tolist()])
 
+    def could_write(self, texts: Sequence[str]) -> list[bool]:
+        return _hexadecimal(texts, self.length)
+
     def describe(self) -> str:
         return "random token"
+
+
+def _hexadecimal(texts: Sequence[str], length: int) -> list[bool]:
+    digits = set("0123456789abcdef")
+    return [len(text) == length and digits.issuperset(text) for text in texts]
