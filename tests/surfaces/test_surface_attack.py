@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import aegis
-from aegis.errors import DataError, OptionError, PolicyError, VerificationError
+from aegis.errors import DataError, OptionError, PolicyError, PolicyNotSatisfiedError, VerificationError
 from aegis.library import clinic
 from aegis.main import call
 
@@ -98,3 +98,23 @@ def test_bad_input_is_a_sentence(home: Path, tmp_path: Path) -> None:
     beside.write_bytes((home / "decades.parquet.certificate.json").read_bytes())
     with pytest.raises(VerificationError, match="not of this file"):
         aegis.attack([swapped], original=table)
+
+
+def test_a_certificate_carries_the_attacks_and_a_limit_stops_a_release(home: Path, tmp_path: Path) -> None:
+    table, config = home / "few.csv", home / "configurations" / "strict.yaml"
+    lines = (home / "clinic.csv").read_text(encoding="utf-8").splitlines()[:801]
+    table.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    (home / "few.roles.yaml").write_bytes((home / "clinic.roles.yaml").read_bytes())
+    out = tmp_path / "released.csv"
+    policy = {**clinic.POLICY, "attacks": {"prosecutor": 0}}
+    made = aegis.release(table, config=config, policy=policy, out=out, attacks=["homogeneity"])
+    listed = {entry["name"]: entry for entry in made.certificate.content["attacks"]}
+    assert set(listed) == {"homogeneity", "prosecutor"}
+    assert (listed["prosecutor"]["singled_out"], listed["prosecutor"]["limit"]) == (0, 0)
+    assert aegis.verify(out, made.certificate_path).verified
+    strict = {**clinic.POLICY, "attacks": {"marketer": 0}}
+    with pytest.raises(PolicyNotSatisfiedError, match="marketer exposes"):
+        aegis.release(table, config=config, policy=strict, out=tmp_path / "never.csv")
+    assert not list(tmp_path.glob("never*"))
+    with pytest.raises(OptionError, match="needs several releases"):
+        aegis.release(table, config=config, policy=policy, out=tmp_path / "never.csv", attacks=["intersection"])

@@ -49,6 +49,10 @@ class Release(WithIdentifying, WithLedger):
     columns: Annotated[Sequence[str] | None, Option("Write these columns only, comma separated (default: all).")] = None
     drop_suppressed: Annotated[bool, Option("Leave suppressed records out instead of starring them.")] = False
     shuffle: Annotated[bool, Option("Write the rows in random order.")] = True
+    attacks: Annotated[
+        Sequence[str],
+        Option("Run these attacks on what is written and put them on the certificate (default: those of the policy)."),
+    ] = ()
     sign: Annotated[PathLike | None, Option("Sign the certificate with this private key (aegis key new).")] = None
     for_: Annotated[
         str | None, Option("The catalog's request that it is made for; the certificate is good for no other.")

@@ -29,6 +29,7 @@ from aegis.data.output import PRIVATE, PUBLIC, check_apart, check_free, drafts_o
 from aegis.data.schema import Roles
 from aegis.data.yaml_text import dump
 from aegis.errors import LedgerError, OutputError, PolicyNotSatisfiedError, RoleError
+from aegis.library.attack_release import as_certified, attack_draft, attacks_wanted
 from aegis.library.check import unlisted
 from aegis.library.judging import classes_of, read_policy, refuse_sanitized, why_not
 from aegis.library.masked_data import MaskedData, all_masks, mapping_text, masked_data, roles_with
@@ -143,11 +144,13 @@ def release(options: Release) -> Released:
 
     Records of failing classes are starred in every quasi-identifier, up to the policy's limit, or left out with
     ``drop_suppressed``. Identifying columns without a mask of their own are suppressed. If the policy is not satisfied
-    nothing is written.
+    nothing is written. Attacks that the policy limits are run on what was written, and the certificate says what came
+    of them.
     """
     paths = _paths(options)
     key = None if options.sign is None else read_private(Path(options.sign))
     source = _open(options)
+    attacks = attacks_wanted(options.attacks, source.policy)
     counts = _count(source, source.standing, options)  # ① source → counts of what would be published
     judged = _judge(source, counts, options)  # ② counts → verdict, together with what is out
     judgement = judged.own
@@ -155,8 +158,18 @@ def release(options: Release) -> Released:
     table = _treated(source, counts, judged)
     with _written(_outer(table, options), paths, options) as draft:  # ③ rows → a draft that nobody sees yet
         measured = _measure(draft, source, counts)  # ④ draft → counts → verdict
+        attacked = attack_draft(
+            draft.dataset,
+            source.dataset,
+            attacks=attacks,
+            masks=counts.masked.masks,
+            roles=source.published_roles,
+            policy=source.policy,
+        )
         stated = _stated(source, judged, options)
         certificate = _certificate(source, counts, judgement, draft, measured, utility, stated, options)  # ⑤
+        if attacked:
+            certificate = Certificate(content={**certificate.content, "attacks": as_certified(attacked)})
         draft.write(certificate, fitted=_fitted(source, counts), mapped=counts.masked)
         _remember(source, table, judged, certificate, options)  # ⑥ on the record before anybody can see it
     content = certificate.content

@@ -138,6 +138,16 @@ def test_a_certificate_that_promises_something_else_is_refused(small: Stage, cha
     _nothing_left(small)
 
 
+def test_a_certificate_that_was_made_for_another_request_is_refused(small: Stage) -> None:
+    """A good release, replayed: it is bound to the request that it names."""
+    certificate = small.parts.released["strict"][1]
+    with pytest.raises(VerificationError, match="made for another request"):
+        small.push(request_id=small.request.id, certificate=_resigned(certificate, **{"for": "another"}))
+    _nothing_left(small)
+    own = _resigned(certificate, **{"for": small.request.id})
+    assert small.push(request_id=small.request.id, certificate=own).state is ReleaseState.RECEIVED
+
+
 def test_a_certificate_that_admits_failure_is_refused(small: Stage) -> None:
     content = json.loads(small.parts.released["strict"][1])
     verdicts = [{**each, "satisfied": False} for each in content["verdicts"]]
@@ -162,7 +172,7 @@ def test_a_file_that_lies_about_its_classes_is_refused_after_measuring_and_remov
     run_pending(approved.catalog)
     seen = _seen(approved, pushed.id)
     assert seen.state is ReleaseState.REFUSED
-    assert "policy" in (seen.reason or "")
+    assert "not masked as the certificate says" in (seen.reason or "")
     _nothing_left(approved)
     with pytest.raises(ConflictError, match="refused"), approved.write("provider") as work:
         releases.open_download(work, release_id=pushed.id)

@@ -14,6 +14,7 @@ from aegis.catalog import records
 from aegis.catalog.database.tables import Configuration, Product, Request, Summary, User, new_id
 from aegis.catalog.service.catalog import Work
 from aegis.catalog.service.checks import checked_document, checked_file_stem, checked_whole, parsed_document
+from aegis.catalog.service.disclosure import named_values, sees_everything, shown_content, shown_hierarchy
 from aegis.catalog.service.permissions import Permission, require
 from aegis.catalog.service.published import published_histogram
 from aegis.catalog.service.schema import schema_of
@@ -244,6 +245,7 @@ def _views(work: Work, product_id: str, rows: Sequence[Configuration]) -> list[r
         select(Summary.configurations).where(Summary.product_id == product_id, Summary.current)
     )
     in_summary = {each["id"] for each in counted or []}
+    named = None if sees_everything(work, product_id) else named_values(work, product_id)
     names: dict[str, str] = {}
     people = {row.proposed_by for row in rows}
     for user_id, name in work.session.execute(select(User.id, User.name).where(User.id.in_(people))):
@@ -253,7 +255,7 @@ def _views(work: Work, product_id: str, rows: Sequence[Configuration]) -> list[r
             id=row.id,
             product_id=row.product_id,
             name=row.name,
-            content=row.content,
+            content=row.content if named is None else shown_content(row.content, named),
             content_id=row.content_id,
             described=_described(json.dumps(row.content)),
             proposed_by=names[row.proposed_by],
@@ -287,5 +289,12 @@ def known_hierarchies(work: Work, product_id: str) -> dict[str, Hierarchy]:
 
 
 def hierarchies(work: Work, *, product: str) -> dict[str, Hierarchy]:
-    """The hierarchies of a product, to be looked at."""
-    return known_hierarchies(work, visible_product(work, product).id)
+    """The hierarchies of a product, to be looked at: without values that must not be named, but by its own people."""
+    found = visible_product(work, product)
+    known = known_hierarchies(work, found.id)
+    if sees_everything(work, found.id):
+        return known
+    named = named_values(work, found.id)
+    every = frozenset().union(*named.values())
+    shown = {name: shown_hierarchy(each.rows, named.get(name, every)) for name, each in known.items()}
+    return {name: Hierarchy.of(rows) for name, rows in shown.items() if rows}

@@ -12,6 +12,7 @@ from aegis.catalog.database.tables import Product, Summary
 from aegis.catalog.service.catalog import Work
 from aegis.catalog.service.checks import checked_document
 from aegis.catalog.service.configurations import check_chain, known_hierarchies
+from aegis.catalog.service.disclosure import shown_count
 from aegis.catalog.service.published import published_histogram, shown_values
 from aegis.catalog.service.visible import visible_product
 from aegis.counts.joint import Histogram
@@ -42,7 +43,7 @@ def preview(work: Work, *, product: str, column: str, mask: Any) -> records.Prev
     histogram = _published(work, found, column)
     built, change = _applied(mask, histogram, known_hierarchies(work, found.id), column)
     shown = shown_values(histogram.domain) + (["missing"] if histogram.domain.missing else [])
-    counts = [int(count) for count in histogram.counts]
+    counts = [shown_count(count) for count in histogram.counts.tolist()]
     masked: list[str | None] = [None] * len(shown)
     values_after: int | None = None
     if change is not None:

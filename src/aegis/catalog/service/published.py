@@ -14,6 +14,7 @@ import numpy as np
 
 from aegis.catalog import records
 from aegis.catalog.service.checks import printable
+from aegis.catalog.service.disclosure import shown_bars
 from aegis.counts.exposure import exposure
 from aegis.counts.joint import Histogram, Joint
 from aegis.counts.summary import AttributeSummary, MaskedJoint, RangedHistogram, Summary
@@ -50,7 +51,7 @@ def histogram_views(entries: Sequence[Mapping[str, Any]]) -> list[records.Histog
             column=entry["column"],
             kind=entry["kind"],
             values=entry["values"],
-            bars=tuple(records.Bar(**bar) for bar in entry["bars"]),
+            bars=tuple(records.Bar(**bar) for bar in shown_bars(entry["bars"])),
             ticks=tuple(records.Tick(**tick) for tick in entry["ticks"]),
             notes=tuple(entry["notes"]),
         )

@@ -103,6 +103,7 @@ def incoming(
     check_promise(facts, found)
     if request is not None:
         check_columns(facts.columns, request, found)
+    _check_meant_for(facts, request_id)
     draft = catalog.store.draft(file, limit_bytes=room)
     try:
         if draft.digest != facts.sha256:
@@ -263,6 +264,13 @@ def _check_awaited(work: Work, request: Request) -> None:
     waiting = select(Release.id).where(Release.request_id == request.id, Release.state == ReleaseState.RECEIVED.value)
     if work.session.scalar(waiting) is not None:
         raise ConflictError("a release for this request is being verified already; wait for its outcome")
+
+
+def _check_meant_for(facts: CertificateFacts, request_id: str | None) -> None:
+    """Raise where the certificate says that the release was made for another request."""
+    meant = facts.content.get("for")
+    if meant is not None and meant != request_id:
+        raise VerificationError("the certificate says that the release was made for another request; release it again")
 
 
 def _configuration(work: Work, product: Product, request: Request | None, facts: CertificateFacts) -> str | None:

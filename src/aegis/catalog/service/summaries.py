@@ -25,6 +25,7 @@ from aegis.catalog.records import Page
 from aegis.catalog.service.catalog import Catalog, Work
 from aegis.catalog.service.checks import checked_document, printable
 from aegis.catalog.service.configurations import enter_unknown
+from aegis.catalog.service.disclosure import shown_exposure
 from aegis.catalog.service.paging import FIRST, PageRequest, page_of
 from aegis.catalog.service.permissions import Actor, Permission, require
 from aegis.catalog.service.published import facts_of, histogram_views
@@ -232,7 +233,7 @@ def _view(row: SummaryRow, pushed_by: str) -> records.Summary:
         rows=row.rows,
         label=row.label,
         configurations=tuple(row.configurations),
-        exposure=row.exposure,
+        exposure=shown_exposure(row.exposure),
         pushed_by=pushed_by,
         created_at=row.created_at,
         current=row.current,

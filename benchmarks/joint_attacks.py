@@ -1,0 +1,274 @@
+"""Do releases that are let through together withstand the attacks, and do those that are refused really break?
+
+For each table configurations are drawn at random; those whose release satisfies the policy alone (k = 5, two different
+sensitive values in a class, at most 5 % starred) are kept. Random pairs and triples of these are judged together: what
+somebody sees who links all rows is the common refinement of their classes, starred records included. Then the attacks
+are run on the released values themselves: the attacker links rows by the columns that the releases leave as they are,
+knows the masks and everybody's quasi-identifiers, and claims a row where one alone is left.
+
+Releases are made in memory, masked value by value as ``aegis release`` does, each in an order of its own. The two
+releases of the demo are written and attacked as files.
+"""
+
+from __future__ import annotations
+
+import argparse
+import tempfile
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+import aegis
+from _result import dataset, write
+from aegis.attacks.attack import ATTACKS, AttackResult
+from aegis.attacks.campaign import run_attacks
+from aegis.attacks.candidates import People
+from aegis.attacks.hidden import starred_rows, with_hidden
+from aegis.attacks.reading import written_by
+from aegis.attacks.scene import HeldRelease, Scene
+from aegis.counts.grouping import group_rows
+from aegis.counts.joint import Histogram
+from aegis.data.engine import open_dataset
+from aegis.data.schema import Roles
+from aegis.library import clinic
+from aegis.library.attack_scene import held_release, people_of
+from aegis.masking.configuration import Configuration
+from aegis.masking.generator import generate
+from aegis.masking.masks.identity import Identity
+from aegis.privacy.policy import Policy
+
+K, DIFFERENT, SUPPRESSED = 5, 2, 0.05
+ATTACKED = ("intersection", "prosecutor")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Table:
+    """A table to attack: its quasi-identifiers, its sensitive column, and how many of its rows are taken."""
+
+    name: str
+    quasi: tuple[str, ...]
+    sensitive: str
+    rows: int
+    file: str | None = None
+    left_out: tuple[str, ...] = ()
+
+
+TABLES = (
+    Table(name="clinic", quasi=("age", "weight", "zip", "gender"), sensitive="diagnosis", rows=4000,
+          left_out=("patient",)),
+    Table(name="adult", quasi=("age", "education", "race", "sex", "native-country"), sensitive="occupation", rows=4000,
+          file="adult/adult_complete_45222.csv"),
+    Table(name="hotel", quasi=("lead_time", "no_of_adults", "no_of_children", "arrival_month"),
+          sensitive="market_segment_type", rows=4000, file="hotel/hotel_reservations.csv", left_out=("Booking_ID",)),
+    Table(name="german", quasi=("age", "personal_status", "job", "housing"), sensitive="credit_history", rows=1000,
+          file="german/german_credit_labelled.csv"),
+)  # fmt: skip
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Made:
+    """A release in memory: its configuration, the class of every person (starred ones share one), and its columns."""
+
+    configuration: Configuration
+    class_of: np.ndarray[Any, Any]
+    columns: dict[str, list[str | None]]
+
+
+def people_in(table: Table, folder: Path) -> People:
+    """The true table, some of its rows."""
+    path = clinic.write_clinic(folder) if table.file is None else dataset(table.file)
+    read = open_dataset(path)
+    chosen = read.table.drop(*table.left_out) if table.left_out else read.table
+    return people_of(open_dataset(chosen.to_pyarrow().slice(0, table.rows)))
+
+
+def made_from(configuration: Configuration, table: Table, people: People) -> Made | None:
+    """The release that a configuration makes, or None where it fails the policy by itself."""
+    written: dict[str, list[str | None]] = {}
+    codes, sizes = [], []
+    for name, true in people.codes.items():
+        domain = people.domains[name]
+        texts = written_by(configuration.masks.get(name, Identity()), domain, np.bincount(true, minlength=domain.size))
+        if texts is None:
+            return None
+        written[name] = [texts[code] for code in true.tolist()]
+        if name in table.quasi:
+            number: dict[str | None, int] = {}
+            places = np.array([number.setdefault(text, len(number)) for text in texts])
+            codes.append(places[true])
+            sizes.append(len(number))
+    class_of = group_rows(np.stack(codes, axis=1), sizes)[1]
+    good = good_classes(class_of, people.codes[table.sensitive])
+    starred = ~good[class_of]
+    if starred.mean() > SUPPRESSED:
+        return None
+    if starred.any():
+        hidden = np.where(starred, 0, class_of + 1)
+        if not good_classes(hidden, people.codes[table.sensitive])[0]:
+            return None
+        class_of = hidden
+        for name in table.quasi:
+            written[name] = ["*" if star else text for star, text in zip(starred, written[name], strict=True)]
+    return Made(configuration=configuration, class_of=class_of, columns=written)
+
+
+def good_classes(class_of: np.ndarray[Any, Any], sensitive: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    """Which classes have enough records and enough different sensitive values."""
+    count = int(class_of.max()) + 1
+    values = int(sensitive.max()) + 1
+    table = np.bincount(class_of * values + sensitive, minlength=count * values).reshape(count, values)
+    return np.asarray((table.sum(axis=1) >= K) & ((table > 0).sum(axis=1) >= DIFFERENT))
+
+
+def let_through(several: list[Made], sensitive: np.ndarray[Any, Any]) -> bool:
+    """Whether every class of the common refinement satisfies the policy."""
+    together = np.stack([made.class_of for made in several], axis=1)
+    class_of = group_rows(together, (together.max(axis=0) + 1).tolist())[1]
+    return bool(good_classes(class_of, sensitive).all())
+
+
+def attacked(several: list[Made], table: Table, people: People, rng: np.random.Generator) -> dict[str, AttackResult]:
+    """What the attacks find on the released values of all of them."""
+    roles = Roles(quasi_identifying=table.quasi, sensitive=(table.sensitive,))
+    policy = Policy.from_mapping({"quasi_identifying": list(table.quasi), "k": K})
+    held: list[HeldRelease] = []
+    for number, made in enumerate(several):
+        order = rng.permutation(people.count)
+        columns = pa.table({name: pa.array(texts).take(pa.array(order)) for name, texts in made.columns.items()})
+        release = held_release(f"release-{number}", columns, people, masks=dict(made.configuration.masks))
+        view, people = with_hidden(
+            str(number),
+            release.view,
+            people,
+            starred=starred_rows(release.texts, table.quasi),
+            known=table.quasi,
+            masks=release.masks,
+        )
+        held.append(replace(release, view=view))
+    scene = Scene(releases=tuple(held), people=people, roles=roles, policy=policy)
+    results = run_attacks([ATTACKS[name] for name in ATTACKED], scene)
+    return {result.name: result for result in results}
+
+
+def tried(table: Table, *, sets: int, seed: int, folder: Path) -> dict[str, Any]:
+    """Random pairs and triples of a table's configurations: judged, then attacked."""
+    people = people_in(table, folder)
+    rng = np.random.default_rng(seed)
+    histograms = {
+        name: Histogram(
+            domain=people.domains[name],
+            counts=np.bincount(people.codes[name], minlength=people.domains[name].size),
+        )
+        for name in table.quasi
+    }
+    drawn = [
+        configuration
+        for strength in ("medium", "heavy")
+        for configuration in generate(
+            histograms, count=150, strength=strength, rng=rng, fewer_if_need_be=True, masks=MASKS
+        )
+    ]
+    made = [release for release in (made_from(each, table, people) for each in drawn) if release is not None]
+    answer: dict[str, Any] = {
+        "people": people.count,
+        "configurations_drawn": len(drawn),
+        "configurations_that_pass_alone": len(made),
+    }
+    counts = {True: new_counts(), False: new_counts()}
+    attempts = 0
+    while min(counts[True]["sets"], counts[False]["sets"]) < sets and attempts < 600 * sets and len(made) >= 3:
+        attempts += 1
+        size = 2 + attempts % 2
+        several = [made[i] for i in rng.choice(len(made), size, replace=False)]
+        allowed = let_through(several, people.codes[table.sensitive])
+        if counts[allowed]["sets"] >= sets:
+            continue
+        add(counts[allowed], attacked(several, table, people, rng))
+    answer["let_through"], answer["refused"] = counts[True], counts[False]
+    print(table.name, answer)
+    return answer
+
+
+MASKS = ("bucketize", "regroup", "round", "star_trailing", "suppress", "top_code")
+
+
+def new_counts() -> dict[str, int]:
+    return {
+        "sets": 0,
+        "sets_with_somebody_singled_out": 0,
+        "sets_with_somebody_below_k": 0,
+        "people_singled_out": 0,
+        "claims_that_are_right": 0,
+        "people_below_k": 0,
+        "singled_out_by_one_release_alone": 0,
+        "most_people_singled_out_by_one_set": 0,
+    }
+
+
+def add(counts: dict[str, int], results: dict[str, AttackResult]) -> None:
+    found = results["intersection"]
+    counts["sets"] += 1
+    counts["sets_with_somebody_singled_out"] += found.singled_out > 0
+    counts["sets_with_somebody_below_k"] += found.details["below_k"] > 0
+    counts["people_singled_out"] += found.singled_out
+    counts["claims_that_are_right"] += found.right or 0
+    counts["people_below_k"] += int(found.details["below_k"])
+    counts["singled_out_by_one_release_alone"] += results["prosecutor"].singled_out
+    counts["most_people_singled_out_by_one_set"] = max(counts["most_people_singled_out_by_one_set"], found.singled_out)
+
+
+def demo(folder: Path) -> dict[str, Any]:
+    """The demo's two certified releases, attacked as files."""
+    table = clinic.write_clinic(folder)
+    releases = []
+    for name in ("decades", "no-body"):
+        out = folder / f"{name}.parquet"
+        aegis.release(
+            table, config=folder / "configurations" / f"{name}.yaml", policy=folder / "policy.yaml", out=out,
+            **({"ledger": "none"} if "ledger" in aegis.release.options.__dataclass_fields__ else {}),
+        )  # fmt: skip
+        releases.append(out)
+    found = aegis.attack(releases, original=table, policy=folder / "policy.yaml", attacks=ATTACKED)
+    return {
+        result.name: {
+            "people": result.people,
+            "singled_out": result.singled_out,
+            "right": result.right,
+            "details": dict(result.details),
+        }
+        for result in found.results
+    }
+
+
+def main() -> None:
+    """Run everything and write the result."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else "")
+    parser.add_argument("--sets", type=int, default=250, help="sets of each table that are let through, and refused")
+    parser.add_argument("--seed", type=int, default=0)
+    asked = parser.parse_args()
+    with tempfile.TemporaryDirectory() as place:
+        home = Path(place)
+        payload: dict[str, Any] = {
+            "policy": {"k": K, "distinct_l": DIFFERENT, "max_suppression": SUPPRESSED},
+            "attacks": list(ATTACKED),
+            "demo": demo(home / "demo"),
+            "tables": {
+                table.name: tried(table, sets=asked.sets, seed=asked.seed, folder=home / table.name) for table in TABLES
+            },
+        }
+    for verdict in ("let_through", "refused"):
+        totals = new_counts()
+        for answer in payload["tables"].values():
+            for key in totals:
+                here = answer[verdict][key]
+                joined = max(totals[key], here) if key.startswith("most") else totals[key] + here
+                totals[key] = joined
+        payload[verdict] = totals
+    write("joint_attacks", payload)
+
+
+if __name__ == "__main__":
+    main()
