@@ -41,12 +41,12 @@ if TYPE_CHECKING:
     from aegis.library.evaluate import evaluate as evaluate
     from aegis.library.exposure import exposure as exposure
     from aegis.library.inspect import inspect as inspect
+    from aegis.library.key import key_new as key_new
+    from aegis.library.key import key_show as key_show
     from aegis.library.ledger import ledger_add as ledger_add
     from aegis.library.ledger import ledger_forget as ledger_forget
     from aegis.library.ledger import ledger_limit as ledger_limit
     from aegis.library.ledger import ledger_show as ledger_show
-    from aegis.library.key import new_key as new_key
-    from aegis.library.key import show_key as show_key
     from aegis.library.parts import merge as merge
     from aegis.library.reconstruct import reconstruct as reconstruct
     from aegis.library.reference import list_masks as list_masks
@@ -89,11 +89,12 @@ _HOMES: dict[str, str] = {
     "ledger_forget": "aegis.library.ledger",
     "ledger_limit": "aegis.library.ledger",
     "ledger_show": "aegis.library.ledger",
+    "key_new": "aegis.library.key",
+    "key_show": "aegis.library.key",
     "list_masks": "aegis.library.reference",
     "list_measures": "aegis.library.reference",
     "load_configurations": "aegis.masking.configuration_file",
     "merge": "aegis.library.parts",
-    "new_key": "aegis.library.key",
     "open_dataset": "aegis.data.engine",
     "pull": "aegis.catalog.commands.pull",
     "push_configurations": "aegis.catalog.commands.push",
@@ -106,7 +107,6 @@ _HOMES: dict[str, str] = {
     "restore": "aegis.catalog.commands.backup",
     "sanitize": "aegis.library.sanitize",
     "search": "aegis.library.search",
-    "show_key": "aegis.library.key",
     "summarize": "aegis.library.summarize",
     "synthesize": "aegis.library.synthesize",
     "tune": "aegis.library.tune",

@@ -84,7 +84,7 @@ RESULTS: dict[str, Callable[[Path, Path], Result]] = {
     ),
     "verify": lambda home, work: _verified(home, work, changed=False),
     "verify that fails": lambda home, work: _verified(home, work, changed=True),
-    "key": lambda _, work: aegis.new_key(work / f"key-{len(list(work.iterdir()))}"),
+    "key": lambda _, work: aegis.key_new(work / f"key-{len(list(work.iterdir()))}"),
     "attack": lambda home, work: aegis.attack(
         [_released(home, work).out],
         original=home / "clinic.csv",

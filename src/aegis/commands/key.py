@@ -27,7 +27,7 @@ class ShowKey(Options):
     key: Annotated[PathLike, Argument("A private key, or a .pub file.")]
 
 
-@command("key new", NewKey, run="aegis.library.key:new_key", group=RELEASE)
+@command("key new", NewKey, run="aegis.library.key:key_new", group=RELEASE)
 def show_new(made: KeyFacts, options: NewKey) -> None:
     """What was written, and what to do with it."""
     terminal.out().print(made.public, soft_wrap=True)
@@ -35,7 +35,7 @@ def show_new(made: KeyFacts, options: NewKey) -> None:
     terminal.next_step(f"aegis release DATA --policy POLICY --out FILE --sign {terminal.word(made.path)}")
 
 
-@command("key show", ShowKey, run="aegis.library.key:show_key", group=RELEASE)
+@command("key show", ShowKey, run="aegis.library.key:key_show", group=RELEASE)
 def show(found: KeyFacts, options: ShowKey) -> None:
     """The public key and its fingerprint."""
     terminal.out().print(found.public, soft_wrap=True)

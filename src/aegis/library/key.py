@@ -29,14 +29,14 @@ class KeyFacts(Result):
 
 
 @operation(NewKey)
-def new_key(options: NewKey) -> KeyFacts:
+def key_new(options: NewKey) -> KeyFacts:
     """Make a private key, readable by its owner only, and write its public part beside it."""
     public = make_key(Path(options.key))
     return KeyFacts(path=str(options.key), public=public.text, fingerprint=public.fingerprint)
 
 
 @operation(ShowKey)
-def show_key(options: ShowKey) -> KeyFacts:
+def key_show(options: ShowKey) -> KeyFacts:
     """The public part of a key."""
     public = read_public(Path(options.key))
     return KeyFacts(path=str(options.key), public=public.text, fingerprint=public.fingerprint)

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import csv
 import hashlib
 import io
 import json
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from aegis.catalog.records import UserRole
@@ -176,6 +179,31 @@ def test_a_file_that_lies_about_its_classes_is_refused_after_measuring_and_remov
     _nothing_left(approved)
     with pytest.raises(ConflictError, match="refused"), approved.write("provider") as work:
         releases.open_download(work, release_id=pushed.id)
+
+
+def test_a_file_that_holds_more_than_its_rows_show_is_refused(approved: Stage, tmp_path: Path) -> None:
+    """A dictionary keeps the values that were there before masking: no row shows them, anybody can read them."""
+    table = pq.read_table(_as_parquet(approved, tmp_path))
+    names = pa.array(["*", *(f"P{number:06d}" for number in range(50))])
+    column = pa.DictionaryArray.from_arrays(pa.array([0] * len(table), pa.int32()), names)
+    planted = tmp_path / "planted.parquet"
+    pq.write_table(table.set_column(table.column_names.index("patient"), "patient", column), planted)
+    raw = planted.read_bytes()
+    forged = _resigned(approved.parts.released["strict"][1], release__sha256=hashlib.sha256(raw).hexdigest())
+    pushed = approved.push(request_id=approved.request.id, file=raw, certificate=forged, file_name="clinic.parquet")
+    run_pending(approved.catalog)
+    seen = _seen(approved, pushed.id)
+    assert seen.state is ReleaseState.REFUSED
+    assert "50 values in its dictionaries" in (seen.reason or "")
+
+
+def _as_parquet(stage: Stage, folder: Path) -> Path:
+    """The release in another format, every value as it was written."""
+    out = folder / "released.parquet"
+    texts = csv.DictReader(io.StringIO(stage.parts.released["strict"][0].decode()))
+    rows = [{name: value or None for name, value in row.items()} for row in texts]
+    pq.write_table(pa.Table.from_pylist(rows), out)
+    return out
 
 
 def test_an_identifying_column_that_was_let_through_is_found(small: Stage, tmp_path: Path) -> None:

@@ -14,6 +14,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from aegis.attacks.methods.forensics import texts_beside_rows
 from aegis.data.schema import Roles
 
 Stage = Callable[..., Any]
@@ -92,6 +93,8 @@ def test_a_dictionary_keeps_values_that_no_row_has(stage: Stage, find: Find, tmp
         return find("file-metadata", replace(scene, releases=(replace(scene.release, path=path),)))
 
     assert of(planted).right == ROWS
+    assert len(texts_beside_rows(planted).entries) == ROWS
+    assert not texts_beside_rows(clean).entries
     assert (of(clean).singled_out, of(clean).not_applicable) == (0, None)
     assert find("file-metadata", scene).not_applicable is not None
 

@@ -50,7 +50,7 @@ def test_a_key_is_for_its_owner_only_and_never_replaced(key: Path) -> None:
     with pytest.raises(OutputError, match="exists already"):
         make_key(key)
     assert key.read_bytes() == before
-    shown = aegis.show_key(key)
+    shown = aegis.key_show(key)
     assert shown.public == key.with_name("provider.key.pub").read_text(encoding="utf-8").strip()
     assert PublicKey.parse(shown.public).fingerprint == shown.fingerprint
     assert "PRIVATE" not in json.dumps(shown.to_json())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -81,18 +82,28 @@ def file_metadata(scene: Scene) -> Claims | NotApplicable:
     )
 
 
-class _Beside:
-    """Texts that a file holds and no row shows; and its metadata as one text."""
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class BesideRows:
+    """What a file holds beside its rows.
 
-    def __init__(self, values: set[str], metadata: str) -> None:
-        self.values, self.metadata = values, metadata
+    ``entries`` of dictionaries that no row uses, ``values`` that no row shows (these, and ends of statistics), and the
+    ``metadata`` as one text.
+    """
+
+    entries: frozenset[str]
+    values: frozenset[str]
+    metadata: str
+
+    def __repr__(self) -> str:
+        return f"BesideRows({len(self.values)} values)"
 
 
-def texts_beside_rows(path: Path) -> _Beside:
+def texts_beside_rows(path: Path) -> BesideRows:
     """Entries of dictionaries that no row uses, ends of statistics that no row holds, and all metadata."""
     file = pq.ParquetFile(path)
     texts = [field.name for field in file.schema_arrow if pa.types.is_string(_plain(field.type))]
     values: set[str] = set()
+    unused: set[str] = set()
     for name in texts:
         column = pq.read_table(path, columns=[name], read_dictionary=[name])[name]
         shown: set[str] = set()
@@ -103,10 +114,11 @@ def texts_beside_rows(path: Path) -> _Beside:
             listed = chunk.dictionary.to_pylist()
             entries.update(text for text in listed if text is not None)
             shown.update(text for text, is_used in zip(listed, used.tolist(), strict=True) if is_used and text)
+        unused |= entries - shown
         values |= (entries | _ends(file, name)) - shown
     pairs = {**(file.metadata.metadata or {}), **(file.schema_arrow.metadata or {})}
     described = " ".join(f"{_text(key)} {_text(value)}" for key, value in pairs.items() if key != b"ARROW:schema")
-    return _Beside(values, described)
+    return BesideRows(entries=frozenset(unused), values=frozenset(values), metadata=described)
 
 
 def _plain(kind: pa.DataType) -> pa.DataType:

@@ -10,6 +10,7 @@ from typing import Any
 
 from sqlalchemy import select
 
+from aegis.attacks.methods.forensics import texts_beside_rows
 from aegis.catalog.database.tables import Product, Release, Request, Summary
 from aegis.catalog.records import Standing
 from aegis.catalog.service.catalog import Catalog, Work
@@ -80,10 +81,15 @@ def _measured(
 
 
 def _left_over(file: Path, row: Release, product: Product) -> str | None:
-    """A sentence if the columns are not those that were certified, or an identifying one still tells people apart."""
+    """A sentence if the columns are not those that were certified, the file holds more than its rows show, or an
+    identifying column still tells people apart."""
     table = open_written(file, named=file).table
     if list(table.columns) != list(row.certificate["release"]["columns"]):
         return "the file does not have the columns that its certificate names"
+    if file.suffix == ".parquet":
+        beside = len(texts_beside_rows(file).entries)
+        if beside:
+            return f"the file holds {beside:,} values in its dictionaries that no row has; write it anew and release it"
     masks = {key: value for key, value in row.certificate["configuration"].items() if key != "id"}
     masked = set(masks_of(masks).columns) if masks.get("masks") else set()
     for column in product.columns:
