@@ -31,7 +31,9 @@ from aegis.attacks.reading import written_by
 from aegis.attacks.scene import HeldRelease, Scene
 from aegis.counts.grouping import group_rows
 from aegis.counts.joint import Histogram
+from aegis.data.domain import Domain
 from aegis.data.engine import open_dataset
+from aegis.data.kind import Kind
 from aegis.data.schema import Roles
 from aegis.library import clinic
 from aegis.library.attack_scene import held_release, people_of
@@ -57,12 +59,12 @@ class Table:
 
 
 TABLES = (
-    Table(name="clinic", quasi=("age", "weight", "zip", "gender"), sensitive="diagnosis", rows=4000,
+    Table(name="clinic", quasi=("age", "weight", "zip", "gender"), sensitive="diagnosis", rows=2000,
           left_out=("patient",)),
-    Table(name="adult", quasi=("age", "education", "race", "sex", "native-country"), sensitive="occupation", rows=4000,
+    Table(name="adult", quasi=("age", "education", "race", "sex", "native-country"), sensitive="occupation", rows=2000,
           file="adult/adult_complete_45222.csv"),
     Table(name="hotel", quasi=("lead_time", "no_of_adults", "no_of_children", "arrival_month"),
-          sensitive="market_segment_type", rows=4000, file="hotel/hotel_reservations.csv", left_out=("Booking_ID",)),
+          sensitive="market_segment_type", rows=2000, file="hotel/hotel_reservations.csv", left_out=("Booking_ID",)),
     Table(name="german", quasi=("age", "personal_status", "job", "housing"), sensitive="credit_history", rows=1000,
           file="german/german_credit_labelled.csv"),
 )  # fmt: skip
@@ -70,11 +72,12 @@ TABLES = (
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Made:
-    """A release in memory: its configuration, the class of every person (starred ones share one), and its columns."""
+    """A release in memory, rows shuffled, with the class of every person (starred ones share one)."""
 
-    configuration: Configuration
     class_of: np.ndarray[Any, Any]
-    columns: dict[str, list[str | None]]
+    release: HeldRelease
+    hidden: dict[str, np.ndarray[Any, Any]]
+    """Who is behind its starred rows, as the attacker works it out; a column for everybody."""
 
 
 def people_in(table: Table, folder: Path) -> People:
@@ -85,7 +88,9 @@ def people_in(table: Table, folder: Path) -> People:
     return people_of(open_dataset(chosen.to_pyarrow().slice(0, table.rows)))
 
 
-def made_from(configuration: Configuration, table: Table, people: People) -> Made | None:
+def made_from(
+    configuration: Configuration, table: Table, people: People, *, number: int, rng: np.random.Generator
+) -> Made | None:
     """The release that a configuration makes, or None where it fails the policy by itself."""
     written: dict[str, list[str | None]] = {}
     codes, sizes = [], []
@@ -112,7 +117,19 @@ def made_from(configuration: Configuration, table: Table, people: People) -> Mad
         class_of = hidden
         for name in table.quasi:
             written[name] = ["*" if star else text for star, text in zip(starred, written[name], strict=True)]
-    return Made(configuration=configuration, class_of=class_of, columns=written)
+    order = pa.array(rng.permutation(people.count))
+    columns = pa.table({name: pa.array(texts).take(order) for name, texts in written.items()})
+    release = held_release(f"release-{number}", columns, people, masks=dict(configuration.masks))
+    view, knowing = with_hidden(
+        str(number),
+        release.view,
+        people,
+        starred=starred_rows(release.texts, table.quasi),
+        known=table.quasi,
+        masks=release.masks,
+    )
+    hidden = {name: knowing.codes[name] for name in view.derived}
+    return Made(class_of=class_of, release=replace(release, view=view), hidden=hidden)
 
 
 def good_classes(class_of: np.ndarray[Any, Any], sensitive: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
@@ -130,25 +147,20 @@ def let_through(several: list[Made], sensitive: np.ndarray[Any, Any]) -> bool:
     return bool(good_classes(class_of, sensitive).all())
 
 
-def attacked(several: list[Made], table: Table, people: People, rng: np.random.Generator) -> dict[str, AttackResult]:
+def attacked(several: list[Made], table: Table, people: People) -> dict[str, AttackResult]:
     """What the attacks find on the released values of all of them."""
-    roles = Roles(quasi_identifying=table.quasi, sensitive=(table.sensitive,))
-    policy = Policy.from_mapping({"quasi_identifying": list(table.quasi), "k": K})
-    held: list[HeldRelease] = []
-    for number, made in enumerate(several):
-        order = rng.permutation(people.count)
-        columns = pa.table({name: pa.array(texts).take(pa.array(order)) for name, texts in made.columns.items()})
-        release = held_release(f"release-{number}", columns, people, masks=dict(made.configuration.masks))
-        view, people = with_hidden(
-            str(number),
-            release.view,
-            people,
-            starred=starred_rows(release.texts, table.quasi),
-            known=table.quasi,
-            masks=release.masks,
-        )
-        held.append(replace(release, view=view))
-    scene = Scene(releases=tuple(held), people=people, roles=roles, policy=policy)
+    hidden = {name: codes for made in several for name, codes in made.hidden.items()}
+    knowing = replace(
+        people,
+        codes={**people.codes, **hidden},
+        domains={**people.domains, **dict.fromkeys(hidden, Domain.of(Kind.BOOLEAN, [False, True]))},
+    )
+    scene = Scene(
+        releases=tuple(made.release for made in several),
+        people=knowing,
+        roles=Roles(quasi_identifying=table.quasi, sensitive=(table.sensitive,)),
+        policy=Policy.from_mapping({"quasi_identifying": list(table.quasi), "k": K}),
+    )
     results = run_attacks([ATTACKS[name] for name in ATTACKED], scene)
     return {result.name: result for result in results}
 
@@ -171,7 +183,11 @@ def tried(table: Table, *, sets: int, seed: int, folder: Path) -> dict[str, Any]
             histograms, count=150, strength=strength, rng=rng, fewer_if_need_be=True, masks=MASKS
         )
     ]
-    made = [release for release in (made_from(each, table, people) for each in drawn) if release is not None]
+    made = []
+    for number, configuration in enumerate(drawn):
+        release = made_from(configuration, table, people, number=number, rng=rng)
+        if release is not None:
+            made.append(release)
     answer: dict[str, Any] = {
         "people": people.count,
         "configurations_drawn": len(drawn),
@@ -186,7 +202,7 @@ def tried(table: Table, *, sets: int, seed: int, folder: Path) -> dict[str, Any]
         allowed = let_through(several, people.codes[table.sensitive])
         if counts[allowed]["sets"] >= sets:
             continue
-        add(counts[allowed], attacked(several, table, people, rng))
+        add(counts[allowed], attacked(several, table, people))
     answer["let_through"], answer["refused"] = counts[True], counts[False]
     print(table.name, answer)
     return answer
