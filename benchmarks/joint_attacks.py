@@ -101,20 +101,19 @@ def made_from(
             return None
         written[name] = [texts[code] for code in true.tolist()]
         if name in table.quasi:
-            number: dict[str | None, int] = {}
-            places = np.array([number.setdefault(text, len(number)) for text in texts])
+            place: dict[str | None, int] = {}
+            places = np.array([place.setdefault(text, len(place)) for text in texts])
             codes.append(places[true])
-            sizes.append(len(number))
+            sizes.append(len(place))
     class_of = group_rows(np.stack(codes, axis=1), sizes)[1]
     good = good_classes(class_of, people.codes[table.sensitive])
     starred = ~good[class_of]
     if starred.mean() > SUPPRESSED:
         return None
     if starred.any():
-        hidden = np.where(starred, 0, class_of + 1)
-        if not good_classes(hidden, people.codes[table.sensitive])[0]:
+        class_of = np.where(starred, 0, class_of + 1)
+        if not good_classes(class_of, people.codes[table.sensitive])[0]:
             return None
-        class_of = hidden
         for name in table.quasi:
             written[name] = ["*" if star else text for star, text in zip(starred, written[name], strict=True)]
     order = pa.array(rng.permutation(people.count))
@@ -237,17 +236,15 @@ def add(counts: dict[str, int], results: dict[str, AttackResult]) -> None:
 
 
 def demo(folder: Path) -> dict[str, Any]:
-    """The demo's two certified releases, attacked as files."""
-    table = clinic.write_clinic(folder)
+    """The demo's two certified releases, made by people who do not know of each other, attacked as files."""
     releases = []
     for name in ("decades", "no-body"):
+        table = clinic.write_clinic(folder / name)
         out = folder / f"{name}.parquet"
-        aegis.release(
-            table, config=folder / "configurations" / f"{name}.yaml", policy=folder / "policy.yaml", out=out,
-            **({"ledger": "none"} if "ledger" in aegis.release.options.__dataclass_fields__ else {}),
-        )  # fmt: skip
+        masks = table.parent / "configurations" / f"{name}.yaml"
+        aegis.release(table, config=masks, policy=table.parent / "policy.yaml", out=out)
         releases.append(out)
-    found = aegis.attack(releases, original=table, policy=folder / "policy.yaml", attacks=ATTACKED)
+    found = aegis.attack(releases, original=table, policy=table.parent / "policy.yaml", attacks=ATTACKED)
     return {
         result.name: {
             "people": result.people,

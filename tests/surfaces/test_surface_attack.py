@@ -17,10 +17,11 @@ from aegis.main import call
 def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The clinic with the two releases of the demo, each certified."""
     folder = tmp_path_factory.mktemp("clinic")
-    table = clinic.write_clinic(folder)
+    clinic.write_clinic(folder)
     for name in ("decades", "no-body"):
+        own = clinic.write_clinic(tmp_path_factory.mktemp(name))  # each by somebody who does not know of the other
         aegis.release(
-            table,
+            own,
             config=folder / "configurations" / f"{name}.yaml",
             policy=folder / "policy.yaml",
             out=folder / f"{name}.parquet",

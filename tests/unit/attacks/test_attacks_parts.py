@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -154,3 +155,8 @@ def test_chance_is_not_exposure_for_an_attack_that_guesses() -> None:
     assert (lucky.exposed_share, lucky.exceeded) == (0.0, False)
     sure = AttackResult.of(made, Claims(people=200, singled_out=200, right=180, baseline=0.5), releases=(), limit=0.0)
     assert sure.exceeded
+
+
+def test_the_threat_model_says_of_every_attack_what_it_knows() -> None:
+    page = (Path(__file__).parents[3] / "docs" / "concepts" / "threat-model.md").read_text(encoding="utf-8")
+    assert [name for name in ATTACKS if f"| `{name}` |" not in page] == []
