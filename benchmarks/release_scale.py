@@ -68,6 +68,7 @@ import aegis
 from aegis.privacy.policy import Policy
 policy = Policy.from_mapping({
     "identifying": ["patient"], "quasi_identifying": ["age", "weight", "zip", "gender"], "label": "health",
+    "insensitive": ["visits"],
     "k": 5, "l": {"diagnosis": 2}, "max_suppression": 0.01,
 })
 masks = {

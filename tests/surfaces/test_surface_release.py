@@ -56,10 +56,13 @@ def test_columns_without_a_role_are_named(aegis: Aegis, tmp_path: Path) -> None:
     assert "no role was given to shoe" in aegis("check", data, "--policy", policy).err
     assert aegis("check", data, "--policy", policy, "--json").json["unlisted_are_insensitive"] == ["shoe"]
     config = _write(tmp_path, "c.yaml", "age: suppress\n")
-    assert aegis("release", data, "--policy", policy, "--config", config, "--out", tmp_path / "r.csv").status == 0
+    release = ("release", data, "--policy", policy, "--config", config, "--out", tmp_path / "r.csv")
+    refused = aegis(*release)
+    assert (refused.status, (tmp_path / "r.csv").exists()) == (2, False)
+    assert "nobody gave shoe a role; add --insensitive shoe" in refused.err
+    assert aegis(*release, "--insensitive", "shoe").status == 0
     certificate = json.loads((tmp_path / "r.csv.certificate.json").read_text(encoding="utf-8"))
-    assert certificate["roles"]["unlisted_are_insensitive"] == ["shoe"]
-    assert "nobody gave them a role" in (tmp_path / "r.csv.certificate.html").read_text(encoding="utf-8")
+    assert certificate["roles"]["insensitive"] == ["shoe"]
 
 
 @pytest.mark.parametrize("suffix", ["csv", "parquet"])
@@ -118,7 +121,7 @@ def test_rows_are_shuffled_unless_told_otherwise(aegis: Aegis, tmp_path: Path) -
     data = _write(tmp_path, "d.csv", "a,n\n" + lines)
     policy = _write(tmp_path, "p.yaml", "quasi_identifying: [a]\nk: 2\n")
     config = _write(tmp_path, "c.yaml", "a: identity\n")
-    common = ("release", data, "--policy", policy, "--config", config, "--out")
+    common = ("release", data, "--policy", policy, "--config", config, "--insensitive", "n", "--out")
     assert aegis(*common, tmp_path / "s.csv").status == 0
     assert aegis(*common, tmp_path / "o.csv", "--no-shuffle").status == 0
     assert (tmp_path / "o.csv").read_text(encoding="utf-8") == "a,n\n" + lines

@@ -71,7 +71,7 @@ def show(checked: Checked, options: Check) -> None:
         f"the smallest of {checked.smallest_class:,}{starred}",
     )
     _show_worst(checked)
-    show_unlisted(checked.unlisted_are_insensitive)
+    _show_unlisted(checked.unlisted_are_insensitive)
     again = terminal.data_words(options.data, table=options.table, engine=options.engine)
     policy = terminal.word(options.policy)
     if checked.reason is not None:
@@ -113,10 +113,12 @@ def show_verdicts(verdicts: Sequence[StatedVerdict], *, title: str) -> None:
     terminal.out().print(terminal.table("", columns, rows))
 
 
-def show_unlisted(names: Sequence[str]) -> None:
-    """Columns without a role are published as they are: say so."""
+def _show_unlisted(names: Sequence[str]) -> None:
+    """A release asks for the roles of columns that have none: say so before."""
     if names:
-        terminal.aside(f"no role was given to {', '.join(names)}: insensitive, published as they are")
+        terminal.aside(
+            f"no role was given to {', '.join(names)}: judged as insensitive; a release asks for it (--insensitive)"
+        )
 
 
 def _show_worst(checked: Checked) -> None:

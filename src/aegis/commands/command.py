@@ -140,6 +140,7 @@ def as_function(made: Command) -> Callable[..., int]:
         options = made.options(**{field.name: _value(field, values[field.name]) for field in fields})
         if made.one_of and all(getattr(options, name) in (None, ()) for name in made.one_of):
             raise OptionError(f"give {' or '.join('--' + name.replace('_', '-') for name in made.one_of)}")
+        new_folders = _missing_folders(fields, options)
         with ExitStack() as stack:
             if made.working:
                 options = dataclasses.replace(options, **_progress(made, stack))
@@ -160,6 +161,9 @@ def as_function(made: Command) -> Callable[..., int]:
         for field in fields:
             if field.option.writes and getattr(options, field.name) is not None:
                 terminal.talk().print(f"{field.option.writes}: {getattr(options, field.name)}", soft_wrap=True)
+        for folder in new_folders:
+            if folder.is_dir():
+                terminal.talk().print(f"new folder: {folder}", soft_wrap=True)
         if made.then is not None:
             sys.stdout.flush()  # whoever reads a pipe waits for the answer
             return made.then(result)
@@ -175,6 +179,17 @@ def as_function(made: Command) -> Callable[..., int]:
     call.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
     call.__doc__ = made.help
     return call
+
+
+def _missing_folders(fields: tuple[Field, ...], options: Options) -> list[Path]:
+    """The folders of paths that do not exist yet: whoever writes there makes them, which is worth a word."""
+    values = [
+        str(getattr(options, field.name))
+        for field in fields
+        if (field.kind is Path or field.name == "out") and not field.many and getattr(options, field.name)
+    ]
+    folders = dict.fromkeys(Path(value).parent for value in values if "://" not in value)
+    return [folder for folder in folders if not folder.exists()]
 
 
 def _progress(made: Command, stack: ExitStack) -> dict[str, Any]:

@@ -11,7 +11,8 @@ from dataclasses import KW_ONLY, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Protocol
 
-from aegis.operation import Argument, Option, Options
+from aegis.errors import OptionError
+from aegis.operation import Argument, Option, Options, names
 from aegis.progress import Progress
 
 if TYPE_CHECKING:
@@ -103,6 +104,15 @@ class WithIdentifying(Reading):
 
     roles: RolesFile = None
     identifying: Identifying = ()
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        label = getattr(self, "label", None)
+        labels = names(label) if isinstance(label, str) else tuple(label or ())
+        for role in ("identifying", "quasi", "insensitive"):  # a label may be sensitive as well
+            both = [name for name in getattr(self, role, ()) if name in labels]
+            if both:
+                raise OptionError(f"{both[0]!r} is named the label and under --{role}; give it one role")
 
 
 @dataclass(frozen=True, kw_only=True)

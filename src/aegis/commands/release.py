@@ -8,10 +8,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 from aegis.commands import terminal
-from aegis.commands.check import show_unlisted, show_verdicts
+from aegis.commands.check import show_verdicts
 from aegis.commands.command import RELEASE, command
 from aegis.commands.fields import (
     LEDGER,
+    ROLES,
     ConfigurationLike,
     Data,
     Hierarchies,
@@ -46,6 +47,14 @@ class Release(WithIdentifying, WithLedger):
         Option("The configuration to mask by; without one the table is released as it is."),
     ] = None
     label: Label = None
+    insensitive: Annotated[
+        Sequence[str],
+        Option(
+            "Columns that may be published as they are, comma separated; rest: all without a role that do not look "
+            "identifying.",
+            section=ROLES,
+        ),
+    ] = ()
     columns: Annotated[Sequence[str] | None, Option("Write these columns only, comma separated (default: all).")] = None
     drop_suppressed: Annotated[bool, Option("Leave suppressed records out instead of starring them.")] = False
     shuffle: Annotated[bool, Option("Write the rows in random order.")] = True
@@ -85,7 +94,10 @@ def show_released(released: Released, options: Release) -> None:
         share = released.kept_share  # what exceeds the whole was gained, not kept
         kept = "all" if share > 1.0005 else f"{100 * share:.1f} %"
         terminal.aside(f"keeps {kept} of what the quasi-identifiers say about {released.label}")
-    show_unlisted(released.unlisted_are_insensitive)
+    if released.unlisted_are_insensitive:
+        terminal.aside(f"masked, and no role was given to them: {', '.join(released.unlisted_are_insensitive)}")
+    if released.insensitive_as_the_rest:
+        terminal.aside(f"insensitive, as the rest: {', '.join(released.insensitive_as_the_rest)}")
     show_ledger(released.ledger)
     terminal.aside(f"certificate: {released.certificate_path} and .html")
     terminal.next_step(f"aegis verify {terminal.word(released.out)} {terminal.word(released.certificate_path)}")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -25,7 +25,7 @@ from aegis.library.unlisted import looks_identifying, warning
 from aegis.masking.configuration import Configuration
 from aegis.masking.configuration_file import to_mapping
 from aegis.operation import operation
-from aegis.releases.write import blank_is_missing, check_format, is_csv, write_table
+from aegis.releases.write import blank_is_missing, check_format, is_csv, numbered, write_table
 from aegis.result import Result
 
 if TYPE_CHECKING:
@@ -89,7 +89,8 @@ def apply(options: Apply) -> Applied:
     chosen = one_configuration(options.config, hierarchies=hierarchies, data=options.data)
     dataset = open_table(options.data, options)
     roles = roles_with(dataset, chosen)
-    masked = masked_data(dataset, all_masks(chosen, roles), strict=False, mappings=options.mapping is not None)
+    rows = dataset if options.shuffle else replace(dataset, table=numbered(dataset.table), blocks=None)
+    masked = masked_data(rows, all_masks(chosen, roles), strict=False, mappings=options.mapping is not None)
     ready = Configuration(name=chosen.name, masks=masked.masks, label=roles.label, roles=roles)
     table = blank_is_missing(masked.dataset.table) if is_csv(target) else masked.dataset.table
     modes = [PUBLIC, *[PRIVATE] * (len(paths) - 1)]

@@ -37,7 +37,7 @@ from aegis.library.opening import open_table
 from aegis.library.proposals import find_hierarchies, one_configuration
 from aegis.library.remembering import remember
 from aegis.library.standing import OWN, Standing, breaks_with, check_same_contents, refusal, standing_of
-from aegis.library.unlisted import looks_identifying, warning
+from aegis.library.unlisted import decide
 from aegis.library.utility_kept import utility_kept
 from aegis.library.written import measure_written, open_written
 from aegis.masking.configuration import Configuration
@@ -57,6 +57,7 @@ from aegis.releases.row_digest import POSITION
 from aegis.releases.signature import read_private, signature_path, write_signature
 from aegis.releases.table_hash import sha256_of_table
 from aegis.releases.write import (
+    PLACE,
     TableAddress,
     blank_is_missing,
     check_format,
@@ -64,6 +65,7 @@ from aegis.releases.write import (
     is_csv,
     is_url,
     look_into,
+    numbered,
     write_table,
 )
 from aegis.result import Result, plain
@@ -78,7 +80,9 @@ class Released(Result):
 
     ``verdicts``, ``classes`` and ``smallest_class`` were measured on the table as it was written; ``utility`` says what
     it keeps about the label, where it has one. ``ledger`` says what it was judged together with, and what waits;
-    None where it was judged alone.
+    None where it was judged alone. ``unlisted_are_insensitive`` are masked columns without a role,
+    ``insensitive_as_the_rest`` those that were named insensitive all at once, ``left_out_as_identifying`` those that
+    look as if they named people and that nobody named: they were not written.
     """
 
     out: str
@@ -92,7 +96,8 @@ class Released(Result):
     sha256: str
     ledger: Mapping[str, Any] | None = None
     unlisted_are_insensitive: tuple[str, ...] = ()
-    unlisted_that_look_identifying: tuple[str, ...] = ()
+    insensitive_as_the_rest: tuple[str, ...] = ()
+    left_out_as_identifying: tuple[str, ...] = ()
 
     @property
     def certificate(self) -> Certificate:
@@ -119,8 +124,13 @@ class Released(Result):
     @property
     def warnings(self) -> tuple[str, ...]:
         """What must not be overlooked before the table is given to anybody."""
-        suspicious = self.unlisted_that_look_identifying
-        return (warning(suspicious),) if suspicious else ()
+        if not self.left_out_as_identifying:
+            return ()
+        names, several = ", ".join(self.left_out_as_identifying), len(self.left_out_as_identifying) > 1
+        return (
+            f"{names} {'look' if several else 'looks'} identifying and nobody gave {'them' if several else 'it'} "
+            "a role: left out; --insensitive names what may be published as it is, --identifying what is to be hidden",
+        )
 
     def table_rows(self) -> list[dict[str, Any]]:
         return [verdict.as_row() for verdict in self.verdicts]
@@ -141,6 +151,8 @@ def release(options: Release) -> Released:
 
     Without a configuration the table is released as it is: it was anonymized before, by clustering for instance.
     ``columns`` names those that are written; the policy is judged on what is left, and the certificate names the rest.
+    Every column that is written has a role or a mask: otherwise nothing is released, unless ``insensitive`` names it or
+    says ``rest`` of all such columns. What looks identifying is left out where nobody named it.
 
     Records of failing classes are starred in every quasi-identifier, up to the policy's limit, or left out with
     ``drop_suppressed``. Identifying columns without a mask of their own are suppressed. If the policy is not satisfied
@@ -187,7 +199,8 @@ def release(options: Release) -> Released:
         sha256=draft.sha256,
         ledger=content["ledger"],
         unlisted_are_insensitive=tuple(content["roles"]["unlisted_are_insensitive"]),
-        unlisted_that_look_identifying=tuple(content["roles"]["unlisted_that_look_identifying"]),
+        insensitive_as_the_rest=source.as_the_rest,
+        left_out_as_identifying=source.suspicious,
     )
 
 
@@ -196,6 +209,7 @@ class _Source:
     """What is to be released, opened and not yet read.
 
     ``policy`` and ``roles`` speak of all columns, ``judged_policy`` and ``published_roles`` of those that are written.
+    ``suspicious`` are those that are left out because they look identifying.
     """
 
     dataset: Dataset
@@ -203,6 +217,8 @@ class _Source:
     hierarchies: Mapping[str, Hierarchy]
     policy: Policy
     roles: Roles
+    as_the_rest: tuple[str, ...]
+    suspicious: tuple[str, ...]
     left_out: tuple[str, ...]
     judged_policy: Policy
     published_roles: Roles
@@ -227,7 +243,16 @@ def _open(options: Release) -> _Source:
         configuration = one_configuration(options.config, hierarchies=hierarchies, data=options.data)
     dataset = open_table(options.data, options)
     roles = policy.roles_in(dataset.schema, roles_with(dataset, configuration, label=options.label))
-    left_out = _left_out(dataset, options.columns)
+    not_wanted = _left_out(dataset, options.columns)
+    decided = decide(
+        dataset,
+        roles,
+        insensitive=options.insensitive,
+        masked=configuration.columns,
+        columns=options.columns,
+    )
+    roles = decided.roles
+    left_out = tuple(name for name in dataset.schema.names if name in {*not_wanted, *decided.left_out})
     narrow = narrowed(policy, roles, left_out=left_out)
     standing = standing_of(options.data, dataset, options, policy=narrow.policy, roles=narrow.roles, to_release=True)
     if standing is None:
@@ -238,6 +263,8 @@ def _open(options: Release) -> _Source:
         hierarchies=hierarchies,
         policy=policy,
         roles=roles,
+        as_the_rest=decided.as_the_rest,
+        suspicious=decided.left_out,
         left_out=left_out,
         judged_policy=narrow.policy,
         published_roles=narrow.roles,
@@ -268,6 +295,8 @@ class _Counts:
 def _count(source: _Source, standing: Standing | None, options: Release) -> _Counts:
     masks = {c: mask for c, mask in all_masks(source.configuration, source.roles).items() if c not in source.left_out}
     dataset = source.dataset if standing is None else standing.dataset
+    if not options.shuffle and POSITION not in dataset.table.columns:
+        dataset = replace(dataset, table=numbered(dataset.table), blocks=None)
     masked = masked_data(dataset, masks, mappings=options.mapping is not None)
     published = masked.dataset
     if source.left_out:
@@ -581,9 +610,6 @@ def _certificate(
     options: Release,
 ) -> Certificate:
     dataset, out = source.dataset, options.out
-    suspicious = looks_identifying(
-        dataset, source.roles, masked=source.configuration.columns, rows=counts.classes.records
-    )
     return Certificate(
         content={
             "aegis_certificate": FORMAT_VERSION,
@@ -594,7 +620,9 @@ def _certificate(
                 "sha256": draft.sha256,
                 "bytes": draft.bytes,
                 "rows": measured.records,
-                "columns": [name for name in counts.published.table.columns if not name.startswith(OWN)],
+                "columns": [
+                    name for name in counts.published.table.columns if name != PLACE and not name.startswith(OWN)
+                ],
                 "left_out": list(source.left_out),
                 "shuffled": options.shuffle,
             },
@@ -605,7 +633,8 @@ def _certificate(
                 "unlisted_are_insensitive": [
                     name for name in unlisted(dataset.schema, source.roles) if name not in source.left_out
                 ],
-                "unlisted_that_look_identifying": [name for name in suspicious if name not in source.left_out],
+                "insensitive_as_the_rest": list(source.as_the_rest),
+                "left_out_as_identifying": list(source.suspicious),
             },
             "kinds": {name: kind.value for name, kind in _kinds(source, counts).items()},
             "hierarchies": {name: source.hierarchies[name].digest for name in source.judged_policy.hierarchical},

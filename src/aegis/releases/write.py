@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 FORMATS = (".csv", ".parquet")
+PLACE = "_aegis_place"
 _FULL = ("no space left", "file too large", "disk quota exceeded", "could not write")
 
 
@@ -40,10 +41,24 @@ def is_csv(path: Path) -> bool:
     return path.suffix.lower() == ".csv"
 
 
-def write_table(table: ir.Table, draft: Path, *, like: Path, shuffle: bool) -> None:
-    """Write ``table`` to ``draft`` in the format of ``like``, in random row order if ``shuffle``."""
+def numbered(table: ir.Table) -> ir.Table:
+    """The table with its rows numbered, before joins put them into another order; nothing of that is written."""
+    return table.mutate(**{PLACE: ibis.row_number()})
+
+
+def in_order(table: ir.Table, *, shuffle: bool) -> ir.Table:
+    """The rows in random order if ``shuffle``, else by their numbers where they are `numbered`."""
+    numbers = PLACE in table.columns
     if shuffle:
         table = table.order_by(ibis.random())
+    elif numbers:
+        table = table.order_by(PLACE)
+    return table.drop(PLACE) if numbers else table
+
+
+def write_table(table: ir.Table, draft: Path, *, like: Path, shuffle: bool) -> None:
+    """Write ``table`` to ``draft`` in the format of ``like``, in random row order if ``shuffle``."""
+    table = in_order(table, shuffle=shuffle)
     # DuckDB would write beside the draft and rename: it leaves that file behind when the disk is full.
     how = {"use_tmp_file": False} if table.get_backend().name == "duckdb" else {}
     try:
@@ -144,10 +159,10 @@ def draft_table(
     if address.table in connection.list_tables() and not overwrite:
         raise OutputError(f"there is a table {address.table!r} already; choose another name or add --overwrite")
     draft = f"aegis_draft_{secrets.token_hex(6)}"
-    shuffled = table.order_by(ibis.random()) if shuffle else table
+    ordered = in_order(table, shuffle=shuffle)
     try:
         try:
-            connection.create_table(draft, shuffled if same else shuffled.to_pyarrow())
+            connection.create_table(draft, ordered if same else ordered.to_pyarrow())
             written = connection.table(draft)
         except Exception as error:  # an engine's message may quote data
             raise EngineError(f"the database could not write the table ({type(error).__name__})") from None

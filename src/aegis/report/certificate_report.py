@@ -15,6 +15,15 @@ _MOST_SHOWN = 24
 """Longer lists of edges or of group sizes are cut."""
 _NEARLY_NOTHING = 1e-3
 """Bits of the raw table below which a share of them means nothing."""
+_DECIDED_TOGETHER = (
+    (
+        "insensitive_as_the_rest",
+        "insensitive as the rest",
+        "named all at once, not one by one",
+    ),
+    ("left_out_as_identifying", "left out unasked", "they look identifying and nobody gave them a role"),
+)
+_ABOUT_ROLES = {"unlisted_are_insensitive", *(key for key, _, _ in _DECIDED_TOGETHER)}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -148,17 +157,19 @@ def _parameter(key: str, value: Any) -> str:
     if key == "edges" and isinstance(value, list | tuple):
         return f"{count(len(value), 'edge')} at {listed([f'{edge:g}' for edge in value], _MOST_SHOWN)}"
     if key == "groups" and isinstance(value, dict):
-        sizes = [len(values) for values in value.values()]
-        return (
-            f"{count(len(sizes), 'group')} of {listed([f'{size:,}' for size in sizes], _MOST_SHOWN)} {_values(sizes)}"
-        )
+        return f"{count(len(value), 'group')}: {listed(_group_names(value), _MOST_SHOWN)}"
     if isinstance(value, list | dict):
         return f"{key} of {count(len(value), 'entry', 'entries')}"
     return f"{key} {value}"
 
 
-def _values(sizes: list[int]) -> str:
-    return "value" if sizes == [1] else "values"
+def _group_names(groups: Mapping[str, Sequence[Any]]) -> list[str]:
+    """Each group by its name and size; a name that is made of its values is not shown, for those are the table's."""
+    texts = []
+    for number, (name, values) in enumerate(groups.items(), start=1):
+        made_of_values = any(str(value).casefold() in name.casefold() for value in values)
+        texts.append(f"{f'group {number}' if made_of_values else name} ({count(len(values), 'value')})")
+    return texts
 
 
 def _suppressed(suppressed: Mapping[str, Any]) -> str:
@@ -187,7 +198,7 @@ def _ledger(content: Mapping[str, Any]) -> list[Entry]:
             lines=tuple(
                 f"{role.replace('_', '-')}: {', '.join(named) if isinstance(named, list) else named}"
                 for role, named in roles.items()
-                if role != "unlisted_are_insensitive" and named
+                if role not in _ABOUT_ROLES and named
             ),
         ),
     ]
@@ -197,6 +208,9 @@ def _ledger(content: Mapping[str, Any]) -> list[Entry]:
         )
         entries.append(Entry(term="without a role", lines=(unlisted,)))
     entries.append(Entry(term="judged together with", lines=_together(content.get("ledger"))))
+    for key, term, words in _DECIDED_TOGETHER:
+        if roles.get(key):
+            entries.append(Entry(term=term, lines=(f"{', '.join(roles[key])}: {words}",)))
     if utility is not None:
         told = tuple(
             _told(what, utility[part], utility)

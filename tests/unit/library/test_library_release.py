@@ -41,7 +41,7 @@ def _table(rows: int = 400, seed: int = 3) -> pa.Table:
     )
 
 
-POLICY = Policy.from_yaml("{quasi_identifying: [age, zip], k: 4, label: y, max_suppression: 0.3}")
+POLICY = Policy.from_yaml("{quasi_identifying: [age, zip], insensitive: [pay], k: 4, label: y, max_suppression: 0.3}")
 TENS = {"age": {"bucketize": {"width": 20}}, "zip": {"star_trailing": {"characters": 1}}}
 
 
@@ -85,7 +85,7 @@ def test_a_release_satisfies_its_policy_or_leaves_nothing(
         "zip": "suppress" if hidden else {"star_trailing": {"characters": 3}},
     }
     try:
-        done = aegis.release(_table(60, seed), config=masks, policy=policy, out=folder / "r.csv")
+        done = aegis.release(_table(60, seed), config=masks, policy=policy, out=folder / "r.csv", insensitive="rest")
     except PolicyNotSatisfiedError:
         assert list(folder.iterdir()) == []
         return
@@ -121,7 +121,12 @@ def test_a_hierarchical_distance_needs_the_same_hierarchy_again(tmp_path: Path) 
     policy = Policy.from_yaml("{quasi_identifying: [q], t: {pay: {distance: hierarchical, t: 0.9}}}")
     table = _table().append_column("q", pa.array([1, 2] * 200))
     done = aegis.release(
-        table, config={"age": "suppress"}, policy=policy, out=tmp_path / "r.csv", hierarchies={"pay": tree}
+        table,
+        config={"age": "suppress"},
+        policy=policy,
+        out=tmp_path / "r.csv",
+        hierarchies={"pay": tree},
+        insensitive="rest",
     )
     assert aegis.verify(tmp_path / "r.csv", done.certificate_path, hierarchies={"pay": tree}).verified
     assert not aegis.verify(tmp_path / "r.csv", done.certificate_path).verified
@@ -200,7 +205,7 @@ from aegis.privacy.policy import Policy
 masks = {"age": {"bucketize": {"width": 50}}, "zip": "suppress"}
 policy = Policy.from_yaml("{quasi_identifying: [age, zip], k: 2}")
 try:
-    aegis.release(sys.argv[1], config=masks, policy=policy, out=sys.argv[2], overwrite=True)
+    aegis.release(sys.argv[1], config=masks, policy=policy, out=sys.argv[2], overwrite=True, insensitive="rest")
 except aegis.AegisError as error:
     print(error)
     sys.exit(error.exit_status)
@@ -351,7 +356,7 @@ def test_the_roles_of_a_configuration_count(tmp_path: Path) -> None:
         roles=aegis.Roles(identifying=("pay",), quasi_identifying=("zip",), label="y"),
     )
     policy = Policy.from_yaml("k: 4")
-    done = aegis.release(_table(), config=configuration, policy=policy, out=tmp_path / "r.csv")
+    done = aegis.release(_table(), config=configuration, policy=policy, out=tmp_path / "r.csv", insensitive="age")
     assert {row[2] for row in _rows(tmp_path / "r.csv")} == {"*"}
     assert done.certificate.content["utility"]["label"] == "y"
     assert aegis.check(_table(), policy=policy, config=configuration).satisfied

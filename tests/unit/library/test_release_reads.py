@@ -14,7 +14,7 @@ import pytest
 import aegis
 from aegis.data import delimited, engine
 
-POLICY = {"quasi_identifying": ["age", "zip"], "k": 4, "max_suppression": 0.1}
+POLICY = {"quasi_identifying": ["age", "zip"], "insensitive": ["ill"], "k": 4, "max_suppression": 0.1}
 MASKS = {"age": {"bucketize": {"width": 20}}, "zip": {"star_trailing": {"characters": 3}}}
 
 

@@ -32,15 +32,15 @@ def said(**more: Any) -> str:
     return re.sub(r"\s+", " ", re.sub(r"<[^>]+>", " ", render_certificate(content(**more)))).replace("\u00a0", " ")
 
 
-def test_masks_show_edges_and_the_sizes_of_groups_but_no_value() -> None:
+def test_masks_show_edges_and_the_names_of_groups_but_no_value() -> None:
     masks = {
         "age": {"bucketize": {"edges": [18, 30.5, 65]}},
-        "town": {"regroup": {"groups": {"CANARY and 2 others": ["CANARY", "b", "c"], "rest": ["d"]}}},
+        "town": {"regroup": {"groups": {"CANARY and 2 others": ["CANARY", "b", "c"], "south": ["d"]}}},
         "id": "pseudonym",
     }
     page = said(configuration={"name": "c", "id": "i", "masks": masks})
     assert "bucketize: 3 edges at 18, 30.5 and 65" in page
-    assert "regroup: 2 groups of 3 and 1 values" in page
+    assert "regroup: 2 groups: group 1 (3 values) and south (1 value)" in page
     assert "CANARY" not in page
     assert "entries" not in page
 

@@ -1,0 +1,106 @@
+"""A release publishes no column that nobody decided about, and nothing that looks identifying unless it is named."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+
+import aegis
+from aegis.errors import RoleError
+from aegis.report.certificate_report import render_certificate
+
+POLICY = {"quasi_identifying": ["age"], "k": 5}
+ROWS = 60
+
+
+def _table(**more: Any) -> pd.DataFrame:
+    return pd.DataFrame(
+        {
+            "age": [20 + 10 * (row % 3) for row in range(ROWS)],
+            "ward": [row % 2 for row in range(ROWS)],
+            **more,
+        }
+    )
+
+
+STAYS = {
+    "patient_nr": [row % 30 for row in range(ROWS)],  # two stays each: not a value of its own in every row
+    "mail": [f"p{row}@example.org" for row in range(ROWS)],
+}
+
+
+def _release(tmp_path: Path, table: pd.DataFrame, **options: Any) -> Any:
+    return aegis.release(table, policy=options.pop("policy", POLICY), out=tmp_path / "r.csv", **options)
+
+
+@pytest.mark.parametrize("more", [{}, STAYS])
+def test_a_column_without_a_role_is_asked_for_and_nothing_is_written(tmp_path: Path, more: Any) -> None:
+    with pytest.raises(RoleError, match="nobody gave ward a role; add --insensitive ward"):
+        _release(tmp_path, _table(**more))
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_what_looks_identifying_is_left_out_and_the_certificate_says_so(tmp_path: Path) -> None:
+    fitted = tmp_path / "fitted.yaml"
+    done = _release(tmp_path, _table(**STAYS), insensitive="ward", fitted=fitted)
+    assert list(done.frame().columns) == ["age", "ward"]
+    assert done.left_out_as_identifying == ("patient_nr", "mail")
+    assert "patient_nr, mail look identifying" in done.warnings[0]
+    content = done.certificate.content
+    assert content["roles"]["left_out_as_identifying"] == content["release"]["left_out"] == ["patient_nr", "mail"]
+    assert content["roles"]["insensitive"] == ["ward"]
+    assert "they look identifying and nobody gave them a role" in render_certificate(content)
+    assert aegis.verify(done.out, done.certificate_path).verified
+    assert fitted.read_text(encoding="utf-8").count("suppress") == 2  # applied to new rows they do not come back
+
+
+def test_the_rest_is_a_word_that_spares_what_looks_identifying(tmp_path: Path) -> None:
+    done = _release(tmp_path, _table(shoe=[40] * ROWS, **STAYS), insensitive="rest")
+    assert list(done.frame().columns) == ["age", "ward", "shoe"]
+    assert done.insensitive_as_the_rest == ("ward", "shoe")
+    assert done.certificate.content["roles"]["insensitive_as_the_rest"] == ["ward", "shoe"]
+    assert "named all at once" in render_certificate(done.certificate.content)
+
+
+def test_a_column_of_that_name_is_the_column(tmp_path: Path) -> None:
+    with pytest.raises(RoleError, match="nobody gave ward a role"):
+        _release(tmp_path, _table(rest=[1] * ROWS), insensitive="rest")
+
+
+def test_what_is_named_is_published(tmp_path: Path) -> None:
+    done = _release(tmp_path, _table(**STAYS), insensitive=["rest", "mail"])
+    assert list(done.frame().columns) == ["age", "ward", "mail"]
+    by_policy = _release(
+        tmp_path, _table(**STAYS), overwrite=True, policy={**POLICY, "insensitive": ["ward", "patient_nr", "mail"]}
+    )
+    assert list(by_policy.frame().columns) == ["age", "ward", "patient_nr", "mail"]
+    assert by_policy.warnings == ()
+
+
+def test_a_mask_decides_and_identifying_columns_are_hidden(tmp_path: Path) -> None:
+    done = _release(tmp_path, _table(**STAYS), config={"ward": "suppress"}, identifying=["mail", "patient_nr"])
+    assert done.unlisted_are_insensitive == ("ward",)
+    assert set(done.frame()["mail"]) == {"*"}
+
+
+def test_naming_a_column_to_be_written_is_no_role(tmp_path: Path) -> None:
+    assert list(_release(tmp_path, _table(**STAYS), columns=["age"]).frame().columns) == ["age"]
+    with pytest.raises(RoleError, match="mail would be published as it is"):
+        _release(tmp_path, _table(**STAYS), columns=["age", "mail"], insensitive="rest", overwrite=True)
+
+
+@pytest.mark.parametrize(
+    ("insensitive", "match"), [("age", "is quasi_identifying already"), ("nil", "no column 'nil'")]
+)
+def test_a_second_role_and_an_unknown_column_are_refused(tmp_path: Path, insensitive: str, match: str) -> None:
+    with pytest.raises(RoleError, match=match):
+        _release(tmp_path, _table(), insensitive=insensitive)
+
+
+def test_the_json_names_them(tmp_path: Path) -> None:
+    text = json.loads(json.dumps(_release(tmp_path, _table(**STAYS), insensitive="rest").to_json()))
+    assert (text["insensitive_as_the_rest"], text["left_out_as_identifying"]) == (["ward"], ["patient_nr", "mail"])
