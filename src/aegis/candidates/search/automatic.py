@@ -1,7 +1,8 @@
 """Levels for a column that came without a hierarchy.
 
-Numbers go to buckets whose widths double, dates to months, quarters and years, codes of equal length lose their last
-characters one by one, other texts keep their commonest values and put the rest together.
+Numbers go to buckets whose widths double, dates to months, quarters and years, texts with an order (months, sizes,
+intervals) to stretches of it, codes of equal length lose their last characters one by one, other texts keep their
+commonest values and put the rest together.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ import math
 import numpy as np
 
 from aegis.candidates.search.chain import Chain
+from aegis.candidates.search.ordering import own_ranks
 from aegis.counts.grouping import Codes
 from aegis.data.domain import Domain, show
 from aegis.data.kind import Kind
@@ -45,7 +47,7 @@ def automatic_masks(domain: Domain, counts: Codes) -> list[Mask]:
         units = ("day", "month", "quarter", "year") if domain.kind is Kind.TIMESTAMP else ("month", "quarter", "year")
         return [DateTruncate(unit=unit) for unit in units]
     if domain.kind is Kind.TEXT:
-        return _stars(domain) or _commonest(domain, counts)
+        return _stretches(domain) or _stars(domain) or _commonest(domain, counts)
     return []
 
 
@@ -73,6 +75,22 @@ def _stars(domain: Domain) -> list[Mask]:
     if len(lengths) != 1 or not digits or len(domain.values) < 3:
         return []
     return [StarTrailing(characters=characters) for characters in range(1, lengths.pop())]
+
+
+def _stretches(domain: Domain) -> list[Mask]:
+    """For texts that have an order: neighbours together, twice as many at each level."""
+    ranks = own_ranks(domain)
+    if ranks is None:
+        return []
+    values = [show(domain.values[code]) for code in np.argsort(ranks).tolist()]
+    masks: list[Mask] = []
+    width = 2
+    while width < len(values):
+        parts = [values[start : start + width] for start in range(0, len(values), width)]
+        names = [part[0] if len(part) == 1 else f"{part[0]} to {part[-1]}" for part in parts]
+        masks.append(Regroup(groups=dict(zip(names, parts, strict=True))))
+        width *= 2
+    return masks
 
 
 def _commonest(domain: Domain, counts: Codes) -> list[Mask]:

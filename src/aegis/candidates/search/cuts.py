@@ -18,6 +18,7 @@ from aegis.candidates.search.classes import Steps
 from aegis.candidates.search.gate import Gate, Outcome
 from aegis.candidates.search.grouped import Cut, Cuttable, Grouping
 from aegis.candidates.search.objective import DEFAULT_MEASURE
+from aegis.candidates.search.ordering import own_ranks
 from aegis.data.domain import Domain
 from aegis.data.kind import Kind
 from aegis.masking.partition import Partition
@@ -194,7 +195,7 @@ class CutSearch:
         """Values without an order join another group, one after the other, as long as it helps."""
         best = self._score(grouping)
         for column, domain in enumerate(self.space.domains):
-            if domain.kind.is_ordered or not any(grouping[column]):
+            if own_ranks(domain) is not None or not any(grouping[column]):
                 continue
             for code in range(len(domain.values)):
                 groups = np.array(grouping[column], dtype=np.int64)

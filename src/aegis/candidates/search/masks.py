@@ -7,6 +7,7 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
+from aegis.candidates.search.ordering import own_ranks
 from aegis.data.domain import Domain, show
 from aegis.data.hierarchy import TOP, Hierarchy
 from aegis.data.kind import Kind
@@ -52,7 +53,13 @@ def mask_for(domain: Domain, groups: NDArray[np.int64], counts: NDArray[np.int64
     for code, group in enumerate(inner.tolist()):
         members.setdefault(group, []).append(code)
     named: dict[str, list[str]] = {}
+    ranks = own_ranks(domain)
     for codes in members.values():
+        if ranks is not None:  # a stretch of the order is named by its ends
+            inside = sorted(codes, key=lambda code: int(ranks[code]))
+            first, last = shown[inside[0]], shown[inside[-1]]
+            named[first if len(codes) == 1 else f"{first} to {last}"] = [shown[code] for code in inside]
+            continue
         commonest = sorted(codes, key=lambda code: -int(counts[code]))
         named[_name([shown[code] for code in commonest], named)] = [shown[code] for code in codes]
     return Regroup(groups=named)

@@ -1,0 +1,70 @@
+"""Texts that have an order are grouped by it: neighbours together, never April with November."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import aegis
+from aegis.candidates.search.automatic import automatic_masks
+from aegis.candidates.search.masks import mask_for
+from aegis.data.domain import Domain
+from aegis.data.kind import Kind
+from aegis.data.text_order import text_ranks
+
+MONTHS = ["January", "February", "March", "April", "May", "June", "July", "August", "September", "October", "November"]
+
+
+@pytest.mark.parametrize(
+    "ordered",
+    [
+        MONTHS,
+        ["mon", "tue.", "Wed", "SAT"],
+        ["1st", "2nd", "3rd", "10th"],
+        ["first", "second", "third"],
+        ["XS", "S", "M", "XXL"],
+        ["small", "medium", "extra-large"],
+        ["very low", "low", "high"],
+        ["[0-10)", "[10-20)", "[90-100)"],
+        ["<18", "18-29", "30-64", ">=65"],
+        ["[0, 5)", "[5, 10)", "[10, inf)"],
+    ],
+)
+def test_an_order_is_recognised(ordered: list[str]) -> None:
+    assert text_ranks(ordered) == tuple(range(len(ordered)))
+    assert text_ranks(ordered[::-1]) == tuple(range(len(ordered)))[::-1]
+
+
+@pytest.mark.parametrize(
+    "without",
+    [["red", "green", "blue"], ["may", "june"], ["02139", "10115", "13053"], ["m", "f", "x"], ["1-2", "n/a", "3-4"]],
+)
+def test_no_order_is_guessed(without: list[str]) -> None:
+    assert text_ranks(without) is None
+
+
+def test_groups_are_named_by_their_ends_and_levels_join_neighbours() -> None:
+    domain = Domain.of(Kind.TEXT, sorted(MONTHS[:6]))
+    groups = np.array([MONTHS.index(value) // 3 for value in domain.values.tolist()])
+    named = dict(mask_for(domain, groups, np.ones(6, dtype=np.int64)).parameters()["groups"])
+    assert {name: list(values) for name, values in named.items()} == {
+        "January to March": MONTHS[:3],
+        "April to June": MONTHS[3:6],
+    }
+    finest, coarser = (dict(mask.parameters()["groups"]) for mask in automatic_masks(domain, np.ones(6, np.int64)))
+    assert list(finest) == ["January to February", "March to April", "May to June"]
+    assert list(coarser) == ["January to April", "May to June"]
+
+
+@pytest.mark.parametrize("space", ["cuts", "levels"])
+def test_a_search_puts_neighbours_together(space: str) -> None:
+    """The label would tempt it to put April with November: they have the same share of it."""
+    rows = [(MONTHS[month], "yes" if month in (3, 10) and copy else "no") for month in range(11) for copy in range(4)]
+    table = pd.DataFrame(rows, columns=["month", "ill"])
+    found = aegis.search(table, policy={"quasi_identifying": ["month"], "k": 8}, label="ill", space=space)
+    groups = dict(found.configuration.masks["month"].parameters()["groups"])
+    assert len(groups) > 1
+    for values in groups.values():
+        places = sorted(MONTHS.index(value) for value in values)
+        assert places == list(range(places[0], places[-1] + 1))
