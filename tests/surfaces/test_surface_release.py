@@ -153,6 +153,7 @@ def _write(folder: Path, name: str, text: str | bytes) -> Path:
 
 GOOD = "age,zip,ill,y\n31,CANARY,flu,a\n32,CANARY2,none,b\n33,CANARY3,flu,a\n34,CANARY4,none,b\n"
 POLICY = "quasi_identifying: [age, zip]\nk: 2\n"
+DECIDED = f"{POLICY}insensitive: [ill, y]\n"
 HIDE = "{age: suppress, zip: suppress}"
 TREE = "{zip: {generalize: {level: 1, hierarchy: [%s]}}}"
 
@@ -210,7 +211,7 @@ def test_a_mistake_is_one_sentence_and_loses_nothing(aegis: Aegis, tmp_path: Pat
         given += ["--out", str(tmp_path / "r.csv")]
     common = (data, "--policy", _write(tmp_path, "p.yaml", policy), "--config", _write(tmp_path, "c.yaml", config))
     before = {path.name: path.stat().st_mtime_ns for path in tmp_path.iterdir()}
-    answer = aegis("release", *common, *given)
+    answer = aegis("release", *common, "--insensitive", "rest", *given)
     assert answer.status == status, answer.err
     assert answer.err.startswith("error: ")
     assert said in answer.err
@@ -222,7 +223,7 @@ def test_a_mistake_is_one_sentence_and_loses_nothing(aegis: Aegis, tmp_path: Pat
 
 def test_tampering_is_one_sentence_and_exit_status_1(aegis: Aegis, tmp_path: Path) -> None:
     data = _write(tmp_path, "data.csv", GOOD)
-    common = ("--policy", _write(tmp_path, "p.yaml", POLICY), "--config", _write(tmp_path, "c.yaml", HIDE))
+    common = ("--policy", _write(tmp_path, "p.yaml", DECIDED), "--config", _write(tmp_path, "c.yaml", HIDE))
     out, certificate = tmp_path / "r.csv", tmp_path / "r.csv.certificate.json"
     assert aegis("release", data, *common, "--out", out).status == 0
     whole = out.read_text(encoding="utf-8")
@@ -249,7 +250,7 @@ def test_tampering_is_one_sentence_and_exit_status_1(aegis: Aegis, tmp_path: Pat
 @pytest.mark.parametrize("what", ["{", "{}", "[]", "7", "the release", "a folder"])
 def test_what_is_no_certificate_is_bad_input(aegis: Aegis, tmp_path: Path, what: str) -> None:
     data = _write(tmp_path, "data.csv", GOOD)
-    common = ("--policy", _write(tmp_path, "p.yaml", POLICY), "--config", _write(tmp_path, "c.yaml", HIDE))
+    common = ("--policy", _write(tmp_path, "p.yaml", DECIDED), "--config", _write(tmp_path, "c.yaml", HIDE))
     out = tmp_path / "r.parquet"
     assert aegis("release", data, *common, "--out", out).status == 0
     given = {"the release": out, "a folder": tmp_path}.get(what) or _write(tmp_path, "no.json", what)
