@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass
 from typing import TYPE_CHECKING, Annotated
 
@@ -37,6 +38,10 @@ class Search(WithIdentifying, WithLedger, Working):
     policy: Annotated[PolicyLike, Option("What the release must satisfy (YAML).")]
     label: Label = None
     hierarchies: Hierarchies = None
+    order: Annotated[
+        Sequence[str],
+        Option("An order of texts, COLUMN=first<second<third; usual ones are known (months, sizes).", repeat=True),
+    ] = ()
     space: Annotated[str, Option("What is searched: levels of hierarchies, free cuts.", choices=SPACES)] = "both"
     measure: Annotated[str | None, Option("Utility of the released tuple; see aegis measures.")] = None
     train: Annotated[

@@ -20,7 +20,7 @@ class Domain:
 
     ``values`` holds them sorted and without missing; ``missing`` says that some records have none. ``discretised``
     says that the engine grouped a large numeric domain into ranges, and that each value stands for the range that
-    starts there.
+    starts there. ``order`` is the place of each value in an order that somebody declared.
 
     >>> domain = Domain.of(Kind.INTEGER, [30, 10, 30], missing=True)
     >>> domain, domain.size, domain.labels()
@@ -31,6 +31,7 @@ class Domain:
     values: Values
     missing: bool = False
     discretised: bool = False
+    order: tuple[int, ...] | None = None
 
     def __post_init__(self) -> None:
         if self.values.dtype != self.kind.dtype or self.values.ndim != 1:

@@ -12,6 +12,7 @@ from aegis.candidates.search.masks import mask_for
 from aegis.data.domain import Domain
 from aegis.data.kind import Kind
 from aegis.data.text_order import text_ranks
+from aegis.errors import OptionError
 
 MONTHS = ["January", "February", "March", "April", "May", "June", "July", "August", "September", "October", "November"]
 
@@ -68,3 +69,41 @@ def test_a_search_puts_neighbours_together(space: str) -> None:
     for values in groups.values():
         places = sorted(MONTHS.index(value) for value in values)
         assert places == list(range(places[0], places[-1] + 1))
+
+
+def _colours() -> pd.DataFrame:
+    colours = ["red", "orange", "yellow", "green", "blue", "violet"]
+    rows = [(colour, "yes" if place in (0, 5) else "no") for place, colour in enumerate(colours) for copy in "abcd"]
+    return pd.DataFrame(rows, columns=["colour", "ill"])
+
+
+def test_an_order_can_be_declared() -> None:
+    """Red and violet tell the same of the label, and stand at both ends of the rainbow."""
+    policy = {"quasi_identifying": ["colour"], "k": 8}
+    free = aegis.search(_colours(), policy=policy, label="ill", space="cuts")
+    bound = aegis.search(
+        _colours(), policy=policy, label="ill", space="cuts", order=["colour=red<orange<yellow<green<blue<violet"]
+    )
+    together = [
+        [sorted(values) for values in dict(found.configuration.masks["colour"].parameters()["groups"]).values()]
+        for found in (free, bound)
+    ]
+    assert ["red", "violet"] in together[0]
+    assert not any("red" in values and "violet" in values for values in together[1])
+    assert free.utility > bound.utility
+
+
+@pytest.mark.parametrize(
+    ("order", "match"),
+    [
+        ("colour", "written COLUMN=first<second"),
+        ("colour=red<", "written COLUMN=first<second"),
+        ("shoe=a<b", "'shoe', which is not quasi-identifying"),
+        ("colour=red<blue", "leaves out 4 of the 6 values of 'colour'"),
+        ("colour=red<red<blue", "twice"),
+    ],
+)
+def test_an_order_that_cannot_be_is_one_sentence(order: str, match: str) -> None:
+    policy = {"quasi_identifying": ["colour"], "k": 8}
+    with pytest.raises(OptionError, match=match):
+        aegis.search(_colours(), policy=policy, label="ill", order=[order])

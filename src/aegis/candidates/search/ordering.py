@@ -15,6 +15,8 @@ Ints = NDArray[np.int64]
 
 def own_ranks(domain: Domain) -> Ints | None:
     """The rank of each value by its own order (missing aside); None where values have none."""
+    if domain.order is not None:
+        return np.array(domain.order, dtype=np.int64)
     if domain.kind.is_ordered:
         return np.arange(len(domain.values))
     ranks = text_ranks(domain.values.tolist()) if domain.kind is Kind.TEXT else None
@@ -24,8 +26,8 @@ def own_ranks(domain: Domain) -> Ints | None:
 def cutting_order(domain: Domain, joint: Ints) -> Ints:
     """The rank of each code; ``joint`` counts value by label. Missing always comes last.
 
-    Texts have an order of their own where they are months, sizes, intervals and the like (`text_ranks`). Values without
-    one are ranked by their share of the label, shrunk to the overall share by
+    Texts have an order of their own where somebody declared it or they are months, sizes, intervals and the like
+    (`text_ranks`). Values without one are ranked by their share of the label, shrunk to the overall share by
     `PRIOR_RECORDS` records; with more than two labels by the principal axis of the shares.
 
     >>> cutting_order(Domain.of(Kind.TEXT, ["a", "b", "c"]), np.array([[5, 5], [9, 1], [1, 9]])).tolist()
