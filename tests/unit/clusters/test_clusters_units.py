@@ -113,6 +113,7 @@ def test_start_repair_sweep_and_search_never_leave_a_bad_class(seed: int, k: int
     assert total_loss(state) <= before + 1e-9
     assert valid(state.label, records, k, l)
     near = neighbours_of(tuples, np.ones(2), count=20, whole_tuples=False)
+    assert near is not None
     rng = np.random.default_rng(seed)
     before = total_loss(state)
     search_rounds(units, state, near, rng, k, l, 0 if free else len(np.unique(labels)), 0, np.zeros(1), 1.0, 60, 0.0)

@@ -10,9 +10,9 @@ from __future__ import annotations
 import heapq
 
 import numpy as np
-from scipy.spatial import cKDTree
 
 from aegis.candidates.clusters.arrays import Floats, Ints, compiled
+from aegis.candidates.clusters.nearest import nearest, past
 from aegis.candidates.clusters.units import (
     State,
     Units,
@@ -26,6 +26,7 @@ from aegis.candidates.clusters.units import (
 )
 
 NEAR_CLASSES = 14
+_REPAIRED_AT_ONCE = 64
 
 
 def agglomerate(units: Units, *, k: int, l: int, classes: int | None) -> Ints:  # noqa: E741 - l as in l-diversity
@@ -154,13 +155,13 @@ def _merge(units: Units, state: State, k: int, l: int, target: int, free: bool) 
     return _merge_pairs(units.code_start, units.sensitive_attribute, state, k, l, target, free)
 
 
-def divide(units: Units, *, k: int, classes: int) -> Ints:
-    """Labels of at most ``classes`` classes of at least k records each."""
+def divide(units: Units, *, k: int, classes: int, deadline: float | None = None) -> Ints:
+    """Labels of at most ``classes`` classes of at least k records each, fewer where ``deadline`` ends it."""
     count = len(units.weight)
     labels = np.zeros(count, dtype=np.int64)
     heap: list[tuple[float, int, Ints]] = [(-np.inf, 0, np.arange(count, dtype=np.int64))]
     made = 1
-    while heap and made < classes:
+    while heap and made < classes and not past(deadline):
         _, label, members = heapq.heappop(heap)
         side = _halves(units, members, k)
         if side is None:
@@ -208,25 +209,46 @@ def _halves(units: Units, members: Ints, k: int) -> np.ndarray[tuple[int], np.dt
     return None
 
 
-def repair(units: Units, state: State, *, k: int, l: int) -> Ints:  # noqa: E741 - l as in l-diversity
-    """Borrow until all classes satisfy k and l, or nobody can spare; gives the classes that still do not."""
+def repair(
+    units: Units,
+    state: State,
+    *,
+    k: int,
+    l: int,  # noqa: E741 - l as in l-diversity
+    deadline: float | None = None,
+) -> Ints:
+    """Borrow until all classes satisfy k and l, or nobody can spare, or time is up; gives the classes that do not."""
     unit = np.repeat(np.arange(len(units.weight)), np.diff(units.sensitive_start))
     order = np.argsort(units.sensitive_value, kind="stable")
     holders = unit[order].astype(np.int64)
     start = np.searchsorted(units.sensitive_value[order], np.arange(len(units.sensitive_attribute) + 1))
-    _repair(units, state, holders, start.astype(np.int64), k, l)
+    classes = len(state.size)
+    step = classes if deadline is None else _REPAIRED_AT_ONCE
+    for first in range(0, classes, step):
+        if first and past(deadline):
+            break
+        _repair(units, state, holders, start.astype(np.int64), k, l, first, min(first + step, classes))
     return np.array([c for c in range(len(state.size)) if not satisfies(state, c, k, l)], dtype=np.int64)
 
 
 @compiled
-def _repair(units: Units, state: State, holders: Ints, start: Ints, k: int, l: int) -> None:  # noqa: E741
-    for c in range(len(state.size)):
+def _repair(
+    units: Units,
+    state: State,
+    holders: Ints,
+    start: Ints,
+    k: int,
+    l: int,  # noqa: E741
+    first: int,
+    end: int,
+) -> None:
+    for c in range(first, end):
         while state.size[c] > 0 and state.size[c] < k:
             if not _borrow(units, state, np.arange(len(state.label)), c, k, l):
                 break
     for v in range(len(units.sensitive_attribute)):
         attribute = units.sensitive_attribute[v]
-        for c in range(len(state.size)):
+        for c in range(first, end):
             if state.size[c] > 0 and state.distinct[c, attribute] < l and state.seen[c, v] == 0:
                 _borrow(units, state, holders[start[v] : start[v + 1]], c, k, l)
 
@@ -250,28 +272,41 @@ def _borrow(units: Units, state: State, candidates: Ints, c: int, k: int, l: int
     return True
 
 
-def sweep(units: Units, state: State, *, k: int, l: int, most: int = 10) -> int:  # noqa: E741 - l as in l-diversity
-    """Sweep until few units move; gives the number of moves. Classes keep k and l, and none disappears."""
+def sweep(
+    units: Units,
+    state: State,
+    *,
+    k: int,
+    l: int,  # noqa: E741 - l as in l-diversity
+    most: int = 10,
+    deadline: float | None = None,
+) -> int:
+    """Sweep until few units move or time is up; gives the number of moves. Classes keep k and l, none disappears."""
     moves = 0
     for _ in range(most):
-        moved = int(_sweep(units, state, _near_classes(units, state), k, l))
+        near = _near_classes(units, state, deadline)
+        if near is None:
+            break
+        moved = int(_sweep(units, state, near, k, l))
         moves += moved
         if moved * 200 < len(units.weight):
             break
     return moves
 
 
-def _near_classes(units: Units, state: State) -> Ints:
-    """For each class the nearest classes, by mean and mode."""
+def _near_classes(units: Units, state: State, deadline: float | None) -> Ints | None:
+    """For each class the nearest classes, by mean and mode; None if finding them would end after ``deadline``."""
     used = np.flatnonzero(state.size)
     parts = [state.sums[used] / state.size[used, None]]
     for j in range(units.codes.shape[1]):
         low, high = int(units.code_start[j]), int(units.code_start[j + 1])
         parts.append(np.eye(high - low)[state.counts[used, low:high].argmax(axis=1)] / np.sqrt(2.0))
     points = np.hstack(parts)
-    near = cKDTree(points).query(points, k=min(NEAR_CLASSES, len(used)), workers=-1)[1]
+    neighbours = nearest(points, count=NEAR_CLASSES, deadline=deadline)
+    if neighbours is None:
+        return None
     table = np.full((len(state.size), NEAR_CLASSES), -1, dtype=np.int64)
-    table[used, : min(NEAR_CLASSES, len(used))] = used[np.asarray(near).reshape(len(used), -1)]
+    table[used, : min(NEAR_CLASSES, len(used))] = used[neighbours[1]]
     return table
 
 

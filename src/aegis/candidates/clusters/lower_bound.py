@@ -22,12 +22,12 @@ from typing import Any
 import numpy as np
 from scipy.optimize import linprog
 from scipy.sparse import csr_matrix, hstack, vstack
-from scipy.spatial import cKDTree
 
 from aegis.candidates.clusters.arrays import Floats, Ints
 from aegis.candidates.clusters.branching import Branching, ClassProgram
 from aegis.candidates.clusters.centres import MOST_CENTRES, Centres, OneNumber, hills
 from aegis.candidates.clusters.information_loss import Scale, divisors, embed, total_deviation
+from aegis.candidates.clusters.nearest import nearest
 from aegis.candidates.clusters.records import Records, Tuples, collapse, group_rows
 
 WHOLE = 1000  # up to so many tuples every distance is used; beyond, the nearest
@@ -39,14 +39,22 @@ CLOSE = 2e-4  # of the bound: prices this near their best are good enough to bra
 MOST_TUPLES = 4000  # beyond, the linear programs of the dual bound take too long
 
 
-def nearest_bound(tuples: Tuples, divisor: Floats, *, k: int, most_classes: int | None) -> float:
-    """A proved lower bound on the deviation of any partition into classes of at least k, at most ``most_classes``."""
+def nearest_bound(
+    tuples: Tuples, divisor: Floats, *, k: int, most_classes: int | None, deadline: float | None = None
+) -> float:
+    """A proved lower bound on the deviation of any partition into classes of at least k, at most ``most_classes``.
+
+    0, which always holds, where finding a better one would end after ``deadline`` (of `time.monotonic`).
+    """
     points = embed(tuples, divisor)
     count = len(tuples)
     asked = count if count <= WHOLE else min(count, max(min(NEAREST, DISTANCES // count), k))
-    away, near = cKDTree(points).query(points, k=asked, workers=-1)
-    squared = np.asarray(away, dtype=np.float64).reshape(count, -1) ** 2
-    weights = tuples.weight[np.asarray(near).reshape(count, -1)].astype(np.float64)
+    neighbours = nearest(points, count=asked, deadline=deadline)
+    if neighbours is None:
+        return 0.0
+    away, near = neighbours
+    squared = away**2
+    weights = tuples.weight[near].astype(np.float64)
     held = np.cumsum(weights, axis=1)
     summed = np.cumsum(weights * squared, axis=1)
     everyone = float(tuples.weight.sum())

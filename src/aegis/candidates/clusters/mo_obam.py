@@ -29,6 +29,7 @@ from aegis.candidates.clusters.risk import class_entropies_bits, entropy_ceiling
 from aegis.errors import AnonymizerError
 from aegis.progress import Progress
 
+_QUICK_SHARE = 0.1  # of the time, for the first bound
 MIXES_PER_ROUND = 10  # a try of the entropy stage costs a fraction of a round of the search
 
 
@@ -86,7 +87,18 @@ class MOOBAM(Microaggregation):
         reserve = 5 * (time.perf_counter() - began)  # checking the published table groups rows as often again
         check_feasible(records, tuples, k=self.k, l=self.l, classes=self.classes)
         total = total_deviation(records, scale=self.scale) or 1.0
-        quick = nearest_bound(tuples, divisors(records, scale=self.scale), k=self.k, most_classes=self.classes)
+        left = self.seconds - reserve - (time.perf_counter() - began)
+        # where rounds are counted the answer must not depend on how quick the machine is
+        deadline = None if self.rounds is not None else time.monotonic() + max(left, 0.0)
+        if progress is not None:
+            progress(0, 100, f"{len(tuples):,} tuples: a first partition")
+        quick = nearest_bound(
+            tuples,
+            divisors(records, scale=self.scale),
+            k=self.k,
+            most_classes=self.classes,
+            deadline=None if deadline is None else time.monotonic() + _QUICK_SHARE * max(left, 0.0),
+        )
         spoke = -1.0
 
         def report(stage: str, labels: Ints, deviation: float, fraction: float, rounds: int) -> None:
@@ -109,6 +121,7 @@ class MOOBAM(Microaggregation):
             scale=self.scale,
             rng=np.random.default_rng(self.random_state),
             report=report,
+            deadline=deadline,
         )
         search.start()
         finished: Finished = "time" if self.rounds is None else "rounds"

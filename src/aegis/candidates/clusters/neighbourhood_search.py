@@ -9,10 +9,10 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from scipy.spatial import cKDTree
 
 from aegis.candidates.clusters.arrays import Floats, Ints, compiled
 from aegis.candidates.clusters.information_loss import embed
+from aegis.candidates.clusters.nearest import nearest
 from aegis.candidates.clusters.records import Tuples
 from aegis.candidates.clusters.units import (
     State,
@@ -42,10 +42,14 @@ class Neighbours(NamedTuple):
     unit: Ints  # units sorted by tuple
 
 
-def neighbours_of(tuples: Tuples, divisor: Floats, *, count: int, whole_tuples: bool) -> Neighbours:
-    """Find the ``count`` nearest tuples of each, by the metric the loss uses."""
-    points = embed(tuples, divisor)
-    near = np.asarray(cKDTree(points).query(points, k=min(count, len(tuples)), workers=-1)[1], dtype=np.int64)
+def neighbours_of(
+    tuples: Tuples, divisor: Floats, *, count: int, whole_tuples: bool, deadline: float | None = None
+) -> Neighbours | None:
+    """Find the ``count`` nearest tuples of each, by the metric the loss uses; None if that ends after ``deadline``."""
+    neighbours = nearest(embed(tuples, divisor), count=count, deadline=deadline)
+    if neighbours is None:
+        return None
+    near = neighbours[1]
     tuple_of = np.arange(len(tuples), dtype=np.int64) if whole_tuples else tuples.tuple_of
     return Neighbours(
         near=near.reshape(len(tuples), -1),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -13,6 +14,7 @@ from aegis.candidates.clusters.entropy_stage import anneal
 from aegis.candidates.clusters.first_partition import agglomerate, divide, repair, sweep
 from aegis.candidates.clusters.information_loss import Scale, divisors
 from aegis.candidates.clusters.mixing import Goal
+from aegis.candidates.clusters.nearest import past
 from aegis.candidates.clusters.neighbourhood_search import neighbours_of, search_rounds
 from aegis.candidates.clusters.records import Records, Tuples
 from aegis.candidates.clusters.units import State, Units, place, total_loss, units_of
@@ -41,24 +43,27 @@ class Search:
     start_deviation: float = np.inf
     class_price: float = 0.0
     rounds: int = 0
+    deadline: float | None = None  # of time.monotonic; None where rounds are counted, which are the same everywhere
 
     def start(self) -> None:
-        """The first partition that satisfies k and l."""
+        """The first partition that satisfies k and l; a coarser one where time is short."""
         few = len(self.tuples) <= MERGEABLE
         whole = few or 3 * len(self.tuples) <= len(self.records)
         units = self._units(whole)
         if few:
             labels = agglomerate(units, k=self.k, l=self.l, classes=self.classes)
         else:
-            labels = divide(units, k=self.k, classes=self.classes or len(self.records) // self.k)
+            # what follows takes time as well, and without it the table is divided and no more
+            limit = None if self.deadline is None else time.monotonic() + 0.5 * (self.deadline - time.monotonic())
+            labels = divide(units, k=self.k, classes=self.classes or len(self.records) // self.k, deadline=limit)
         if whole:
             labels = labels[self.tuples.tuple_of]
             units = self._units(False)
         room = max(int(labels.max()) + 1, self.classes or 0)
         state = place(units, labels, capacity=room)
         if not few:
-            sweep(units, state, k=self.k, l=1)
-        lacking = repair(units, state, k=self.k, l=self.l)
+            sweep(units, state, k=self.k, l=1, deadline=self.deadline)
+        lacking = repair(units, state, k=self.k, l=self.l, deadline=self.deadline)
         if len(lacking) and self.classes is not None:
             raise AnonymizerError(
                 f"{len(lacking)} of {self.classes} classes cannot be given k = {self.k} records and l = {self.l} "
@@ -69,7 +74,7 @@ class Search:
             labels = self._join_lacking(state.label, lacking)
             state = place(units, labels, capacity=room)
         if not few:
-            sweep(units, state, k=self.k, l=self.l)
+            sweep(units, state, k=self.k, l=self.l, deadline=self.deadline)
         if self.classes is not None:
             self._open_classes(units, state, self.classes)
         self.start_deviation = float(total_loss(state))
@@ -110,11 +115,17 @@ class Search:
         if used == classes:
             return
         neighbours = neighbours_of(
-            self.tuples, divisors(self.records, scale=self.scale), count=NEIGHBOURS, whole_tuples=False
+            self.tuples,
+            divisors(self.records, scale=self.scale),
+            count=NEIGHBOURS,
+            whole_tuples=False,
+            deadline=self.deadline,
         )
+        if neighbours is None:
+            return
         bonus = np.array([-1e300])
         tries = 0
-        while used < classes and tries < 60:
+        while used < classes and tries < 60 and not past(self.deadline):
             before = used
             used = int(
                 search_rounds(units, state, neighbours, self.rng, self.k, self.l, classes, 0, bonus, 0.0, 100, 0.0)
@@ -141,8 +152,14 @@ class Search:
         room = max(used, aim + 1) if aim else max(used, min(len(self.records) // self.k, 2 * len(self.tuples)))
         state = place(units, labels, capacity=room)
         neighbours = neighbours_of(
-            self.tuples, divisors(self.records, scale=self.scale), count=NEIGHBOURS, whole_tuples=whole
+            self.tuples,
+            divisors(self.records, scale=self.scale),
+            count=NEIGHBOURS,
+            whole_tuples=whole,
+            deadline=self.deadline,
         )
+        if neighbours is None:  # no time to know who is near whom: the first partition is the answer
+            return
         here = float(total_loss(state))
         unit_price = here / used
         price = np.array([self.class_price or unit_price])
