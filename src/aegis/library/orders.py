@@ -37,12 +37,11 @@ def _ordered(column: str, domain: Domain, values: Sequence[str]) -> Domain:
     places = {value: place for place, value in enumerate(values)}
     if len(places) < len(values):
         raise OptionError(f"--order names a value of {column!r} twice; name each once")
-    absent = sum(value not in places for value in domain.values.tolist())
+    texts: list[str] = domain.values.tolist()
+    absent = sum(text not in places for text in texts)
     if absent:
-        raise OptionError(
-            f"--order leaves out {absent} of the {len(domain.values)} values of {column!r}; name all of them"
-        )
-    order = sorted(range(len(domain.values)), key=lambda code: places[domain.values[code]])
+        raise OptionError(f"--order leaves out {absent} of the {len(texts)} values of {column!r}; name all of them")
+    order = sorted(range(len(texts)), key=lambda code: places[texts[code]])
     ranks = [0] * len(order)
     for rank, code in enumerate(order):
         ranks[code] = rank
