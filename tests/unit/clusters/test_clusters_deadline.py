@@ -62,7 +62,8 @@ def test_every_stage_looks_at_the_deadline(records: Records, units: Units) -> No
     assert nearest_bound(tuples, np.ones(2), k=5, most_classes=None, deadline=OVER) == 0.0
     assert neighbours_of(tuples, np.ones(2), count=5, whole_tuples=False, deadline=OVER) is None
     assert set(divide(units, k=5, classes=900, deadline=OVER).tolist()) == {0}
-    state = place(units, np.arange(ROWS, dtype=np.int64) // 2, capacity=ROWS // 2)
+    alone = 500  # classes of one record, beside one of all the others that can spare some
+    state = place(units, np.maximum(np.arange(ROWS, dtype=np.int64) - (ROWS - alone - 1), 0), capacity=alone + 1)
     assert sweep(units, state, k=1, l=1, deadline=OVER) == 0
     before = state.label.copy()
     lacking = repair(units, state, k=3, l=1, deadline=OVER)

@@ -73,13 +73,13 @@ def test_a_search_puts_neighbours_together(space: str) -> None:
 
 def _colours() -> pd.DataFrame:
     colours = ["red", "orange", "yellow", "green", "blue", "violet"]
-    rows = [(colour, "yes" if place in (0, 5) else "no") for place, colour in enumerate(colours) for copy in "abcd"]
-    return pd.DataFrame(rows, columns=["colour", "ill"])
+    rows = [(colour, "yes" if place in (0, 5) else "no") for place, colour in enumerate(colours)]
+    return pd.DataFrame(rows * 20, columns=["colour", "ill"])
 
 
 def test_an_order_can_be_declared() -> None:
     """Red and violet tell the same of the label, and stand at both ends of the rainbow."""
-    policy = {"quasi_identifying": ["colour"], "k": 8}
+    policy = {"quasi_identifying": ["colour"], "k": 40}
     free = aegis.search(_colours(), policy=policy, label="ill", space="cuts")
     bound = aegis.search(
         _colours(), policy=policy, label="ill", space="cuts", order=["colour=red<orange<yellow<green<blue<violet"]
@@ -104,6 +104,6 @@ def test_an_order_can_be_declared() -> None:
     ],
 )
 def test_an_order_that_cannot_be_is_one_sentence(order: str, match: str) -> None:
-    policy = {"quasi_identifying": ["colour"], "k": 8}
+    policy = {"quasi_identifying": ["colour"], "k": 40}
     with pytest.raises(OptionError, match=match):
         aegis.search(_colours(), policy=policy, label="ill", order=[order])
