@@ -79,7 +79,7 @@ def exposition(catalog: Catalog) -> bytes:
     """Everything in the text format of Prometheus."""
     registry = CollectorRegistry()
     if os.environ.get(SHARED_VARIABLE):
-        multiprocess.MultiProcessCollector(registry)  # type: ignore[no-untyped-call] - the library leaves it open
+        multiprocess.MultiProcessCollector(registry)  # type: ignore[no-untyped-call]  # the library leaves it so
     else:
         registry.register(answered)
     registry.register(_Waiting(catalog))
