@@ -41,6 +41,8 @@ class Work:
         self.actor = actor
         self.now = now
         self.settings = settings
+        self.seen_products: dict[str, Any] = {}
+        """Products that were found in this transaction, by name and id: one page asks for the same one many times."""
         self._entries: list[audit_chain.Entry] = []
         self._afterwards: list[Callable[[], None]] = []
         self._held = ExitStack()

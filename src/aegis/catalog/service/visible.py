@@ -21,6 +21,8 @@ _NO_PRODUCT = "there is no such product; look at the list of products"
 def visible_product(work: Work, key: str, *, lock: bool = False) -> Product:
     """The product with this name or id, if the actor may know of it."""
     require(work.actor, Permission.SEE_CATALOG)
+    if not lock and key in work.seen_products:
+        return checked_visible(work, work.seen_products[key])
     query = select(Product).where(called(key))
     if lock:
         query = query.with_for_update().execution_options(populate_existing=True)
@@ -38,6 +40,7 @@ def checked_visible(work: Work, found: Product | None) -> Product:
     """The product that was found; `NotFoundError` where there is none, or none that the actor may know of."""
     if found is None or not sees_product(work, found):
         raise NotFoundError(_NO_PRODUCT)
+    work.seen_products[found.id] = work.seen_products[found.name] = found
     return found
 
 
