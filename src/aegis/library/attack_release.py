@@ -4,23 +4,26 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
-from aegis.attacks.attack import ATTACKS, AttackResult
-from aegis.attacks.campaign import run_attacks
-from aegis.attacks.hidden import starred_rows, with_hidden
-from aegis.attacks.scene import Scene
 from aegis.counts.answer import ask
 from aegis.data.dataset import Dataset
 from aegis.data.schema import Roles
 from aegis.errors import OptionError, PolicyNotSatisfiedError
-from aegis.library.attack import limits_of
-from aegis.library.attack_scene import held_release, people_of
 from aegis.masking.mask import Mask
 from aegis.privacy.policy import Policy
+
+if TYPE_CHECKING:
+    from aegis.attacks.attack import AttackResult
 
 
 def attacks_wanted(named: Sequence[str], policy: Policy) -> tuple[str, ...]:
     """The attacks to run on one release: those named, and those that the policy limits."""
+    if not named and not policy.attacks:
+        return ()
+    from aegis.attacks.attack import ATTACKS  # compiled loops and learners, which most releases do without
+    from aegis.library.attack import limits_of
+
     for name in named:
         if ATTACKS[name].least_releases > 1:
             raise OptionError(f"the attack {name!r} needs several releases; run it with: aegis attack")
@@ -40,6 +43,13 @@ def attack_draft(
     """Attack a table as it was written; `PolicyNotSatisfiedError` where a limit of the policy is exceeded."""
     if not attacks:
         return ()
+    from aegis.attacks.attack import ATTACKS
+    from aegis.attacks.campaign import run_attacks
+    from aegis.attacks.hidden import starred_rows, with_hidden
+    from aegis.attacks.scene import Scene
+    from aegis.library.attack import limits_of
+    from aegis.library.attack_scene import held_release, people_of
+
     people = people_of(original)
     release = held_release(written.name, ask(written.table), people, masks=masks)
     view, people = with_hidden(
