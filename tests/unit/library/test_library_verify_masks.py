@@ -119,6 +119,17 @@ def test_records_that_are_starred_or_gone_without_being_stated_are_found(release
     assert "not as many as the source's" in str(forged(released, certify=put_back).reason)
 
 
+def test_records_that_wait_for_others_are_not_missed(released: Path) -> None:
+    """A ledger holds records back until enough like them have come, and the certificate says so."""
+
+    def waiting(content: dict[str, Any]) -> None:
+        content["source"]["rows"] += 2
+        content["ledger"] = {"together_with": [], "held": 2}
+
+    found = forged(released, certify=waiting)
+    assert found.verified, found.reason
+
+
 def test_a_configuration_that_is_not_the_one_it_names_is_found(released: Path) -> None:
     def swap(content: dict[str, Any]) -> None:
         content["configuration"]["masks"]["age"] = {"bucketize": {"width": 10}}
