@@ -57,7 +57,7 @@ def _on_record(home: Path, work: Path) -> Path:
     """A ledger with a release of the small table."""
     policy, ledger = {"quasi_identifying": ["gender"], "k": 2}, work / "few.ledger.jsonl"
     if not ledger.exists():
-        aegis.release(home / "few.csv", policy=policy, out=work / "few.out.csv", ledger=ledger)
+        aegis.release(home / "few.csv", policy=policy, insensitive=["rest"], out=work / "few.out.csv", ledger=ledger)
     return ledger
 
 
@@ -76,7 +76,10 @@ RESULTS: dict[str, Callable[[Path, Path], Result]] = {
     "release": lambda home, work: _released(home, work),
     "ledger show": lambda home, work: aegis.ledger_show(_on_record(home, work)),
     "ledger add": lambda home, work: aegis.ledger_add(
-        home / "few.csv", policy={"quasi_identifying": ["gender"], "k": 2}, ledger=work / "a.ledger.jsonl"
+        home / "few.csv",
+        policy={"quasi_identifying": ["gender"], "k": 2},
+        insensitive=["rest"],
+        ledger=work / "a.ledger.jsonl",
     ),
     "ledger forget": lambda home, work: aegis.ledger_forget(_on_record(home, work), 2, reason="never sent"),
     "ledger limit": lambda home, work: aegis.ledger_limit(

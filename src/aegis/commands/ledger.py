@@ -53,6 +53,10 @@ class LedgerAdd(WithIdentifying, WithLedger):
     config: Annotated[ConfigurationLike | None, Option("The configuration that masked it.")] = None
     name: Annotated[str, Option("What it is called on the record.")] = "added by hand"
     label: Label = None
+    insensitive: Annotated[
+        Sequence[str],
+        Option("Columns that it shows as they are, comma separated; rest: all that have neither role nor mask."),
+    ] = ()
     columns: Annotated[Sequence[str] | None, Option("The columns that it has, comma separated (default: all).")] = None
     drop_suppressed: Annotated[bool, Option("Suppressed records were left out instead of starred.")] = False
     hierarchies: Hierarchies = None

@@ -86,6 +86,7 @@ def ledger_add(options: LedgerAdd) -> LedgerShown:
         out=f"{options.name}.csv",
         config=options.config,
         label=options.label,
+        insensitive=options.insensitive,
         columns=options.columns,
         drop_suppressed=options.drop_suppressed,
         hierarchies=options.hierarchies,

@@ -126,7 +126,7 @@ def test_a_missing_driver_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
 
     monkeypatch.setattr(ibis, "connect", connect)
     for url in ("postgres://host/db#t", "postgresql://host/db#t"):
-        with pytest.raises(MissingExtraError, match=r"aegis\[postgres\]"):
+        with pytest.raises(MissingExtraError, match=r"aegis-share\[postgres\]"):
             open_dataset(url)
     with pytest.raises(EngineError, match=r"driver for mysql:// .*MySQLdb.*ibis-framework\[mysql\]"):
         open_dataset("mysql://host/db#t")

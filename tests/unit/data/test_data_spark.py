@@ -21,7 +21,7 @@ def test_without_java_it_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -
 
 def test_without_pyspark_it_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "pyspark.sql", None)
-    with pytest.raises(MissingExtraError, match=r"aegis\[spark\]"):
+    with pytest.raises(MissingExtraError, match=r"aegis-share\[spark\]"):
         open_dataset("people", engine="spark://host:7077")
 
 

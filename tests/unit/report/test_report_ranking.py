@@ -329,9 +329,9 @@ def test_a_verdict_is_said_in_words_and_not_by_colour_alone() -> None:
 def test_without_jinja_the_install_line_is_printed(people: Summary, monkeypatch: pytest.MonkeyPatch) -> None:
     page_module._environment.cache_clear()
     monkeypatch.setitem(sys.modules, "jinja2", None)
-    with pytest.raises(MissingExtraError, match=r"aegis\[report\]"):
+    with pytest.raises(MissingExtraError, match=r"aegis-share\[report\]"):
         page_module.render_page("ranking.html")
     monkeypatch.setitem(sys.modules, "markupsafe", None)
     ranking: Ranking = rank(people)
-    with pytest.raises(MissingExtraError, match=r"aegis\[report\]"):
+    with pytest.raises(MissingExtraError, match=r"aegis-share\[report\]"):
         render_ranking(ranking, people, version="1")
