@@ -192,24 +192,22 @@ def _masked_as_stated(table: Dataset, content: Mapping[str, Any]) -> _Masked:
     quasi = [name for name in roles.quasi_identifying if name in table.schema]
     if configuration.masks and not dropped and quasi:
         masked_quasi = [name for name in quasi if name in masks]
-        # Judged together with earlier releases, further records may be starred or held back for their sake.
-        exact = bool(masked_quasi) and not stars_all(masks, masked_quasi) and not _constrained(content)
+        exact = bool(masked_quasi) and not stars_all(masks, masked_quasi)
         if image.starred < suppressed or (exact and image.starred != suppressed):
             said = f"{image.starred:,} records are starred and the certificate states {suppressed:,} suppressed ones"
             return _Masked(said="", reason=said)
     rows, of_source = content["release"]["rows"], content["source"]["rows"]
-    absent = of_source - rows
-    if absent < 0 or (absent != (suppressed if dropped else 0) and not _constrained(content)):
+    if rows + (suppressed if dropped else 0) + _waiting(content) != of_source:
         return _Masked(said="", reason="the release and its suppressed records are not as many as the source's")
     if not image.columns:
         return _Masked(said="no mask is stated: every value is as it was given to be released")
     return _Masked(said=f"every value of {plural(image.columns, 'masked column')} is one that its mask writes")
 
 
-def _constrained(content: Mapping[str, Any]) -> bool:
-    """Whether the release was judged together with earlier ones, by its ledger."""
-    ledger = content.get("ledger")
-    return isinstance(ledger, Mapping) and bool(ledger.get("together_with") or ledger.get("held"))
+def _waiting(content: Mapping[str, Any]) -> int:
+    """How many records are not in the release for the sake of what is out, as the certificate states."""
+    ledger = content.get("ledger") or {}
+    return int(ledger.get("held", 0)) + int(ledger.get("withdrawn", 0))
 
 
 def _text_of(path: Path) -> str:

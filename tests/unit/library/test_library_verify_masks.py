@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -122,12 +123,13 @@ def test_records_that_are_starred_or_gone_without_being_stated_are_found(release
 def test_records_that_wait_for_others_are_not_missed(released: Path) -> None:
     """A ledger holds records back until enough like them have come, and the certificate says so."""
 
-    def waiting(content: dict[str, Any]) -> None:
-        content["source"]["rows"] += 2
-        content["ledger"] = {"together_with": [], "held": 2}
+    def waiting(content: dict[str, Any], *, more: int = 0) -> None:
+        content["source"]["rows"] += 3 + more
+        content["ledger"] = {"together_with": [], "held": 2, "withdrawn": 1}
 
     found = forged(released, certify=waiting)
     assert found.verified, found.reason
+    assert "not as many as the source's" in str(forged(released, certify=partial(waiting, more=1)).reason)
 
 
 def test_a_configuration_that_is_not_the_one_it_names_is_found(released: Path) -> None:

@@ -245,6 +245,7 @@ def test_rows_that_come_alone_wait_until_enough_have_come(table: Path) -> None:
     grown.to_csv(table, index=False)
     second = _release(table, masks)
     assert (second.rows, second.ledger["held"]) == (240, 1)
+    assert aegis.verify(second.out, second.certificate_path).reason is None
     more = pd.concat([_people(), _people(1, start=400), _people(4, start=440)])
     more.to_csv(table, index=False)
     third = _release(table, masks)
@@ -260,6 +261,7 @@ def test_whoever_leaves_takes_others_along_or_nothing_is_released(table: Path) -
     released = _release(table, masks, policy={**POLICY, "max_suppression": 0.3})
     assert released.ledger["withdrawn"] == POLICY["k"] - 1
     assert released.rows == 239 - released.ledger["withdrawn"]
+    assert aegis.verify(released.out, released.certificate_path).reason is None
     held = json.loads(ledger_path(table).read_text(encoding="utf-8").splitlines()[-1])["content"]["held"]
     assert held == released.ledger["withdrawn"]
 
@@ -271,6 +273,7 @@ def test_a_class_that_is_too_small_to_leave_anybody_behind_is_withdrawn(table: P
     _people().iloc[1:].to_csv(table, index=False)
     released = _release(table, masks, policy=policy)
     assert 0 < released.ledger["withdrawn"] < 10
+    assert aegis.verify(released.out, released.certificate_path).reason is None
 
 
 def test_the_two_releases_of_the_example_that_single_patients_out_are_refused(tmp_path: Path) -> None:

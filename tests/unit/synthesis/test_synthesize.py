@@ -265,3 +265,11 @@ def test_more_columns_than_are_modelled_together_are_drawn_from_their_own_counts
     made = aegis.synthesize(pa.table({**columns, "y": rng.choice(["a", "b"], 400)}), epsilon=50.0, label="y", seed=1)
     assert len(made.columns) == 44
     assert len(made.errors) == 40 * 39 // 2
+
+
+def test_a_truth_value_that_is_missing_stays_missing_as_often() -> None:
+    rng = np.random.default_rng(5)
+    smoker = pa.array(rng.random(ROWS) < 0.5, mask=rng.random(ROWS) < 0.3)
+    made = _made(pa.table({"smoker": smoker, "sex": TABLE["sex"], "sick": TABLE["sick"]}), identifying=[])
+    missing = made.table["smoker"].null_count / len(made.table)
+    assert 0.2 < missing < 0.4

@@ -69,11 +69,6 @@ class LeftOut:
     reason: str
 
 
-def cost_parts(column: Column, declared: DeclaredValues | DeclaredRange | None) -> int:
-    """1 where finding the values of a column costs something, else 0."""
-    return 0 if column.kind is Kind.BOOLEAN and declared is None else 1
-
-
 def find_attribute(
     counter: Counter,
     column: Column,
@@ -90,7 +85,7 @@ def find_attribute(
         return _numbers(counter, column, declared, measurer, rho=rho, context=context, least=least)
     if declared is None and column.kind is Kind.BOOLEAN:
         declared = DeclaredValues(values=(False, True), origin="both truth values", others=True)
-        return _listed(counter, column, declared, measurer, rho=None)
+        return _listed(counter, column, declared, measurer, rho=rho)
     if isinstance(declared, DeclaredValues):
         return _listed(counter, column, declared, measurer, rho=rho)
     texts = _texts(counter, column, measurer, rho=0.75 * rho, delta=delta)
@@ -126,24 +121,20 @@ def _upper_quantile(probability: float) -> float:
     return float(-ndtri(probability))
 
 
-def _listed(
-    counter: Counter, column: Column, declared: DeclaredValues, measurer: Measurer, *, rho: float | None
-) -> Attribute:
+def _listed(counter: Counter, column: Column, declared: DeclaredValues, measurer: Measurer, *, rho: float) -> Attribute:
     """An attribute of listed values; other ones and missing ones have a code where there are clearly some."""
     coded = CodedColumn(name=column.name, kind=column.kind, cells=Listed(values=declared.values))
     values: list[Any] = list(declared.values)
-    rest = [False, declared.missing is True]
-    if rho is not None:
-        counts = counter.count([coded])
-        if not declared.others and int(counts[-2]):
-            raise DataError(
-                f"column {column.name!r} has values that its declared domain misses; complete the domain from the "
-                f"code book, or add {OTHER} to its values"
-            )
-        asked = np.array([counts[:-2].sum(), counts[-2], counts[-1]], dtype=np.int64)
-        noisy = measurer.counts(asked, rho=rho, what="other and missing values", columns=(column.name,))
-        clear = noisy > _CLEAR * measurer.sigma(rho)
-        rest = [declared.others and bool(clear[1]), bool(clear[2]) if declared.missing is None else rest[1]]
+    counts = counter.count([coded])
+    if not declared.others and int(counts[-2]):
+        raise DataError(
+            f"column {column.name!r} has values that its declared domain misses; complete the domain from the "
+            f"code book, or add {OTHER} to its values"
+        )
+    asked = np.array([counts[:-2].sum(), counts[-2], counts[-1]], dtype=np.int64)
+    noisy = measurer.counts(asked, rho=rho, what="other and missing values", columns=(column.name,))
+    clear = noisy > _CLEAR * measurer.sigma(rho)
+    rest = [declared.others and bool(clear[1]), bool(clear[2]) if declared.missing is None else declared.missing]
     groups = np.zeros(coded.size, dtype=np.int64)
     groups[: len(declared.values)] = np.arange(len(declared.values))
     for place, (wanted, name) in enumerate(zip(rest, (OTHER, None), strict=True)):

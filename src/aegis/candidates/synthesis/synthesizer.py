@@ -26,7 +26,7 @@ from aegis.candidates.synthesis.attribute import Attribute
 from aegis.candidates.synthesis.binning import merge_groups
 from aegis.candidates.synthesis.declared import PublicDomain
 from aegis.candidates.synthesis.estimating import Floats, denoised, nearest, totals_of, with_margins
-from aegis.candidates.synthesis.finding import Context, LeftOut, cost_parts, find_attribute
+from aegis.candidates.synthesis.finding import Context, LeftOut, find_attribute
 from aegis.candidates.synthesis.impossible import possible
 from aegis.candidates.synthesis.measuring import Measurer
 from aegis.candidates.synthesis.noise import Noise
@@ -153,12 +153,11 @@ def learn(
     measurer = Measurer(account, noise)
     say = progress or (lambda done, total, what: None)
     say(0, 5, "finding values")
-    costly = sum(cost_parts(column, public.columns.get(column.name)) for column in columns)
     finding = _Finding(
         counter=counter,
         public=public,
         measurer=measurer,
-        rho=settings.finding * account.rho / max(costly, 1),
+        rho=settings.finding * account.rho / max(len(columns), 1),
         delta=account.found_delta / max(len(columns), 1),
         least=settings.least * measurer.sigma(settings.singles * account.rho, marginals=max(len(columns) - 1, 1)),
     )
