@@ -148,7 +148,9 @@ class FolderStore:
                 if not folder.exists():
                     folder.mkdir(mode=0o700, exist_ok=True)
                     _flush_folder(folder.parent)
-            draft.path.replace(place)
+            # A write that is tried again after the database broke off may have put it there the first time.
+            if draft.path.exists() or not place.is_file():
+                draft.path.replace(place)
             _flush_folder(place.parent)
         return Stored(digest=draft.digest, bytes=draft.bytes)
 

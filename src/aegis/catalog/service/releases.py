@@ -223,7 +223,7 @@ def withdraw(work: Work, *, release_id: str, reason: str) -> records.Release:
         select(Request)
         .where(or_(Request.release_id == seen.id, Request.id == seen.request_id))
         .order_by(Request.id)
-        .with_for_update()
+        .with_for_update(key_share=True)
     ).all()
     row = by_id(work, Release, release_id, lock=True)
     assert row is not None

@@ -25,7 +25,7 @@ def visible_product(work: Work, key: str, *, lock: bool = False) -> Product:
         return checked_visible(work, work.seen_products[key])
     query = select(Product).where(called(key))
     if lock:
-        query = query.with_for_update().execution_options(populate_existing=True)
+        query = query.with_for_update(key_share=True).execution_options(populate_existing=True)
     return checked_visible(work, work.session.scalar(query))
 
 
@@ -61,7 +61,11 @@ def sees_product(work: Work, product: Product) -> bool:
 
 
 def by_id(work: Work, table: type[RowType], key: Any, *, lock: bool = False) -> RowType | None:
-    """The row with this id, locked until the transaction ends if asked; None where the text is no id at all."""
+    """The row with this id, locked until the transaction ends if asked; None where the text is no id at all.
+
+    Rows that refer to a locked one may still be added: their writers do not change it, and if they waited for its
+    writer, who may add such rows as well, both could wait for each other.
+    """
     if not is_id(key):
         return None
-    return work.session.get(table, key, with_for_update=lock or None, populate_existing=lock)
+    return work.session.get(table, key, with_for_update={"key_share": True} if lock else None, populate_existing=lock)
