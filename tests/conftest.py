@@ -104,11 +104,10 @@ def clinic(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(autouse=True)
 def _what_left_is_forgotten(request: pytest.FixtureRequest) -> Iterator[None]:
     """Tests share the example; what one of them releases must not stand in the way of another."""
+    folder = request.getfixturevalue("clinic") if "clinic" in request.fixturenames else None
     yield
-    if "clinic" in request.fixturenames:
-        folder = request.getfixturevalue("clinic")
-        for path in folder.glob("*.ledger.*") if isinstance(folder, Path) else ():
-            shutil.rmtree(path) if path.is_dir() else path.unlink()
+    for path in folder.glob("*.ledger.*") if isinstance(folder, Path) else ():
+        shutil.rmtree(path) if path.is_dir() else path.unlink()
 
 
 @pytest.fixture

@@ -62,8 +62,9 @@ def test_a_released_table_tells_what_its_configuration_tells(
     )  # fmt: skip
     assert answer.status == 0, answer.err
     found = aegis(
-        "advise", data, "--label", "health", "--configs", config, "--tables", released, "--policy", policy, "--json"
-    ).json
+        "advise", data, "--label", "health", "--configs", config, "--tables", released, "--policy", policy,
+        "--ledger", "none", "--json",
+    ).json  # fmt: skip
     one, other = found["ranking"]
     assert {one["configuration"], other["configuration"]} == {"decades", "written"}
     assert one["in_best_group"]

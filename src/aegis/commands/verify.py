@@ -39,7 +39,7 @@ class Verify(Options):
     ] = None
     engine: Engine = None
     model: Annotated[
-        PathLike | None, Option("The boxes of a local recoding: is the release what they publish, record by record?")
+        PathLike | None, Option("The file of boxes that made the release: each record must be one that they publish.")
     ] = None
 
 

@@ -292,8 +292,10 @@ def path_of(data: object, options: WithLedger) -> Path | None:
             return None
         return Path(options.ledger)
     if isinstance(data, str | Path) and "://" not in str(data):
-        table = options.table if isinstance(options, Reading) else None
-        return ledger_path(Path(data), table=table)
+        reading = options if isinstance(options, Reading) else None
+        if reading is not None and reading.engine is not None and not Path(data).exists():
+            return None  # a table inside a database: there is no file to stand beside
+        return ledger_path(Path(data), table=None if reading is None else reading.table)
     return None
 
 

@@ -179,7 +179,14 @@ def _masked_as_stated(table: Dataset, content: Mapping[str, Any]) -> _Masked:
     """Hold the columns, every value and the number of records against the configuration that the certificate states."""
     columns = list(content["release"]["columns"])
     if list(table.schema.names) != columns:
-        return _Masked(said="", reason="the release does not have the columns that its certificate names")
+        apart = ", ".join(repr(name) for name in sorted(set(table.schema.names) ^ set(columns)))
+        return _Masked(
+            said="",
+            reason="the release does not have the columns that its certificate names"
+            + (f": they differ in {apart}" if apart else ", in that order"),
+        )
+    if "recoding" in content:
+        return _Masked(said="the columns are those it names; which box each value is, --model BOXES.json checks")
     roles = _roles(content)
     configuration = certified_configuration(content)
     if configuration.id != content["configuration"]["id"]:

@@ -51,6 +51,7 @@ def test_no_nesting_breaks_a_form(battered_site: Any, text: str) -> None:
                 user="0" * 32,
                 token="0" * 32,
                 job="0" * 32,
+                session="0" * 32,
                 secret="x",
             )
             form = {"csrf": csrf, **dict.fromkeys(FIELDS, text), "column": "age", "kind": "integer", "role": "label"}

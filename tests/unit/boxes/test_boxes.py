@@ -315,7 +315,8 @@ def test_boxes_are_certified_and_verified_with_their_file(tmp_path: Path, suffix
     certificate = tmp_path / f"out.{suffix}.certificate.json"
     checked = verify(out, certificate, model=model)
     assert checked.verified, checked.reason
-    assert [check.name for check in checked.checks][:3] == ["certificate", "release", "recoding"]
+    assert [check.name for check in checked.checks][:2] == ["certificate", "release"]
+    assert "recoding" in [check.name for check in checked.checks]
     assert verify(out, certificate).verified
     content = json.loads(certificate.read_text())
     assert content["recoding"]["boxes"] == len(Boxes.from_text(model.read_text()).leaves)
@@ -351,7 +352,7 @@ def test_what_is_not_used_is_refused(tmp_path: Path) -> None:
         anonymize(data, method="mdav", k=3, label="label", quasi=quasi)
     with pytest.raises(Exception, match="mdav does not use a policy"):
         anonymize(data, method="mdav", policy={"k": 5}, quasi=quasi)
-    with pytest.raises(LabelError, match="quasi-identifying"):
+    with pytest.raises(OptionError, match="give it one role"):
         anonymize(data, method="boxes", k=3, label="age", quasi=quasi)
     with pytest.raises(LabelError, match="at most 50"):
         anonymize(data, method="boxes", k=3, label="name", quasi=quasi, categorical=["name"])

@@ -134,7 +134,7 @@ def proved_loss(empirical: float, *, largest: float, rows: int, doubt: float) ->
     possible cost.
 
     >>> round(proved_loss(0.1, largest=1.0, rows=5000, doubt=0.05), 4)
-    0.09
+    0.0899
     """
     share = min(1.0, empirical / largest)
     if share <= 0 or rows <= 0:
