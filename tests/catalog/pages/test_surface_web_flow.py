@@ -215,7 +215,7 @@ def _ask(consumer: Any) -> None:
     consumer.go("/products")
     page.get_by_label("Search the catalog").fill("clinic visits nobody has")
     page.keyboard.press("Enter")
-    page.get_by_text("Nothing is called").wait_for()
+    page.get_by_text("Nothing fits").wait_for()
     consumer.go("/products?q=visits")
     page.get_by_role("link", name="Visits to a clinic").click()
     page.get_by_role("link", name="Request access").click()
