@@ -1,8 +1,9 @@
 """Do releases that are let through together withstand the attacks, and do those that are refused really break?
 
 For each table configurations are drawn at random; those whose release satisfies the policy alone (k = 5, two different
-sensitive values in a class, at most 5 % starred) are kept. Random pairs and triples of these are judged together: what
-somebody sees who links all rows is the common refinement of their classes, starred records included. Then the attacks
+sensitive values in a class, at most 5 % starred) are kept. Random pairs and triples of these are judged together by the
+gate of ``aegis check``; beside it a plain check of the common refinement, record by record, says how often the two
+disagree. Then the attacks
 are run on the released values themselves: the attacker links rows by the columns that the releases leave as they are,
 knows the masks and everybody's quasi-identifiers, and claims a row where one alone is left.
 
@@ -29,8 +30,11 @@ from aegis.attacks.candidates import People
 from aegis.attacks.hidden import starred_rows, with_hidden
 from aegis.attacks.reading import written_by
 from aegis.attacks.scene import HeldRelease, Scene
+from aegis.counts.class_table import ClassTable
+from aegis.counts.collect_classes import count_classes
 from aegis.counts.grouping import group_rows
 from aegis.counts.joint import Histogram
+from aegis.data.dataset import Dataset
 from aegis.data.domain import Domain
 from aegis.data.engine import open_dataset
 from aegis.data.kind import Kind
@@ -40,7 +44,9 @@ from aegis.library.attack_scene import held_release, people_of
 from aegis.masking.configuration import Configuration
 from aegis.masking.generator import generate
 from aegis.masking.masks.identity import Identity
+from aegis.privacy.judgement import judge_all
 from aegis.privacy.policy import Policy
+from aegis.ranking.joint import joint_classes
 
 K, DIFFERENT, SUPPRESSED = 5, 2, 0.05
 ATTACKED = ("intersection", "prosecutor")
@@ -75,17 +81,18 @@ class Made:
     """A release in memory, rows shuffled, with the class of every person (starred ones share one)."""
 
     class_of: np.ndarray[Any, Any]
+    configuration: Configuration
     release: HeldRelease
     hidden: dict[str, np.ndarray[Any, Any]]
     """Who is behind its starred rows, as the attacker works it out; a column for everybody."""
 
 
-def people_in(table: Table, folder: Path) -> People:
+def rows_of(table: Table, folder: Path) -> Dataset:
     """The true table, some of its rows."""
     path = clinic.write_clinic(folder) if table.file is None else dataset(table.file)
     read = open_dataset(path)
     chosen = read.table.drop(*table.left_out) if table.left_out else read.table
-    return people_of(open_dataset(chosen.to_pyarrow().slice(0, table.rows)))
+    return open_dataset(chosen.to_pyarrow().slice(0, table.rows))
 
 
 def made_from(
@@ -128,7 +135,7 @@ def made_from(
         masks=release.masks,
     )
     hidden = {name: knowing.codes[name] for name in view.derived}
-    return Made(class_of=class_of, release=replace(release, view=view), hidden=hidden)
+    return Made(class_of=class_of, configuration=configuration, release=replace(release, view=view), hidden=hidden)
 
 
 def good_classes(class_of: np.ndarray[Any, Any], sensitive: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
@@ -139,8 +146,14 @@ def good_classes(class_of: np.ndarray[Any, Any], sensitive: np.ndarray[Any, Any]
     return np.asarray((table.sum(axis=1) >= K) & ((table > 0).sum(axis=1) >= DIFFERENT))
 
 
-def let_through(several: list[Made], sensitive: np.ndarray[Any, Any]) -> bool:
-    """Whether every class of the common refinement satisfies the policy."""
+def let_through(several: list[Made], classes: ClassTable, policy: Policy) -> bool:
+    """What the gate of ``aegis check`` says of several configurations together."""
+    shown = joint_classes([made.configuration for made in several], classes, policy)
+    return judge_all(shown, policy, suppress=False).satisfied
+
+
+def holds(several: list[Made], sensitive: np.ndarray[Any, Any]) -> bool:
+    """Whether every class of the common refinement satisfies the policy, counted record by record."""
     together = np.stack([made.class_of for made in several], axis=1)
     class_of = group_rows(together, (together.max(axis=0) + 1).tolist())[1]
     return bool(good_classes(class_of, sensitive).all())
@@ -166,7 +179,7 @@ def attacked(several: list[Made], table: Table, people: People) -> dict[str, Att
 
 def tried(table: Table, *, sets: int, seed: int, folder: Path) -> dict[str, Any]:
     """Random pairs and triples of a table's configurations: judged, then attacked."""
-    people = people_in(table, folder)
+    people = people_of(rows_of(table, folder))
     rng = np.random.default_rng(seed)
     histograms = {
         name: Histogram(
@@ -192,16 +205,29 @@ def tried(table: Table, *, sets: int, seed: int, folder: Path) -> dict[str, Any]
         "configurations_drawn": len(drawn),
         "configurations_that_pass_alone": len(made),
     }
+    policy = Policy.from_mapping(
+        {
+            "quasi_identifying": list(table.quasi),
+            "sensitive": [table.sensitive],
+            "k": K,
+            "l": {table.sensitive: DIFFERENT},
+            "max_suppression": SUPPRESSED,
+        }
+    )
+    classes = count_classes(rows_of(table, folder), table.quasi, contents=(table.sensitive,))
     counts = {True: new_counts(), False: new_counts()}
-    attempts = 0
+    attempts = judged = disagreed = 0
     while min(counts[True]["sets"], counts[False]["sets"]) < sets and attempts < 600 * sets and len(made) >= 3:
         attempts += 1
         size = 2 + attempts % 2
         several = [made[i] for i in rng.choice(len(made), size, replace=False)]
-        allowed = let_through(several, people.codes[table.sensitive])
+        allowed = let_through(several, classes, policy)
+        judged += 1
+        disagreed += allowed != holds(several, people.codes[table.sensitive])
         if counts[allowed]["sets"] >= sets:
             continue
         add(counts[allowed], attacked(several, table, people))
+    answer |= {"sets_judged": judged, "sets_on_which_the_gate_and_a_plain_count_disagree": disagreed}
     answer["let_through"], answer["refused"] = counts[True], counts[False]
     print(table.name, answer)
     return answer
@@ -242,7 +268,7 @@ def demo(folder: Path) -> dict[str, Any]:
         table = clinic.write_clinic(folder / name)
         out = folder / f"{name}.parquet"
         masks = table.parent / "configurations" / f"{name}.yaml"
-        aegis.release(table, config=masks, policy=table.parent / "policy.yaml", out=out)
+        aegis.release(table, config=masks, policy=table.parent / "policy.yaml", insensitive=["rest"], out=out)
         releases.append(out)
     found = aegis.attack(releases, original=table, policy=table.parent / "policy.yaml", attacks=ATTACKED)
     return {

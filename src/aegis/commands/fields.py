@@ -131,7 +131,8 @@ class WithLedger(Options):
     ledger: Annotated[
         PathLike | None,
         Option(
-            "The ledger of what left before (default: DATA.ledger.jsonl beside the data); none to judge it alone.",
+            "The ledger of what left before (default: DATA.ledger.jsonl beside a file; no ledger with --engine); none "
+            "to judge it alone.",
             section=LEDGER,
         ),
     ] = None

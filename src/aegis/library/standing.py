@@ -293,8 +293,8 @@ def path_of(data: object, options: WithLedger) -> Path | None:
         return Path(options.ledger)
     if isinstance(data, str | Path) and "://" not in str(data):
         reading = options if isinstance(options, Reading) else None
-        if reading is not None and reading.engine is not None and not Path(data).exists():
-            return None  # a table inside a database: there is no file to stand beside
+        if reading is not None and reading.engine is not None:
+            return None  # the class of every row would leave the engine: only where a ledger is named
         return ledger_path(Path(data), table=None if reading is None else reading.table)
     return None
 

@@ -108,25 +108,31 @@ def test_a_lane_has_room_for_everybody_and_not_for_one_alone() -> None:
 
     lane = Lane(at_once=2, waiting=4, share=3)
     free = threading.Event()
-    ran: list[str] = []
+    started: list[str] = []
 
     def take(person: str) -> str:
-        free.wait(10)
-        ran.append(person)
+        started.append(person)
+        free.wait(60)
         return person
+
+    async def until(person: str) -> None:
+        for _ in range(3_000):
+            if person in started:
+                return
+            await asyncio.sleep(0.01)
 
     async def crowd() -> list[Any]:
         greedy = [asyncio.create_task(lane.run("greedy", lambda: take("greedy"))) for _ in range(5)]
-        await asyncio.sleep(0.05)
+        await until("greedy")
         modest = asyncio.create_task(lane.run("modest", lambda: take("modest")))
-        await asyncio.sleep(0.05)
+        await until("modest")
+        assert sorted(started) == ["greedy", "modest"], "one of the two threads is free for somebody else"
         free.set()
         return await asyncio.gather(*greedy, modest, return_exceptions=True)
 
     answers = asyncio.run(crowd())
     assert sum(isinstance(answer, TooBusyError) for answer in answers[:5]) == 2
     assert answers[5] == "modest"
-    assert ran.index("modest") < 2, "one of the two threads was free for somebody else"
 
 
 @pytest.fixture
