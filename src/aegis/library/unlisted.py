@@ -9,6 +9,7 @@ from aegis.counts.answer import ask
 from aegis.counts.profile import suggest_role
 from aegis.data.dataset import Dataset
 from aegis.data.schema import Role, Roles
+from aegis.data.shell import word
 from aegis.errors import RoleError
 from aegis.operation import listed
 
@@ -104,8 +105,8 @@ def decide(
     if plain and not rest:
         raise RoleError(
             f"nothing was released: nobody gave {_named(plain)} a role; add --insensitive "
-            f"{_named(plain) if len(plain) <= _MOST_NAMED else REST} if that may be published as it is, or name it in "
-            "the policy or the roles file, or leave it out with --columns"
+            f"{word(listed(plain)) if len(plain) <= _MOST_NAMED else REST} if that may be published as it is, or name "
+            "it in the policy or the roles file, or leave it out with --columns"
         )
     return Decided(roles=_with_insensitive(roles, plain), as_the_rest=plain, left_out=suspicious)
 

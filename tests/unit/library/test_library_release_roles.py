@@ -44,6 +44,12 @@ def test_a_column_without_a_role_is_asked_for_and_nothing_is_written(tmp_path: P
     assert list(tmp_path.iterdir()) == []
 
 
+def test_the_option_that_is_advised_can_be_pasted(tmp_path: Path) -> None:
+    with pytest.raises(RoleError, match="add --insensitive 'ward, bed' if"):
+        _release(tmp_path, _table(bed=[row % 3 for row in range(ROWS)]))
+    assert _release(tmp_path, _table(bed=[row % 3 for row in range(ROWS)]), insensitive=["ward", "bed"]).rows == ROWS
+
+
 def test_what_looks_identifying_is_left_out_and_the_certificate_says_so(tmp_path: Path) -> None:
     fitted = tmp_path / "fitted.yaml"
     done = _release(tmp_path, _table(**STAYS), insensitive="ward", fitted=fitted)
