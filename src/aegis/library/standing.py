@@ -295,7 +295,9 @@ def path_of(data: object, options: WithLedger) -> Path | None:
         reading = options if isinstance(options, Reading) else None
         if reading is not None and reading.engine is not None:
             return None  # the class of every row would leave the engine: only where a ledger is named
-        return ledger_path(Path(data), table=None if reading is None else reading.table)
+        # Another name of the same file is no way round its ledger.
+        path = Path(data).resolve() if Path(data).is_symlink() else Path(data)
+        return ledger_path(path, table=None if reading is None else reading.table)
     return None
 
 

@@ -132,7 +132,7 @@ def verify(options: Verify) -> Verification:
             kinds={name: Kind(kind) for name, kind in content["kinds"].items()},
             hierarchies=_hierarchies(content, find_hierarchies(options.hierarchies, options.release)),
         )
-    except (AegisError, ValueError, TypeError, KeyError) as error:
+    except (AegisError, ValueError, TypeError, KeyError, AttributeError) as error:
         said = str(error) if isinstance(error, AegisError) else "the certificate contradicts itself"
         return _failed(steps, "models", said)
     if options.model is not None:

@@ -59,6 +59,15 @@ def test_a_second_release_that_undoes_the_first_is_refused_and_leaves_nothing(ta
     assert after == before
 
 
+def test_another_name_of_the_same_file_is_no_way_round(table: Path) -> None:
+    _release(table, BY_AGE)
+    alias = table.with_name("alias.csv")
+    alias.symlink_to(table.name)
+    with pytest.raises(PolicyNotSatisfiedError, match="together with"):
+        _release(alias, BY_ZIP, out=table.with_name("second.csv"))
+    assert not table.with_name("second.csv").exists()
+
+
 def test_it_would_have_singled_people_out(table: Path) -> None:
     """What the gate refuses is real: each release alone keeps k, both together leave some people alone."""
     people = pd.read_csv(table)
