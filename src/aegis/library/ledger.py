@@ -11,7 +11,7 @@ from aegis.commands.ledger import LedgerAdd, LedgerForget, LedgerLimit, LedgerSh
 from aegis.commands.release import Release
 from aegis.errors import DataError, LedgerError, OptionError
 from aegis.library.opening import open_table
-from aegis.library.release import record_release
+from aegis.library.release_record import record_release
 from aegis.library.standing import path_of
 from aegis.operation import operation
 from aegis.releases.budget import Budget, Total

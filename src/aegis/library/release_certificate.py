@@ -1,0 +1,104 @@
+"""What the certificate of a release says."""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from aegis._version import __version__
+from aegis.commands.release import Release
+from aegis.library.attack_release import as_certified
+from aegis.library.check import unlisted
+from aegis.library.release_draft import Draft
+from aegis.library.release_judgement import Judged
+from aegis.library.release_source import ReleaseCounts, Source, fitted_configuration, judged_kinds
+from aegis.library.standing import OWN
+from aegis.masking.configuration_file import to_mapping
+from aegis.privacy.judgement import Judgement
+from aegis.privacy.policy import Suppressed
+from aegis.releases.certificate import FORMAT_VERSION, Certificate
+from aegis.releases.write import PLACE, TableAddress, is_url
+
+if TYPE_CHECKING:
+    from aegis.attacks.attack import AttackResult
+
+
+def certificate_of(
+    source: Source,
+    counts: ReleaseCounts,
+    judged: Judged,
+    draft: Draft,
+    options: Release,
+    *,
+    measured: Judgement,
+    utility: Mapping[str, Any] | None,
+    attacked: Sequence[AttackResult],
+) -> Certificate:
+    """How the release was made and what was measured on the table as it was written; no value of the source."""
+    dataset, out = source.dataset, options.out
+    return Certificate(
+        content={
+            "aegis_certificate": FORMAT_VERSION,
+            "software": {"aegis": __version__, "engine": dataset.backend.name},
+            "date": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
+            "release": {
+                "name": TableAddress.parse(str(out)).table if is_url(out) else Path(out).name,
+                "sha256": draft.sha256,
+                "bytes": draft.bytes,
+                "rows": measured.records,
+                "columns": [
+                    name for name in counts.published.table.columns if name != PLACE and not name.startswith(OWN)
+                ],
+                "left_out": list(source.left_out),
+                "shuffled": options.shuffle,
+            },
+            "source": {"name": dataset.name, "rows": counts.classes.records},
+            **({} if options.for_ is None else {"for": options.for_}),
+            "roles": {
+                **source.roles.to_mapping(),
+                "unlisted_are_insensitive": [
+                    name for name in unlisted(dataset.schema, source.roles) if name not in source.left_out
+                ],
+                "insensitive_as_the_rest": list(source.as_the_rest),
+                "left_out_as_identifying": list(source.suspicious),
+            },
+            "kinds": {name: kind.value for name, kind in judged_kinds(source, counts).items()},
+            "hierarchies": {name: source.hierarchies[name].digest for name in source.judged_policy.hierarchical},
+            "policy": source.policy.to_mapping(),
+            "policy_id": source.policy.id,
+            "configuration": {"id": source.configuration.id, **to_mapping(source.configuration)},
+            "fitted_configuration_id": fitted_configuration(source, counts).id,
+            "suppressed": {
+                "records": judged.own.suppressed,
+                "dropped": source.policy.suppressed is Suppressed.DROPPED,
+            },
+            "verdicts": measured.as_certificate()["models"],
+            "classes": measured.classes,
+            "smallest_class": measured.smallest_class,
+            "utility": utility,
+            "ledger": _ledger_block(source, judged),
+            **({"attacks": as_certified(attacked)} if attacked else {}),
+        }
+    )
+
+
+def _ledger_block(source: Source, judged: Judged) -> dict[str, Any] | None:
+    """What the certificate says of the ledger: what the release was judged together with, and what waits."""
+    standing = source.standing
+    if standing is None:
+        return None
+    together = None if judged.despite is not None else judged.together
+    return {
+        "name": standing.path.name,
+        "number": len(standing.ledger.entries) + (1 if standing.ledger.entries else 2),
+        "head": standing.ledger.head,
+        "recipient": standing.recipient,
+        "recipients": source.policy.recipients.value,
+        "together_with": list(standing.counted),
+        "smallest_class_together": None if together is None else together.smallest_part,
+        "held": 0 if together is None else together.held,
+        "withdrawn": 0 if together is None else together.withdrawn,
+        "despite": judged.despite,
+    }

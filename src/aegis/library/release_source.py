@@ -1,0 +1,158 @@
+"""What is to be released: the source opened with its roles decided, and what would be published counted."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from aegis.commands.release import Release
+from aegis.counts.class_table import ClassTable
+from aegis.data.dataset import Dataset
+from aegis.data.engine import as_dataset
+from aegis.data.hierarchy import Hierarchy
+from aegis.data.kind import Kind
+from aegis.data.schema import Roles
+from aegis.errors import RoleError
+from aegis.library.judging import classes_of, read_policy, refuse_sanitized
+from aegis.library.masked_data import MaskedData, all_masks, masked_data, roles_with
+from aegis.library.opening import open_table
+from aegis.library.proposals import find_hierarchies, one_configuration
+from aegis.library.standing import Standing, standing_of
+from aegis.library.unlisted import decide
+from aegis.masking.configuration import Configuration
+from aegis.masking.masks.suppress import Suppress
+from aegis.privacy.policy import Policy, Suppressed, narrowed, without
+from aegis.releases.row_digest import POSITION
+from aegis.releases.write import blank_is_missing, is_csv, is_url, numbered
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Source:
+    """What is to be released, opened and not yet read.
+
+    ``policy`` and ``roles`` speak of all columns, ``judged_policy`` and ``published_roles`` of those that are written.
+    ``suspicious`` are those that are left out because they look identifying.
+    """
+
+    dataset: Dataset
+    configuration: Configuration
+    hierarchies: Mapping[str, Hierarchy]
+    policy: Policy
+    roles: Roles
+    as_the_rest: tuple[str, ...]
+    suspicious: tuple[str, ...]
+    left_out: tuple[str, ...]
+    judged_policy: Policy
+    published_roles: Roles
+    standing: Standing | None
+
+    @property
+    def contents(self) -> tuple[str, ...]:
+        """What is counted beside the quasi-identifiers and what the policy speaks of."""
+        return () if self.published_roles.label is None else (self.published_roles.label,)
+
+
+def open_source(options: Release) -> Source:
+    policy = read_policy(options.policy)
+    refuse_sanitized(options.data, policy)
+    if options.drop_suppressed:
+        policy = replace(policy, suppressed=Suppressed.DROPPED)
+    if options.config is None and not policy.hierarchical:
+        options.refuse("hierarchies", because="without a configuration and a policy that use them they change nothing")
+    hierarchies = find_hierarchies(options.hierarchies, options.data)
+    configuration = Configuration(name="as-it-is", masks={})
+    if options.config is not None:
+        configuration = one_configuration(options.config, hierarchies=hierarchies, data=options.data)
+    dataset = open_table(options.data, options)
+    roles = policy.roles_in(dataset.schema, roles_with(dataset, configuration, label=options.label))
+    not_wanted = _left_out(dataset, options.columns)
+    decided = decide(
+        dataset,
+        roles,
+        insensitive=options.insensitive,
+        masked=configuration.columns,
+        columns=options.columns,
+    )
+    roles = decided.roles
+    left_out = tuple(name for name in dataset.schema.names if name in {*not_wanted, *decided.left_out})
+    narrow = narrowed(policy, roles, left_out=left_out)
+    standing = standing_of(options.data, dataset, options, policy=narrow.policy, roles=narrow.roles, to_release=True)
+    if standing is None:
+        options.refuse("recipient", "despite_ledger", because="this source has no ledger: name one with --ledger")
+    return Source(
+        dataset=dataset,
+        configuration=configuration,
+        hierarchies=hierarchies,
+        policy=policy,
+        roles=roles,
+        as_the_rest=decided.as_the_rest,
+        suspicious=decided.left_out,
+        left_out=left_out,
+        judged_policy=narrow.policy,
+        published_roles=narrow.roles,
+        standing=standing,
+    )
+
+
+def _left_out(dataset: Dataset, columns: Sequence[str] | None) -> tuple[str, ...]:
+    """The columns that are not written, in the table's order."""
+    if columns is None:
+        return ()
+    for name in sorted(set(columns)):
+        dataset.schema.kind(name)  # says which columns there are if it is not one of them
+    if not columns:
+        raise RoleError("no column is named that should be written; name some, or leave the choice out for all")
+    return tuple(name for name in dataset.schema.names if name not in columns)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class ReleaseCounts:
+    """The table as it would be published, still an expression of the engine, and its classes, counted."""
+
+    masked: MaskedData
+    published: Dataset
+    classes: ClassTable
+
+
+def count_published(source: Source, standing: Standing | None, options: Release) -> ReleaseCounts:
+    masks = {c: mask for c, mask in all_masks(source.configuration, source.roles).items() if c not in source.left_out}
+    dataset = source.dataset if standing is None else standing.dataset
+    if not options.shuffle and POSITION not in dataset.table.columns:
+        dataset = replace(dataset, table=numbered(dataset.table), blocks=None)
+    masked = masked_data(dataset, masks, mappings=options.mapping is not None)
+    published = masked.dataset
+    if source.left_out:
+        kept = as_dataset(published.table.drop(*source.left_out))
+        published = replace(kept, name=published.name, roles=without(published.roles, source.left_out))
+    if not is_url(options.out) and is_csv(Path(options.out)):
+        published = replace(published, table=blank_is_missing(published.table))
+    classes = classes_of(
+        published,
+        source.judged_policy,
+        source.published_roles,
+        contents=source.contents,
+        hierarchies=source.hierarchies,
+        known=standing is not None and standing.constrains,
+    )
+    return ReleaseCounts(masked=masked, published=published, classes=classes)
+
+
+def judged_kinds(source: Source, counts: ReleaseCounts) -> dict[str, Kind]:
+    """What the columns hold that are judged by their values."""
+    names = (*source.judged_policy.attributes, *source.contents)
+    return {name: counts.published.schema.kind(name) for name in names}
+
+
+def fitted_configuration(source: Source, counts: ReleaseCounts) -> Configuration:
+    """The configuration as it was fitted to these rows.
+
+    Whoever applies it to new rows has all columns again: those that were left out must not come back in the clear.
+    """
+    hidden = {column: Suppress() for column in source.left_out}
+    return Configuration(
+        name=source.configuration.name,
+        masks={**counts.masked.masks, **hidden},
+        label=source.published_roles.label,
+        roles=source.roles,
+    )
