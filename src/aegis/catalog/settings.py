@@ -106,14 +106,14 @@ def read_settings(path: Path | None) -> Settings:
         return Settings()
     from aegis.data.yaml_text import read_mapping  # the command line starts without it
 
-    given = read_mapping(path, error=InputError)
-    known = {field.name: field.type for field in fields(Settings)}
-    for name, value in given.items():
-        if name not in known:
-            raise InputError(f"{path} names no setting with {name!r}; there are {', '.join(known)}")
-        if known[name] == "str":
+    content = read_mapping(path, error=InputError)
+    kinds = {field.name: field.type for field in fields(Settings)}
+    for name, value in content.items():
+        if name not in kinds:
+            raise InputError(f"{path} names no setting with {name!r}; there are {', '.join(kinds)}")
+        if kinds[name] == "str":
             if not isinstance(value, str):
                 raise InputError(f"{path}: {name} must be text")
-        elif isinstance(value, bool) or not isinstance(value, int | float if known[name] == "float" else int):
-            raise InputError(f"{path}: {name} must be a number{'' if known[name] == 'float' else ' without decimals'}")
-    return Settings(**given)
+        elif isinstance(value, bool) or not isinstance(value, int | float if kinds[name] == "float" else int):
+            raise InputError(f"{path}: {name} must be a number{'' if kinds[name] == 'float' else ' without decimals'}")
+    return Settings(**content)

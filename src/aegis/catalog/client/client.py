@@ -271,7 +271,7 @@ class Client:
 
     def download(self, release_id: str, out: str | Path, *, overwrite: bool = False) -> Downloaded:
         """Write a release to ``out`` and its certificate beside it; nothing is written if a byte is missing."""
-        known = self.release(release_id)
+        expected = self.release(release_id)
         file = Path(out)
         beside = file.with_name(f"{file.name}.certificate.json")
         hashed, size = hashlib.sha256(), 0
@@ -281,7 +281,7 @@ class Client:
                     hashed.update(chunk)
                     size += len(chunk)
                     target.write(chunk)
-            if hashed.hexdigest() != known.digest:
+            if hashed.hexdigest() != expected.digest:
                 raise VerificationError("what arrived is not the release: its hash differs; download it again")
             content = self._http.get(f"/releases/{release_id}/certificate")
             certificate.write_text(json.dumps(content, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")

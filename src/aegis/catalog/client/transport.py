@@ -133,24 +133,24 @@ def error_of(response: httpx.Response) -> AegisError:
         kind, detail = str(problem["type"]), str(problem["detail"])
     except (ValueError, KeyError, TypeError):
         kind, detail = "", f"the server answered {response.status_code} without a reason; is this a catalog of Aegis?"
-    found = _classes().get(kind.removeprefix(_PREFIX))
-    if found is TooManyAttemptsError:
+    error_class = _classes().get(kind.removeprefix(_PREFIX))
+    if error_class is TooManyAttemptsError:
         wait = response.headers.get("Retry-After", "")
         return TooManyAttemptsError(detail, retry_after_seconds=int(wait) if wait.isdigit() else 60)
-    if found is None or found is MissingExtraError:
+    if error_class is None or error_class is MissingExtraError:
         return (EngineError if response.status_code >= 500 else ServiceError)(detail)
-    return found(detail)
+    return error_class(detail)
 
 
 def _classes() -> dict[str, type[AegisError]]:
-    found: dict[str, type[AegisError]] = {}
+    classes: dict[str, type[AegisError]] = {}
     waiting = list(AegisError.__subclasses__())
     while waiting:
         each = waiting.pop()
         waiting += each.__subclasses__()
         name = each.__name__.removesuffix("Error")
-        found["".join(f"-{c.lower()}" if c.isupper() else c for c in name).lstrip("-")] = each
-    return found
+        classes["".join(f"-{c.lower()}" if c.isupper() else c for c in name).lstrip("-")] = each
+    return classes
 
 
 def _unreachable(error: Exception) -> EngineError:

@@ -257,7 +257,7 @@ def _run(options: Serve, listening: socket.socket, environment: dict[str, str]) 
         folder = str(Path(options.data).absolute())
         parts.append(Part(name="provider", arguments=("-m", "aegis", "provide", folder, "--owner", options.owner)))
     with listening, tempfile.TemporaryDirectory(prefix="aegis-metrics-") as counted:
-        given = {
+        part_environment = {
             DATABASE_VARIABLE: options.database,  # not an argument: it may hold a password
             STORAGE_VARIABLE: str(options.storage),
             SETTINGS_VARIABLE: "" if options.settings is None else str(options.settings),
@@ -268,7 +268,7 @@ def _run(options: Serve, listening: socket.socket, environment: dict[str, str]) 
             LOG_VARIABLE: options.log_format,
             **environment,
         }
-        return Supervisor(parts, environment=given, inherited=[listening.fileno()], say=terminal.aside).run()
+        return Supervisor(parts, environment=part_environment, inherited=[listening.fileno()], say=terminal.aside).run()
 
 
 def check_host(host: str, *, encrypted: bool) -> None:

@@ -176,8 +176,8 @@ def _unchanged(session: Session, since: Checkpoint) -> bool:
 
 def _noted(session: Session, head: str, since: Checkpoint) -> bool:
     """Whether a noted head is among the rows that an earlier walk saw."""
-    found = select(Audit.sequence).where(Audit.hash == head, Audit.sequence <= since.rows).limit(1)
-    return session.scalar(found) is not None
+    query = select(Audit.sequence).where(Audit.hash == head, Audit.sequence <= since.rows).limit(1)
+    return session.scalar(query) is not None
 
 
 def _broken(rows: int, at: int, head: str, reason: str) -> ChainVerdict:

@@ -134,8 +134,8 @@ def _restore(file: tarfile.TarFile, manifest: dict[str, Any], session: Session, 
 def _dump(session: Session, table: SqlTable, place: Path) -> dict[str, Any]:
     hashed, rows = hashlib.sha256(), 0
     with (place / f"{table.name}.jsonl").open("wb") as file:
-        found = session.execute(select(table).order_by(*table.primary_key.columns).execution_options(yield_per=1_000))
-        for row in found.mappings():
+        result = session.execute(select(table).order_by(*table.primary_key.columns).execution_options(yield_per=1_000))
+        for row in result.mappings():
             plain = {key: v.isoformat() if isinstance(v, datetime.datetime) else v for key, v in row.items()}
             line = json.dumps(plain, ensure_ascii=True).encode() + b"\n"
             hashed.update(line)

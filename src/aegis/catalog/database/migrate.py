@@ -41,8 +41,8 @@ def migrate(connection: Connection, *, form: str = NEWEST) -> None:
 
 
 def _check_known(script: ScriptDirectory, form: str | None) -> None:
-    known = {None, NEWEST, *(step.revision for step in script.walk_revisions())}
-    if form not in known:
+    revisions = {None, NEWEST, *(step.revision for step in script.walk_revisions())}
+    if form not in revisions:
         raise InputError(
             f"the catalog has the form {form} of a newer Aegis, this one knows up to {script.get_current_head()}; "
             "install the newer one"

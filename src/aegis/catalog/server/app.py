@@ -121,12 +121,12 @@ class Envelope:
             elapsed_s = time.perf_counter() - began
             route = route_of(scope)
             count_request(method=scope["method"], route=route, status=status, seconds=elapsed_s)
-            given = {"request_id": request_id, "method": scope["method"], "route": route, "status": status}
+            logged = {"request_id": request_id, "method": scope["method"], "route": route, "status": status}
             access_log.info(
                 "%s %s %s %d %.1f ms",
-                *given.values(),
+                *logged.values(),
                 1000 * elapsed_s,
-                extra={"fields": {**given, "milliseconds": round(1000 * elapsed_s, 1)}},
+                extra={"fields": {**logged, "milliseconds": round(1000 * elapsed_s, 1)}},
             )
 
 

@@ -45,8 +45,8 @@ answered = Histogram(
 
 def count_request(*, method: str, route: str, status: int, seconds: float) -> None:
     """Note one answer."""
-    known = method if method in _METHODS else "other"
-    answered.labels(method=known, route=route, status=str(status)).observe(seconds)
+    method_label = method if method in _METHODS else "other"
+    answered.labels(method=method_label, route=route, status=str(status)).observe(seconds)
 
 
 class _Waiting(Collector):
@@ -101,8 +101,8 @@ class Metrics:
         await (await self._respond(scope))(scope, receive, send)
 
     async def _respond(self, scope: Scope) -> Response:
-        scheme, _, given = Headers(scope=scope).get("authorization", "").partition(" ")
-        if scheme.lower() != "bearer" or not hmac.compare_digest(given.strip().encode(), self._token.encode()):
+        scheme, _, token = Headers(scope=scope).get("authorization", "").partition(" ")
+        if scheme.lower() != "bearer" or not hmac.compare_digest(token.strip().encode(), self._token.encode()):
             refused = NotSignedInError("metrics need their token in the Authorization header")
             return PlainTextResponse(
                 str(refused), status_code=refused.http_status, headers={"WWW-Authenticate": "Bearer"}

@@ -92,10 +92,10 @@ def event_loop(*, handshake_seconds: float) -> asyncio.AbstractEventLoop:
         pass
 
     class Loop(kind):
-        async def create_server(self, *given: Any, **options: Any) -> Any:
+        async def create_server(self, *arguments: Any, **options: Any) -> Any:
             if options.get("ssl") is not None:
                 options.setdefault("ssl_handshake_timeout", handshake_seconds)
-            return await super().create_server(*given, **options)
+            return await super().create_server(*arguments, **options)
 
     return cast(asyncio.AbstractEventLoop, Loop())
 

@@ -134,8 +134,8 @@ class Supervisor:
 
 def hold_lifeline() -> bool:
     """In a child: end politely when the supervisor is gone. Gives whether there is one."""
-    given = os.environ.pop(LIFELINE, None)
-    if given is None:
+    text = os.environ.pop(LIFELINE, None)
+    if text is None:
         return False
 
     def watch(descriptor: int) -> None:
@@ -143,5 +143,5 @@ def hold_lifeline() -> bool:
             pass
         os.kill(os.getpid(), signal.SIGTERM)
 
-    threading.Thread(target=watch, args=(int(given),), daemon=True, name="lifeline").start()
+    threading.Thread(target=watch, args=(int(text),), daemon=True, name="lifeline").start()
     return True

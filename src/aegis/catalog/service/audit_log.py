@@ -73,9 +73,9 @@ def list_audit(
     if product is None:
         require(work.actor, Permission.SEE_AUDIT)
     else:
-        found = visible_product(work, product)
-        require(work.actor, Permission.SEE_PRODUCT_AUDIT, found.id)
-        query = query.where(Audit.product_id == found.id)
+        product_row = visible_product(work, product)
+        require(work.actor, Permission.SEE_PRODUCT_AUDIT, product_row.id)
+        query = query.where(Audit.product_id == product_row.id)
     if subject_id is not None:
         if not is_id(subject_id):
             raise InputError("the subject is named by its id: 32 hexadecimal digits")
@@ -146,19 +146,19 @@ def standing(work: Work, *, expected_head: str | None = None, most: int = MOST_A
     require(work.actor, Permission.SEE_AUDIT)
     note = _note(work)
     if note.first_broken is None:
-        found = verify_chain(work.session, expected_head=expected_head, since=note.checkpoint, most=most)
+        verdict = verify_chain(work.session, expected_head=expected_head, since=note.checkpoint, most=most)
     else:
         # Another walk may find it mended from a backup; until then it stays broken.
-        found = ChainVerdict(rows=note.rows, intact=False, first_broken=note.first_broken, head=note.hash)
-        found = replace(found, reason=note.reason)
+        verdict = ChainVerdict(rows=note.rows, intact=False, first_broken=note.first_broken, head=note.hash)
+        verdict = replace(verdict, reason=note.reason)
     return records.ChainStatus(
-        rows=found.rows + found.behind,
-        intact=found.intact,
-        first_broken=found.first_broken,
-        reason=found.reason,
-        head=found.head,
-        checked_now=max(found.rows - note.rows, 0),
-        unchecked=found.behind,
+        rows=verdict.rows + verdict.behind,
+        intact=verdict.intact,
+        first_broken=verdict.first_broken,
+        reason=verdict.reason,
+        head=verdict.head,
+        checked_now=max(verdict.rows - note.rows, 0),
+        unchecked=verdict.behind,
         walked_at=note.walked_at,
         walked_rows=note.walked_rows,
         wanted_at=note.wanted_at,
@@ -183,26 +183,26 @@ def keep_up(catalog: Catalog, *, each_page: Callable[[], None] = lambda: None) -
         start = Checkpoint() if whole else note.checkpoint
         if note.first_broken is not None and not whole:
             return False
-        found = verify_chain(work.session, since=start, each_page=each_page)
+        verdict = verify_chain(work.session, since=start, each_page=each_page)
         began = work.now
-    if not whole and found.intact and found.rows == note.rows:
+    if not whole and verdict.intact and verdict.rows == note.rows:
         return False
     with catalog.write(SYSTEM) as work:
         now = _note(work, lock=True)
         if not whole and now.checkpoint != note.checkpoint:
             return False  # another worker was faster
-        _keep(work, _after(now, found, whole=whole, began=began, asked=note.wanted_at))
+        _keep(work, _after(now, verdict, whole=whole, began=began, asked=note.wanted_at))
     return whole
 
 
 def _after(
-    now: _Note, found: ChainVerdict, *, whole: bool, began: datetime.datetime, asked: datetime.datetime | None
+    now: _Note, verdict: ChainVerdict, *, whole: bool, began: datetime.datetime, asked: datetime.datetime | None
 ) -> _Note:
-    kept = replace(now, checked_at=began, first_broken=found.first_broken, reason=found.reason)
-    if found.intact:
-        kept = replace(kept, rows=found.rows, hash=found.head)
+    kept = replace(now, checked_at=began, first_broken=verdict.first_broken, reason=verdict.reason)
+    if verdict.intact:
+        kept = replace(kept, rows=verdict.rows, hash=verdict.head)
     if whole:
-        kept = replace(kept, walked_at=began, walked_rows=found.rows)
+        kept = replace(kept, walked_at=began, walked_rows=verdict.rows)
         if kept.wanted_at == asked:  # whoever asked later waits for another one
             kept = replace(kept, wanted_at=None)
     return kept

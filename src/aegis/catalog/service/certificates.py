@@ -82,8 +82,8 @@ def check_promise(facts: CertificateFacts, product: Product) -> None:
         raise ConflictError("the product has no policy yet that a release could satisfy; give it one first")
     if facts.policy_id != policy.id:
         raise VerificationError("the certificate is for another policy than the product's; release under that policy")
-    known = {column["name"] for column in product.columns}
-    if not set(facts.columns) <= known:
+    of_product = {column["name"] for column in product.columns}
+    if not set(facts.columns) <= of_product:
         raise VerificationError("the release has a column that the product does not have; leave it out")
     roles = policy.roles_in(schema_of(product.columns), roles_of(product.columns, product.label))
     if not set(roles.quasi_identifying) <= facts.quasi_identifying:

@@ -23,11 +23,11 @@ def comment(work: Work, *, request_id: str, words: str) -> records.Comment:
     """Say something about a request; the other side is told that there is something to read."""
     row = seen_request(work, request_id, lock=True)
     require(work.actor, Permission.COMMENT, row.product_id)
-    said = checked_text(words, what="the comment", least=1, most=_LONGEST)
+    checked = checked_text(words, what="the comment", least=1, most=_LONGEST)
     if (work.session.scalar(select(func.count()).where(Comment.request_id == row.id)) or 0) >= MOST:
         raise ConflictError(f"a request has at most {MOST} comments; ask again, or write a mail")
     assert work.actor.user_id is not None
-    made = Comment(id=new_id(), request_id=row.id, user_id=work.actor.user_id, words=said, created_at=work.now)
+    made = Comment(id=new_id(), request_id=row.id, user_id=work.actor.user_id, words=checked, created_at=work.now)
     work.session.add(made)
     work.session.flush()
     work.record("request commented", subject="request", subject_id=row.id, product_id=row.product_id, comment=made.id)
@@ -50,13 +50,13 @@ def list_comments(work: Work, *, request_id: str) -> tuple[records.Comment, ...]
 
 def comments_of(work: Work, request_id: str) -> tuple[records.Comment, ...]:
     """The comments on a request that the actor was found to see."""
-    found = work.session.execute(
+    rows = work.session.execute(
         select(Comment, User.name, User.display_name)
         .join(User, User.id == Comment.user_id)
         .where(Comment.request_id == request_id)
         .order_by(Comment.created_at, Comment.id)
     )
-    return tuple(_as_record(*each) for each in found)
+    return tuple(_as_record(*each) for each in rows)
 
 
 def _others(work: Work, row: Request) -> set[str]:

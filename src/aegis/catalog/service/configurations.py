@@ -40,29 +40,29 @@ def propose(
 
     One that does the same as a known one is that one (a withdrawn one comes back).
     """
-    found = visible_product(work, product)
-    require(work.actor, Permission.PROPOSE_CONFIGURATION, found.id)
+    product_row = visible_product(work, product)
+    require(work.actor, Permission.PROPOSE_CONFIGURATION, product_row.id)
     checked_file_stem(name, what="the configuration's name", most=120)
     if isinstance(content, str):
         content = parsed_document(content, what="the configuration", most_characters=work.settings.document_bytes)
     checked_document(content, what="the configuration")
     _check_chains(content)
-    given = _read(content, name=name, hierarchies=known_hierarchies(work, found.id))
-    return _enter(work, found, given, how="proposed")
+    proposed = _read(content, name=name, hierarchies=known_hierarchies(work, product_row.id))
+    return _enter(work, product_row, proposed, how="proposed")
 
 
 def generate(
     work: Work, *, product: str, count: int = 20, strength: str = "mixed", seed: int = 0
 ) -> list[records.Configuration]:
     """Make configurations from the published domains of the product's current summary, and enter them."""
-    found = visible_product(work, product)
-    require(work.actor, Permission.PROPOSE_CONFIGURATION, found.id)
+    product_row = visible_product(work, product)
+    require(work.actor, Permission.PROPOSE_CONFIGURATION, product_row.id)
     checked_whole(count, what="the number of configurations", least=1, most=MOST_AT_ONCE)
     checked_whole(seed, what="the seed", least=0, most=2**32)
-    current = work.session.scalar(select(Summary).where(Summary.product_id == found.id, Summary.current))
+    current = work.session.scalar(select(Summary).where(Summary.product_id == product_row.id, Summary.current))
     if current is None:
         raise ConflictError("the product has no summary yet to make configurations from; push one first")
-    roles = {column["name"]: column["role"] for column in found.columns}
+    roles = {column["name"]: column["role"] for column in product_row.columns}
     histograms = {
         entry["column"]: histogram
         for entry in current.histograms
@@ -74,20 +74,20 @@ def generate(
         raise ConflictError("the summary tells no values to make configurations from; propose your own")
     prefix = f"{strength}-{seed}"
     made = [
-        Masks(name=f"{prefix}-{number}", masks=each.masks, label=found.label)
+        Masks(name=f"{prefix}-{number}", masks=each.masks, label=product_row.label)
         for number, each in enumerate(
             draw(
                 histograms,
                 count=count,
                 strength=strength,
                 rng=np.random.default_rng(seed),
-                label=found.label,
+                label=product_row.label,
                 fewer_if_need_be=True,
             ),
             start=1,
         )
     ]
-    return _enter(work, found, made, how="generated")
+    return _enter(work, product_row, made, how="generated")
 
 
 def withdraw(work: Work, *, configuration_id: str) -> records.Configuration:
@@ -110,12 +110,12 @@ def withdraw(work: Work, *, configuration_id: str) -> records.Configuration:
 
 def list_configurations(work: Work, *, product: str, withdrawn: bool = False) -> list[records.Configuration]:
     """The configurations of a product, by name."""
-    found = visible_product(work, product)
-    query = select(Configuration).where(Configuration.product_id == found.id)
+    product_row = visible_product(work, product)
+    query = select(Configuration).where(Configuration.product_id == product_row.id)
     if not withdrawn:
         query = query.where(Configuration.withdrawn_at.is_(None))
     rows = work.session.scalars(query.order_by(Configuration.name, Configuration.id)).all()
-    return _views(work, found.id, rows)
+    return _views(work, product_row.id, rows)
 
 
 def configuration(work: Work, *, configuration_id: str) -> records.Configuration:
@@ -153,46 +153,46 @@ def masks_of(content: Mapping[str, Any]) -> Masks:
 
 def _read(content: Any, *, name: str, hierarchies: Mapping[str, Hierarchy]) -> list[Masks]:
     try:
-        given = configuration_file.configurations_from_mapping(content, name=name, hierarchies=hierarchies)
-        for each in given:
+        configurations = configuration_file.configurations_from_mapping(content, name=name, hierarchies=hierarchies)
+        for each in configurations:
             masks_of(json.loads(json.dumps(configuration_file.to_mapping(each))))  # what is stored can be read again
     except AegisError:
         raise
     except (TypeError, ValueError, KeyError, AttributeError, ArithmeticError, RecursionError):
         raise ConfigurationError("the configuration cannot be read; write it as {column: mask}") from None
-    if len(given) > MOST_AT_ONCE:
+    if len(configurations) > MOST_AT_ONCE:
         raise InputError(f"send at most {MOST_AT_ONCE} configurations at once")
-    return given
+    return configurations
 
 
-def enter_unknown(work: Work, product: Product, given: Sequence[Masks]) -> None:
+def enter_unknown(work: Work, product: Product, configurations: Sequence[Masks]) -> None:
     """Enter what came with a summary; what is known, or was withdrawn, stays as it is."""
-    known = set(work.session.scalars(select(Configuration.content_id).where(Configuration.product_id == product.id)))
-    fresh = [each for each in given if each.id not in known]
-    if fresh and len(known) + len(fresh) <= MOST_OF_A_PRODUCT:
+    entered = set(work.session.scalars(select(Configuration.content_id).where(Configuration.product_id == product.id)))
+    fresh = [each for each in configurations if each.id not in entered]
+    if fresh and len(entered) + len(fresh) <= MOST_OF_A_PRODUCT:
         _enter(work, product, fresh, how="pushed with a summary")
 
 
-def _enter(work: Work, product: Product, given: Sequence[Masks], *, how: str) -> list[records.Configuration]:
+def _enter(work: Work, product: Product, configurations: Sequence[Masks], *, how: str) -> list[records.Configuration]:
     schema = schema_of(product.columns)
-    known = {
+    rows = {
         row.content_id: row
         for row in work.session.scalars(select(Configuration).where(Configuration.product_id == product.id))
     }
-    if len(known) + len(given) > MOST_OF_A_PRODUCT:
+    if len(rows) + len(configurations) > MOST_OF_A_PRODUCT:
         raise ConflictError(f"a product has at most {MOST_OF_A_PRODUCT} configurations; withdraw none, use fewer")
-    names = {row.name for row in known.values()}
+    names = {row.name for row in rows.values()}
     entered: dict[str, Configuration] = {}
     assert work.actor.user_id is not None
-    for each in given:
+    for each in configurations:
         each.check(schema)
         if product.label is not None and each.label not in (None, product.label):
             raise ConfigurationError(f"configuration {each.name!r} is for another label than the product's")
-        row = known.get(each.id)
+        row = rows.get(each.id)
         if row is None:
             unique = _free_name(checked_file_stem(each.name, what="a configuration's name", most=110), names)
             content = {**configuration_file.to_mapping(each), "name": unique}
-            row = known[each.id] = Configuration(
+            row = rows[each.id] = Configuration(
                 id=new_id(),
                 product_id=product.id,
                 name=unique,
@@ -275,7 +275,7 @@ def _described(text: str) -> Mapping[str, str]:
 
 def known_hierarchies(work: Work, product_id: str) -> dict[str, Hierarchy]:
     """Every hierarchy by its name, which is the column's unless a configuration chose another."""
-    found: dict[str, Hierarchy] = {}
+    by_name: dict[str, Hierarchy] = {}
     rows = work.session.scalars(
         select(Configuration.content)
         .where(Configuration.product_id == product_id)
@@ -283,18 +283,18 @@ def known_hierarchies(work: Work, product_id: str) -> dict[str, Hierarchy]:
     )
     for content in rows:
         for name, levels in (content.get("hierarchies") or {}).items():
-            if name not in found:
-                found[name] = Hierarchy.of(levels)
-    return found
+            if name not in by_name:
+                by_name[name] = Hierarchy.of(levels)
+    return by_name
 
 
 def hierarchies(work: Work, *, product: str) -> dict[str, Hierarchy]:
     """The hierarchies of a product, to be looked at: without values that must not be named, but by its own people."""
-    found = visible_product(work, product)
-    known = known_hierarchies(work, found.id)
-    if sees_everything(work, found.id):
-        return known
-    named = named_values(work, found.id)
+    product_row = visible_product(work, product)
+    by_name = known_hierarchies(work, product_row.id)
+    if sees_everything(work, product_row.id):
+        return by_name
+    named = named_values(work, product_row.id)
     every = frozenset().union(*named.values())
-    shown = {name: shown_hierarchy(each.rows, named.get(name, every)) for name, each in known.items()}
+    shown = {name: shown_hierarchy(each.rows, named.get(name, every)) for name, each in by_name.items()}
     return {name: Hierarchy.of(rows) for name, rows in shown.items() if rows}

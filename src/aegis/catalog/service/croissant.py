@@ -51,31 +51,31 @@ _PLAIN_NAME = re.compile(r"[A-Za-z0-9_.-]+")
 
 def croissant(work: Work, *, product: str, base_url: str) -> dict[str, Any]:
     """The JSON-LD document; files are the verified releases that the actor may see, each with its certificate."""
-    found = products.product(work, product=product)
-    listed = releases.list_releases(work, product=found.id, page=PageRequest(size=MOST)).items
+    record = products.product(work, product=product)
+    listed = releases.list_releases(work, product=record.id, page=PageRequest(size=MOST)).items
     verified = [each for each in listed if each.state is ReleaseState.VERIFIED]
     base = base_url.rstrip("/")
-    url = f"{base}/products/{found.name}"
+    url = f"{base}/products/{record.name}"
     return {
         "@context": _CONTEXT,
         "@type": "sc:Dataset",
         "conformsTo": "http://mlcommons.org/croissant/1.0",
-        "name": found.name,
-        "alternateName": found.title,
-        "description": found.description or found.title,
+        "name": record.name,
+        "alternateName": record.title,
+        "description": record.description or record.title,
         "url": url,
         "license": url,  # the page that says under which conditions one may ask
-        "citeAs": f"{found.owner_name}: {found.title}, version {found.version}. {url}",
-        "creator": {"@type": "sc:Person", "name": found.owner_name},
-        "dateCreated": found.created_at.date().isoformat(),
-        "datePublished": found.created_at.date().isoformat(),
-        "dateModified": found.changed_at.isoformat(timespec="seconds"),
-        "version": f"{found.version}.0.0",
+        "citeAs": f"{record.owner_name}: {record.title}, version {record.version}. {url}",
+        "creator": {"@type": "sc:Person", "name": record.owner_name},
+        "dateCreated": record.created_at.date().isoformat(),
+        "datePublished": record.created_at.date().isoformat(),
+        "dateModified": record.changed_at.isoformat(timespec="seconds"),
+        "version": f"{record.version}.0.0",
         "conditionsOfAccess": "on request, for a stated purpose and time",
-        "aegis:policy": found.policy,
+        "aegis:policy": record.policy,
         "distribution": [_file(each, base) for each in verified],
-        "recordSet": [_records(found, each) for each in verified],
-        "variableMeasured": _variables(found),
+        "recordSet": [_records(record, each) for each in verified],
+        "variableMeasured": _variables(record),
     }
 
 
@@ -95,13 +95,13 @@ def _file(release: records.Release, base: str) -> dict[str, Any]:
     }
 
 
-def _records(found: records.Product, release: records.Release) -> dict[str, Any]:
+def _records(product: records.Product, release: records.Release) -> dict[str, Any]:
     """The columns of one released file; what a mask changed is text, whatever it was before."""
     masked = set(release.certificate["configuration"].get("masks", {}))
-    known = {column.name: column for column in found.columns}
+    by_name = {column.name: column for column in product.columns}
     fields = []
     for number, name in enumerate(release.certificate["release"]["columns"], 1):
-        column = known.get(name)
+        column = by_name.get(name)
         plain = column is not None and name not in masked and column.role in _AS_THEY_WERE
         fields.append(
             {
@@ -116,7 +116,7 @@ def _records(found: records.Product, release: records.Release) -> dict[str, Any]
     return {"@type": "cr:RecordSet", "@id": f"records-{release.id}", "name": release.file_name, "field": fields}
 
 
-def _variables(found: records.Product) -> list[dict[str, Any]]:
+def _variables(product: records.Product) -> list[dict[str, Any]]:
     """The columns as they are before masking: what one may ask for, whether or not a file is there."""
     return [
         {
@@ -125,6 +125,6 @@ def _variables(found: records.Product) -> list[dict[str, Any]]:
             "description": column.description or column.name,
             "valueReference": Kind(column.kind).value,
         }
-        for column in found.columns
+        for column in product.columns
         if column.role != Role.IDENTIFYING
     ]

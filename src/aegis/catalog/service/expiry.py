@@ -63,9 +63,9 @@ def tell_expiring(work: Work) -> int:
     listed = list(keys)
     for start in range(0, len(listed), _TOGETHER):
         some = listed[start : start + _TOGETHER]
-        told = set(work.session.scalars(select(Notification.key).where(Notification.key.in_(some))))
+        already = set(work.session.scalars(select(Notification.key).where(Notification.key.in_(some))))
         for key in some:
-            if key not in told:
+            if key not in already:
                 _tell(work, keys[key], key)
     return len(listed)
 

@@ -43,9 +43,9 @@ def search_text(*, name: str, title: str, description: str, columns: Iterable[Ma
     >>> search_text(name="a", title="B", description="", columns=[{"name": "Age", "description": "in years"}])
     'a\\nb\\nage\\nin years'
     """
-    said = [name, title, description]
-    said += [part for column in columns for part in (column["name"], column.get("description", ""))]
-    return "\n".join(part for part in said if part).lower()
+    texts = [name, title, description]
+    texts += [part for column in columns for part in (column["name"], column.get("description", ""))]
+    return "\n".join(part for part in texts if part).lower()
 
 
 def set_tags(work: Work, product_id: str, tags: Iterable[str]) -> bool:

@@ -28,12 +28,12 @@ def recall(work: Work, *, key: str, fingerprint: str) -> Remembered | None:
     """The answer to the same key; `InputError` if the key came with another content (fingerprint)."""
     require(work.actor, Permission.SEE_CATALOG)
     key = checked_text(key, what="the idempotency key", least=1, most=128)
-    known = work.session.get(Idempotency, (work.actor.user_id, key))
-    if known is None or known.created_at < work.now - _kept(work):
+    row = work.session.get(Idempotency, (work.actor.user_id, key))
+    if row is None or row.created_at < work.now - _kept(work):
         return None
-    if known.fingerprint != fingerprint:
+    if row.fingerprint != fingerprint:
         raise InputError("this idempotency key was used for something else; take a fresh one")
-    return Remembered(status=known.status, body=known.body)
+    return Remembered(status=row.status, body=row.body)
 
 
 def remember(work: Work, *, key: str, fingerprint: str, status: int, body: Mapping[str, Any] | None) -> None:

@@ -60,15 +60,15 @@ def read_inspected(content: bytes) -> Inspected:
     return Inspected(name=name if isinstance(name, str) else "", columns=tuple(columns))
 
 
-def _inspected(given: Any) -> InspectedColumn:
-    if not isinstance(given, Mapping):
+def _inspected(entry: Any) -> InspectedColumn:
+    if not isinstance(entry, Mapping):
         raise _neither()
     kinds, roles = {kind.value for kind in Kind}, {role.value for role in Role}
-    kind, role, suggested = given.get("kind"), given.get("role"), given.get("suggested_role")
+    kind, role, suggested = entry.get("kind"), entry.get("role"), entry.get("suggested_role")
     if kind not in kinds or role not in roles | {None}:
         raise InputError("the file has a column of a kind or role that does not exist; inspect the table again")
     return InspectedColumn(
-        name=checked_line(given.get("name"), what="the name of a column", most=200),
+        name=checked_line(entry.get("name"), what="the name of a column", most=200),
         kind=str(kind),
         role=str(role or ""),
         suggested=str(suggested) if role is None and suggested in roles else "",

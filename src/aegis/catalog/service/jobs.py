@@ -27,27 +27,27 @@ def start_advice(work: Work, *, product: str, measure: str | None = None, reques
     For a request that asks for some of the columns, only those count. Where the same summary is being ranked by the
     same measure on the same columns already, or was, that job is the answer.
     """
-    found = visible_product(work, product)
-    require(work.actor, Permission.START_ADVICE, found.id)
+    product_row = visible_product(work, product)
+    require(work.actor, Permission.START_ADVICE, product_row.id)
     row: Request | None = None
     if request_id is not None:
         row = seen_request(work, request_id, lock=True)
-        if row.product_id != found.id:
+        if row.product_id != product_row.id:
             raise NotFoundError("there is no such request for this product; look at its list of requests")
         if row.state != RequestState.PENDING:
             raise ConflictError("the request is decided already; start the advisor without it")
         measure = row.measure if measure is None else measure
-    columns = None if row is None or asks_for_all(row.columns, found) else sorted(row.columns)
+    columns = None if row is None or asks_for_all(row.columns, product_row) else sorted(row.columns)
     check_measure(measure)
-    summary_id = work.session.scalar(select(Summary.id).where(Summary.product_id == found.id, Summary.current))
+    summary_id = work.session.scalar(select(Summary.id).where(Summary.product_id == product_row.id, Summary.current))
     if summary_id is None:
         raise ConflictError("the product has no summary yet; its provider has to push one first")
-    job_id = _same_advice(work, found.id, summary_id, measure, columns)
+    job_id = _same_advice(work, product_row.id, summary_id, measure, columns)
     if job_id is None:
         job_id = queue.enqueue(
             work,
             kind=queue.ADVISE,
-            product_id=found.id,
+            product_id=product_row.id,
             subject_id=summary_id,
             parameters={"measure": measure, "seed": 0, "columns": columns},
         )
@@ -55,7 +55,7 @@ def start_advice(work: Work, *, product: str, measure: str | None = None, reques
             "advice started",
             subject="job",
             subject_id=job_id,
-            product_id=found.id,
+            product_id=product_row.id,
             measure=measure,
             request_id=request_id,
         )
@@ -75,9 +75,9 @@ def list_jobs(work: Work, *, product: str | None = None, page: PageRequest = FIR
     require(work.actor, Permission.SEE_CATALOG)
     query = _selected().options(defer(Job.result, raiseload=True))
     if product is not None:
-        found = visible_product(work, product)
-        require(work.actor, Permission.SEE_JOBS, found.id)
-        query = query.where(Job.product_id == found.id)
+        product_row = visible_product(work, product)
+        require(work.actor, Permission.SEE_JOBS, product_row.id)
+        query = query.where(Job.product_id == product_row.id)
     else:
         at_work = products_where(work.actor, Permission.SEE_JOBS)
         if at_work is not None:
@@ -109,13 +109,13 @@ def cancel(work: Work, *, job_id: str) -> records.Job:
 
 def latest_ranking(work: Work, *, product: str) -> records.Job | None:
     """The newest finished advice on the product's current summary; those for some columns only are left out."""
-    found = visible_product(work, product)
-    require(work.actor, Permission.SEE_JOBS, found.id)
+    product_row = visible_product(work, product)
+    require(work.actor, Permission.SEE_JOBS, product_row.id)
     row = work.session.execute(
         _selected()
         .join(Summary, Summary.id == Job.subject_id)
         .where(
-            Job.product_id == found.id,
+            Job.product_id == product_row.id,
             Job.kind == queue.ADVISE,
             Job.state == JobState.DONE.value,
             Job.parameters["columns"].as_string().is_(None),
@@ -140,7 +140,7 @@ def _same_advice(
     work: Work, product_id: str, summary_id: str, measure: str | None, columns: list[str] | None
 ) -> str | None:
     states = [JobState.QUEUED.value, JobState.RUNNING.value, JobState.DONE.value]
-    known = work.session.execute(
+    earlier = work.session.execute(
         select(Job.id, Job.parameters)
         .where(
             Job.product_id == product_id,
@@ -152,7 +152,9 @@ def _same_advice(
         .limit(100)
     )
     wanted = (measure, columns)
-    same = (job_id for job_id, given in known if (given.get("measure"), given.get("columns")) == wanted)
+    same = (
+        job_id for job_id, parameters in earlier if (parameters.get("measure"), parameters.get("columns")) == wanted
+    )
     return next(same, None)
 
 

@@ -74,7 +74,7 @@ def _holders(work: Work, role: UserRole, product_id: str | None) -> list[str]:
 
 
 def tell_of_request(
-    work: Work, people: Iterable[str], told: Told, request: Request, words: str, *, key: str | None = None
+    work: Work, people: Iterable[str], kind: Told, request: Request, words: str, *, key: str | None = None
 ) -> None:
     """Tell people of a step of a request; ``{product}`` and ``{consumer}`` in the words are filled in.
 
@@ -89,18 +89,18 @@ def tell_of_request(
     tell(
         work,
         wanted,
-        told,
+        kind,
         words=words.format(product=f"“{title}”", consumer=consumer.display_name or consumer.name),
         path=f"/requests/{request.id}",
         product_id=request.product_id,
-        key=key or f"{told.value} {request.id} {moment}",
+        key=key or f"{kind.value} {request.id} {moment}",
     )
 
 
 def tell(
     work: Work,
     people: Iterable[str],
-    told: Told,
+    kind: Told,
     *,
     words: str,
     path: str,
@@ -126,7 +126,7 @@ def tell(
         row = Notification(
             id=new_id(),
             user_id=user_id,
-            kind=told.value,
+            kind=kind.value,
             words=words,
             path=path,
             product_id=product_id,

@@ -104,7 +104,7 @@ def _unwanted(work: Work, first: Delivery, choice: NotificationChoice | None) ->
 
 
 def _message(work: Work, first: Delivery, listed: list[Delivery], choice: NotificationChoice) -> Message:
-    told = work.session.scalars(
+    newest = work.session.scalars(
         select(Notification)
         .where(Notification.id.in_([row.notification_id for row in listed if row.notification_id is not None]))
         .order_by(Notification.created_at, Notification.id)
@@ -116,7 +116,7 @@ def _message(work: Work, first: Delivery, listed: list[Delivery], choice: Notifi
         channel=Channel(first.channel),
         person=person.display_name or person.name,
         items=tuple(
-            Item(id=row.id, kind=row.kind, words=row.words, path=row.path, created_at=row.created_at) for row in told
+            Item(id=row.id, kind=row.kind, words=row.words, path=row.path, created_at=row.created_at) for row in newest
         ),
         mail_address=choice.mail_address,
         code=new_code(work, user_id=first.user_id) if first.notification_id is None else None,

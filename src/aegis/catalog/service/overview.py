@@ -26,7 +26,7 @@ def overview(work: Work) -> records.Overview:
     shown = Product.state == ProductState.PUBLISHED.value
     running = Job.state.in_([JobState.QUEUED.value, JobState.RUNNING.value])
     seen = true() if at_work is None else or_(shown, Product.id.in_(at_work))
-    found = work.session.execute(
+    counted = work.session.execute(
         select(
             _count(Product, seen, _in_scope(Product.id, actor)),
             _count(Request, own),
@@ -47,7 +47,7 @@ def overview(work: Work) -> records.Overview:
             _count(Job, running, _in_scope(Job.product_id, actor), _among(Job.product_id, at_work)),
         )
     ).one()
-    products, mine, to_decide, to_fulfil, ready, jobs = found
+    products, mine, to_decide, to_fulfil, ready, jobs = counted
     return records.Overview(
         products=products,
         requests_of_mine=mine,

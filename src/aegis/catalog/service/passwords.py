@@ -39,17 +39,17 @@ def hash_password(settings: Settings, password: Any) -> str:
         return _hasher(settings).hash(password.encode("utf-8", "surrogatepass"))
 
 
-def is_password(settings: Settings, known: str | None, password: Any) -> bool:
+def is_password(settings: Settings, password_hash: str | None, password: Any) -> bool:
     """Whether the password is the known one; as slow where none is known, so that names cannot be probed."""
     if not isinstance(password, str) or len(password) > MOST_CHARACTERS:
         return False
-    expected = known or _decoy(settings)
+    expected = password_hash or _decoy(settings)
     try:
         with _AT_ONCE:
             _hasher(settings).verify(expected, password.encode("utf-8", "surrogatepass"))
     except (VerifyMismatchError, VerificationError, InvalidHashError):
         return False
-    return known is not None
+    return password_hash is not None
 
 
 @lru_cache(maxsize=8)

@@ -40,10 +40,10 @@ def setup_link(catalog: Catalog) -> records.Link | None:
 def link(catalog: Catalog, *, secret: str) -> records.Invitation:
     """What a link is for; `NotFoundError` where it is unknown, used or too old."""
     with catalog.read(ANONYMOUS) as work:
-        known = _usable(work, secret)
-        person = None if known.user_id is None else work.session.get(User, known.user_id)
+        link = _usable(work, secret)
+        person = None if link.user_id is None else work.session.get(User, link.user_id)
         return records.Invitation(
-            purpose=known.purpose, user_name=None if person is None else person.name, expires_at=known.expires_at
+            purpose=link.purpose, user_name=None if person is None else person.name, expires_at=link.expires_at
         )
 
 
@@ -54,20 +54,20 @@ def accept_link(
     link(catalog, secret=secret)  # a wrong link should not cost a slow hash
     hashed = hash_password(catalog.settings, password)
     with catalog.write(ANONYMOUS) as work:
-        known = _usable(work, secret, lock=True)
-        known.used_at = work.now
-        if known.user_id is None:
+        usable = _usable(work, secret, lock=True)
+        usable.used_at = work.now
+        if usable.user_id is None:
             if work.session.scalar(select(func.count()).select_from(User)):
                 raise ConflictError("there is an administrator already; ask them for an invitation")
             person = _new_user(work, name=name, display_name=display_name or name)
             work.session.add(Assignment(id=new_id(), user_id=person.id, role=UserRole.ADMIN.value, product_id=None))
         else:
-            person = found_user(work, known.user_id, lock=True)
+            person = found_user(work, usable.user_id, lock=True)
             _end_access(work, person)
         person.password_hash = hashed
         work.session.flush()
         work.actor = Actor(user_id=person.id, name=person.name, display_name=person.display_name)
-        work.record("password chosen", subject="user", subject_id=person.id, link=known.purpose)
+        work.record("password chosen", subject="user", subject_id=person.id, link=usable.purpose)
         return user_views(work, [person])[0]
 
 
@@ -76,14 +76,14 @@ def change_password(catalog: Catalog, actor: Actor, *, old: str, new: str) -> No
     require(actor, Permission.MANAGE_OWN_TOKENS)
     with catalog.write(actor) as work:
         begin_attempt(work, name=actor.name, address=f"user:{actor.user_id}")
-        known = found_user(work, actor.user_id).password_hash
-    if not is_password(catalog.settings, known, old):
+        password_hash = found_user(work, actor.user_id).password_hash
+    if not is_password(catalog.settings, password_hash, old):
         raise InputError("the old password is wrong; nothing was changed")
     hashed = hash_password(catalog.settings, new)
     with catalog.write(actor) as work:
         attempt_succeeded(work, name=actor.name, address=f"user:{actor.user_id}")
         person = found_user(work, actor.user_id, lock=True)
-        if person.password_hash != known:
+        if person.password_hash != password_hash:
             raise ConflictError("the password was changed at the same moment; try again")
         person.password_hash = hashed
         _end_access(work, person)
@@ -226,10 +226,10 @@ def _new_link(work: Work, *, purpose: str, person: User | None) -> records.Link:
 
 
 def _usable(work: Work, secret: str, *, lock: bool = False) -> Link:
-    known = work.session.get(Link, hash_of(secret), with_for_update=lock or None)
-    if known is None or known.used_at is not None or known.expires_at <= work.now:
+    link = work.session.get(Link, hash_of(secret), with_for_update=lock or None)
+    if link is None or link.used_at is not None or link.expires_at <= work.now:
         raise NotFoundError("the link is unknown, used or too old; ask an administrator for another one")
-    return known
+    return link
 
 
 def found_user(work: Work, user_id: str | None, *, lock: bool = False) -> User:
@@ -241,12 +241,12 @@ def found_user(work: Work, user_id: str | None, *, lock: bool = False) -> User:
 
 def user_views(work: Work, people: list[User]) -> list[records.User]:
     held: dict[str, list[records.Role]] = defaultdict(list)
-    found = work.session.execute(
+    rows = work.session.execute(
         select(Assignment, Product.name)
         .outerjoin(Product, Product.id == Assignment.product_id)
         .where(Assignment.user_id.in_([person.id for person in people]))
     )
-    for assignment, product_name in found:
+    for assignment, product_name in rows:
         held[assignment.user_id].append(
             records.Role(role=assignment.role, product_id=assignment.product_id, product_name=product_name)
         )

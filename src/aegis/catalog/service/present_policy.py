@@ -27,13 +27,13 @@ _HOLDS = PresentPolicy(standing=Standing.SATISFIED, said="it satisfies the produ
 def present_policy(certificate: Mapping[str, Any], product: Product) -> PresentPolicy:
     """Hold what a certificate measured against the policy and the roles that the product has now."""
     try:
-        found = tuple(_found(certificate, product))
+        standings = tuple(_found(certificate, product))
     except (AegisError, KeyError, TypeError, ValueError):
-        found = (_unknown("the certificate and the product's columns do not fit together any more"),)
+        standings = (_unknown("the certificate and the product's columns do not fit together any more"),)
     for standing in (Standing.NOT_SATISFIED, Standing.NOT_KNOWN):
-        said = [each.said for each in found if each.standing is standing]
-        if said:
-            return PresentPolicy(standing=standing, said=_INTRODUCED[standing].format("; ".join(said)))
+        reasons = [each.said for each in standings if each.standing is standing]
+        if reasons:
+            return PresentPolicy(standing=standing, said=_INTRODUCED[standing].format("; ".join(reasons)))
     return _HOLDS
 
 
@@ -52,9 +52,9 @@ def _found(certificate: Mapping[str, Any], product: Product) -> Iterator[Present
     then = Policy.from_mapping(certificate["policy"])
     released = list(certificate["release"]["columns"])
     roles = now.roles_in(schema_of(product.columns), roles_of(product.columns, product.label))
-    known = {column["name"]: column["role"] for column in product.columns}
-    yield from _identifying(certificate, known)
-    gone = [name for name in released if name not in known]
+    roles_by_name = {column["name"]: column["role"] for column in product.columns}
+    yield from _identifying(certificate, roles_by_name)
+    gone = [name for name in released if name not in roles_by_name]
     if gone:
         yield _unknown(f"the product has no column {', '.join(gone)} any more")
     measured = {name for name in certificate["roles"].get("quasi_identifying", ()) if name in released}
@@ -63,7 +63,7 @@ def _found(certificate: Mapping[str, Any], product: Product) -> Iterator[Present
         return
     yield from _suppression(certificate, now)
     held = now.suppressed is then.suppressed or certificate["suppressed"]["records"] == 0
-    judging = narrowed(now, roles, left_out=[name for name in known if name not in released]).policy
+    judging = narrowed(now, roles, left_out=[name for name in roles_by_name if name not in released]).policy
     for model in judging.models:
         yield _judged(model, certificate, asked=asked, measured=measured if held else None)
 
@@ -91,13 +91,13 @@ def _judged(
     if not was_measured:
         return _unknown(f"{title} was not measured as it is asked for now")
     holds = value is None or _holds(model, value)
-    found = "nothing to judge" if value is None else f"found {shown(value)}"
-    said = f"{title}: {model.bound.value} {shown(model.threshold)} asked, {found}"
+    outcome = "nothing to judge" if value is None else f"found {shown(value)}"
+    sentence = f"{title}: {model.bound.value} {shown(model.threshold)} asked, {outcome}"
     undisturbed = model.monotone and certificate["suppressed"]["records"] == 0
     if measured == asked or (measured is not None and undisturbed and holds and asked < measured):
-        return _HOLDS if holds else _failed(said)
+        return _HOLDS if holds else _failed(sentence)
     if measured is not None and undisturbed and not holds and asked > measured:
-        return _failed(said)
+        return _failed(sentence)
     what = "suppressed records counted otherwise" if measured is None else "other columns were quasi-identifying"
     return _unknown(f"{title} was measured when {what}")
 
@@ -122,9 +122,9 @@ def _holds(model: Model, value: float) -> bool:
     return value < model.threshold
 
 
-def _failed(said: str) -> PresentPolicy:
-    return PresentPolicy(standing=Standing.NOT_SATISFIED, said=said)
+def _failed(sentence: str) -> PresentPolicy:
+    return PresentPolicy(standing=Standing.NOT_SATISFIED, said=sentence)
 
 
-def _unknown(said: str) -> PresentPolicy:
-    return PresentPolicy(standing=Standing.NOT_KNOWN, said=said)
+def _unknown(sentence: str) -> PresentPolicy:
+    return PresentPolicy(standing=Standing.NOT_KNOWN, said=sentence)

@@ -32,16 +32,16 @@ def preview(work: Work, *, product: str, column: str, mask: Any) -> records.Prev
 
     ``generalize`` takes a hierarchy that a configuration of the product already brought along.
     """
-    found = visible_product(work, product)
-    role = next((each["role"] for each in found.columns if each["name"] == column), None)
+    product_row = visible_product(work, product)
+    role = next((each["role"] for each in product_row.columns if each["name"] == column), None)
     if role is None:
         raise RoleError("the product has no such column; look at its schema")
     if role == Role.IDENTIFYING:
         raise RoleError("nothing is published of an identifying column; releases suppress it unless it is masked")
     check_chain(mask)
     checked_document(mask, what="the mask")
-    histogram = _published(work, found, column)
-    built, change = _applied(mask, histogram, known_hierarchies(work, found.id), column)
+    histogram = _published(work, product_row, column)
+    built, change = _applied(mask, histogram, known_hierarchies(work, product_row.id), column)
     shown = shown_values(histogram.domain) + (["missing"] if histogram.domain.missing else [])
     counts = [shown_count(count) for count in histogram.counts.tolist()]
     masked: list[str | None] = [None] * len(shown)

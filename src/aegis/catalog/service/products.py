@@ -47,7 +47,7 @@ def register(
     if work.session.scalar(select(Product.id).where(Product.name == slug)) is not None:
         raise ConflictError("there is a product of this name already; choose another name")
     assert work.actor.user_id is not None
-    found = Product(
+    row = Product(
         id=new_id(),
         name=slug,
         title=_title(title),
@@ -61,26 +61,26 @@ def register(
         created_at=work.now,
         changed_at=work.now,
     )
-    found.search_text = _search_text(found)
-    work.session.add(found)
+    row.search_text = _search_text(row)
+    work.session.add(row)
     work.session.flush()
-    set_tags(work, found.id, tags)
+    set_tags(work, row.id, tags)
     if not (work.actor.is_admin or work.actor.holds(UserRole.PROVIDER)):
         work.session.add(
-            Assignment(id=new_id(), user_id=work.actor.user_id, role=UserRole.PROVIDER.value, product_id=found.id)
+            Assignment(id=new_id(), user_id=work.actor.user_id, role=UserRole.PROVIDER.value, product_id=row.id)
         )
-        provider = Held(role=UserRole.PROVIDER, product_id=found.id)
+        provider = Held(role=UserRole.PROVIDER, product_id=row.id)
         work.actor = replace(work.actor, roles=work.actor.roles | {provider})
     work.record(
         "product registered",
         subject="product",
-        subject_id=found.id,
-        product_id=found.id,
+        subject_id=row.id,
+        product_id=row.id,
         name=slug,
         columns=len(listed),
         policy_id=_policy_id(rules),
     )
-    return _view(work, found.id)
+    return _view(work, row.id)
 
 
 def change(
@@ -99,52 +99,52 @@ def change(
 
     A current summary that no longer fits the columns is current no longer.
     """
-    found = _changeable(work, product, version)
+    row = _changeable(work, product, version)
     changed = []
-    if title is not None and _title(title) != found.title:
-        found.title = _title(title)
+    if title is not None and _title(title) != row.title:
+        row.title = _title(title)
         changed.append("title")
-    if description is not None and _description(description) != found.description:
-        found.description = _description(description)
+    if description is not None and _description(description) != row.description:
+        row.description = _description(description)
         changed.append("description")
     if columns is not None or label is not None:
-        given = found.columns if columns is None else columns
-        listed, chosen = checked_columns(given, label)
-        if (listed, chosen) != (found.columns, found.label):
-            found.columns, found.label = listed, chosen
+        declared = row.columns if columns is None else columns
+        listed, chosen = checked_columns(declared, label)
+        if (listed, chosen) != (row.columns, row.label):
+            row.columns, row.label = listed, chosen
             changed.append("columns")
     if policy is not None or "columns" in changed:
-        wanted = found.policy if policy is None else policy
-        rules = None if wanted is None else checked_policy(wanted, found.columns, found.label)
-        if rules != found.policy:
-            found.policy = rules
+        wanted = row.policy if policy is None else policy
+        rules = None if wanted is None else checked_policy(wanted, row.columns, row.label)
+        if rules != row.policy:
+            row.policy = rules
             changed.append("policy")
-    if found.state == ProductState.PUBLISHED:
-        _check_complete(found)
+    if row.state == ProductState.PUBLISHED:
+        _check_complete(row)
     if "columns" in changed:
-        _retire_unfit_summary(work, found)
-    if tags is not None and set_tags(work, found.id, tags):
+        _retire_unfit_summary(work, row)
+    if tags is not None and set_tags(work, row.id, tags):
         changed.append("tags")
     if changed:
-        found.search_text = _search_text(found)
-        found.changed_at = work.now
+        row.search_text = _search_text(row)
+        row.changed_at = work.now
         work.record(
             "product changed",
             subject="product",
-            subject_id=found.id,
-            product_id=found.id,
+            subject_id=row.id,
+            product_id=row.id,
             changed=changed,
-            policy_id=_policy_id(found.policy),
+            policy_id=_policy_id(row.policy),
         )
     work.session.flush()
-    return _view(work, found.id)
+    return _view(work, row.id)
 
 
 def publish(work: Work, *, product: str, version: int | None = None) -> records.Product:
     """Show a draft (or a retired product) to everybody who is signed in; it needs a label and a policy."""
-    found = _changeable(work, product, version)
-    _check_complete(found)
-    return _moved(work, found, ProductState.PUBLISHED, "product published")
+    row = _changeable(work, product, version)
+    _check_complete(row)
+    return _moved(work, row, ProductState.PUBLISHED, "product published")
 
 
 def retire(work: Work, *, product: str, version: int | None = None) -> records.Product:
@@ -181,42 +181,42 @@ def product(work: Work, *, product: str) -> records.Product:
 
 
 def _changeable(work: Work, key: str, version: int | None) -> Product:
-    found = visible_product(work, key, lock=True)
-    require(work.actor, Permission.CHANGE_PRODUCT, found.id)
-    if version is not None and version != found.version:
+    row = visible_product(work, key, lock=True)
+    require(work.actor, Permission.CHANGE_PRODUCT, row.id)
+    if version is not None and version != row.version:
         raise ConflictError("somebody changed the product in the meantime; look at it again")
-    return found
+    return row
 
 
-def _moved(work: Work, found: Product, state: ProductState, action: str) -> records.Product:
-    check_step(ProductState(found.state), state, what="the product")
-    found.state, found.changed_at = state.value, work.now
-    work.record(action, subject="product", subject_id=found.id, product_id=found.id, state=state.value)
+def _moved(work: Work, row: Product, state: ProductState, action: str) -> records.Product:
+    check_step(ProductState(row.state), state, what="the product")
+    row.state, row.changed_at = state.value, work.now
+    work.record(action, subject="product", subject_id=row.id, product_id=row.id, state=state.value)
     work.session.flush()
-    return _view(work, found.id)
+    return _view(work, row.id)
 
 
-def _check_complete(found: Product) -> None:
-    if found.label is None:
+def _check_complete(row: Product) -> None:
+    if row.label is None:
         raise InputError("a published product needs a label: the column that consumers want to predict")
-    if found.policy is None:
+    if row.policy is None:
         raise InputError("a published product needs a policy that its releases must satisfy")
 
 
-def _retire_unfit_summary(work: Work, found: Product) -> None:
-    current = work.session.scalar(select(Summary).where(Summary.product_id == found.id, Summary.current))
+def _retire_unfit_summary(work: Work, row: Product) -> None:
+    current = work.session.scalar(select(Summary).where(Summary.product_id == row.id, Summary.current))
     if current is None:
         return
-    known = {each["name"]: each for each in found.columns}
-    fits = current.label == found.label and all(
-        each["column"] in known
-        and known[each["column"]]["role"] != Role.IDENTIFYING
-        and known[each["column"]]["kind"] == (each["kind"] or known[each["column"]]["kind"])
+    by_name = {each["name"]: each for each in row.columns}
+    fits = current.label == row.label and all(
+        each["column"] in by_name
+        and by_name[each["column"]]["role"] != Role.IDENTIFYING
+        and by_name[each["column"]]["kind"] == (each["kind"] or by_name[each["column"]]["kind"])
         for each in current.histograms
     )
     if not fits:
         current.current = False
-        work.record("summary set aside", subject="summary", subject_id=current.id, product_id=found.id)
+        work.record("summary set aside", subject="summary", subject_id=current.id, product_id=row.id)
 
 
 def _policy_id(policy: Mapping[str, Any] | None) -> str | None:
@@ -250,28 +250,28 @@ def _view(work: Work, product_id: str) -> records.Product:
     return _as_view(*row)
 
 
-def _search_text(found: Product) -> str:
-    return search_text(name=found.name, title=found.title, description=found.description, columns=found.columns)
+def _search_text(row: Product) -> str:
+    return search_text(name=row.name, title=row.title, description=row.description, columns=row.columns)
 
 
-def _as_view(found: Product, owner: str, offered: int, summary_id: str | None, tags: str | None) -> records.Product:
-    facts = policy_facts(found.policy)
+def _as_view(row: Product, owner: str, offered: int, summary_id: str | None, tags: str | None) -> records.Product:
+    facts = policy_facts(row.policy)
     return records.Product(
-        id=found.id,
-        name=found.name,
-        title=found.title,
-        description=found.description,
-        columns=tuple(records.Column(**column) for column in found.columns),
-        label=found.label,
-        policy=found.policy,
+        id=row.id,
+        name=row.name,
+        title=row.title,
+        description=row.description,
+        columns=tuple(records.Column(**column) for column in row.columns),
+        label=row.label,
+        policy=row.policy,
         policy_id=None if facts is None else facts.id,
         policy_lines=() if facts is None else facts.lines,
-        owner_id=found.owner_id,
+        owner_id=row.owner_id,
         owner_name=owner,
-        state=ProductState(found.state),
-        created_at=found.created_at,
-        changed_at=found.changed_at,
-        version=found.version,
+        state=ProductState(row.state),
+        created_at=row.created_at,
+        changed_at=row.changed_at,
+        version=row.version,
         configurations=offered,
         summary_id=summary_id,
         tags=tuple(sorted(tags.split(","))) if tags else (),  # no tag has a comma
@@ -300,5 +300,5 @@ def product_choices(work: Work, *, most: int = MOST) -> ProductChoices:
         query = query.where(Product.state == ProductState.PUBLISHED.value)
     if work.actor.token_product is not None:
         query = query.where(Product.id == work.actor.token_product)
-    found = [(name, title) for name, title in work.session.execute(query)]
-    return ProductChoices(listed=tuple(found[:most]), complete=len(found) <= most)
+    owners = [(name, title) for name, title in work.session.execute(query)]
+    return ProductChoices(listed=tuple(owners[:most]), complete=len(owners) <= most)

@@ -154,18 +154,18 @@ def _label(summary: Summary) -> AttributeSummary:
 
 
 def _exposed(summary: Summary, smallest_class: int) -> dict[str, Any]:
-    found = exposure(summary, k=smallest_class)
+    exposed = exposure(summary, k=smallest_class)
     return {
-        "k": found.k,
-        "noisy": found.noisy,
-        "smallest_cell": found.smallest_cell,
-        "smallest_cell_with_label": found.smallest_cell_with_label,
-        "records_below_k": found.records_below_k,
-        "records_below_k_with_label": found.records_below_k_with_label,
-        "caveat": found.caveat,
+        "k": exposed.k,
+        "noisy": exposed.noisy,
+        "smallest_cell": exposed.smallest_cell,
+        "smallest_cell_with_label": exposed.smallest_cell_with_label,
+        "records_below_k": exposed.records_below_k,
+        "records_below_k_with_label": exposed.records_below_k_with_label,
+        "caveat": exposed.caveat,
         "protection": "none" if summary.protection is None else summary.protection.describe(),
         "attributes": [
-            {key: value for key, value in asdict(each).items() if key != "masks"} for each in found.attributes
+            {key: value for key, value in asdict(each).items() if key != "masks"} for each in exposed.attributes
         ],
     }
 

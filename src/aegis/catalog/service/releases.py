@@ -92,23 +92,25 @@ def incoming(
     certificate is read first, the file after it.
     """
     with catalog.read(actor) as work:
-        found, request = _target(work, product, request_id)
+        product_row, request = _target(work, product, request_id)
         if request is not None:
             _check_awaited(work, request)
-        room = room_left(work, found.id, limit_bytes=catalog.settings.release_bytes)
+        room = room_left(work, product_row.id, limit_bytes=catalog.settings.release_bytes)
     if not isinstance(file_name, str) or not _FILE_NAME.fullmatch(file_name):
         raise InputError("the file's name must be a plain one, like clinic.csv; rename it")
     check_format(Path(file_name))
     facts = read_facts(certificate, limit_bytes=catalog.settings.certificate_bytes)
-    check_promise(facts, found)
+    check_promise(facts, product_row)
     if request is not None:
-        check_columns(facts.columns, request, found)
+        check_columns(facts.columns, request, product_row)
     _check_meant_for(facts, request_id)
     draft = catalog.store.draft(file, limit_bytes=room)
     try:
         if draft.digest != facts.sha256:
             raise VerificationError("the file is not the one that was certified: its hash differs; push both again")
-        yield CheckedRelease(product_id=found.id, request_id=request_id, draft=draft, file_name=file_name, facts=facts)
+        yield CheckedRelease(
+            product_id=product_row.id, request_id=request_id, draft=draft, file_name=file_name, facts=facts
+        )
     finally:
         catalog.store.discard(draft)
 
@@ -217,7 +219,7 @@ def withdraw(work: Work, *, release_id: str, reason: str) -> records.Release:
     """Nobody can download it any more; every request that it fulfilled is revoked."""
     seen = _seen(work, release_id).row
     require(work.actor, Permission.WITHDRAW_RELEASE, seen.product_id)
-    said = checked_text(reason, what="the reason", least=1, most=5_000)
+    checked = checked_text(reason, what="the reason", least=1, most=5_000)
     # Requests before releases, as everywhere: two who lock the same things in one order never wait for each other.
     fulfilled = work.session.scalars(
         select(Request)
@@ -228,7 +230,7 @@ def withdraw(work: Work, *, release_id: str, reason: str) -> records.Release:
     row = by_id(work, Release, release_id, lock=True)
     assert row is not None
     check_step(ReleaseState(row.state), ReleaseState.WITHDRAWN, what="the release")
-    row.state, row.reason = ReleaseState.WITHDRAWN.value, said
+    row.state, row.reason = ReleaseState.WITHDRAWN.value, checked
     _note(work, row, "release withdrawn")
     job = None if row.job_id is None else by_id(work, Job, row.job_id, lock=True)
     if job is not None and job.state in (JobState.QUEUED, JobState.RUNNING):
@@ -248,15 +250,15 @@ def _target(work: Work, product: str | None, request_id: str | None) -> tuple[Pr
     if request_id is None:
         if product is None:
             raise InputError("name the product or the request that the release is for")
-        found = visible_product(work, product)
-        require(work.actor, Permission.PUSH_RELEASE, found.id)
-        return found, None
+        product_row = visible_product(work, product)
+        require(work.actor, Permission.PUSH_RELEASE, product_row.id)
+        return product_row, None
     request = seen_request(work, request_id)
-    found = visible_product(work, request.product_id)
-    require(work.actor, Permission.PUSH_RELEASE, found.id)
-    if product is not None and visible_product(work, product).id != found.id:
+    product_row = visible_product(work, request.product_id)
+    require(work.actor, Permission.PUSH_RELEASE, product_row.id)
+    if product is not None and visible_product(work, product).id != product_row.id:
         raise InputError("the request is for another product; name only one of them")
-    return found, request
+    return product_row, request
 
 
 def _check_awaited(work: Work, request: Request) -> None:
@@ -274,18 +276,18 @@ def _check_meant_for(facts: CertificateFacts, request_id: str | None) -> None:
 
 
 def _configuration(work: Work, product: Product, request: Request | None, facts: CertificateFacts) -> str | None:
-    known = work.session.scalar(
+    configuration = work.session.scalar(
         select(Configuration).where(
             Configuration.product_id == product.id, Configuration.content_id == facts.configuration_id
         )
     )
     if request is not None:
-        if known is None or known.id != request.configuration_id:
+        if configuration is None or configuration.id != request.configuration_id:
             raise VerificationError("the file was masked by another configuration than the approved one; use that one")
-        return known.id
-    if known is None and facts.configuration_id != NOTHING:
+        return configuration.id
+    if configuration is None and facts.configuration_id != NOTHING:
         raise VerificationError("the file was masked by a configuration that nobody proposed here; propose it first")
-    return None if known is None else known.id
+    return None if configuration is None else configuration.id
 
 
 def _note(work: Work, row: Release, action: str, **details: Any) -> None:
@@ -299,9 +301,9 @@ def release(work: Work, *, release_id: str) -> records.Release:
 
 def list_releases(work: Work, *, product: str, page: PageRequest = FIRST) -> Page[records.Release]:
     """The releases of a product that the actor may see, the newest first."""
-    found = visible_product(work, product)
-    query = _selected().where(Release.product_id == found.id)
-    if not may(work.actor, Permission.SEE_RELEASES, found.id):
+    product_row = visible_product(work, product)
+    query = _selected().where(Release.product_id == product_row.id)
+    if not may(work.actor, Permission.SEE_RELEASES, product_row.id):
         of_mine = select(Request.release_id).where(Request.consumer_id == work.actor.user_id)
         query = query.where(Release.id.in_(of_mine))
     rows, cursor = page_of(work.session, query, keys=(Release.created_at, Release.id), page=page, descending=True)
@@ -325,9 +327,9 @@ def _seen(work: Work, release_id: str) -> _Seen:
     asked = select(func.count()).where(*of_mine).scalar_subquery()
     provisioned = select(func.min(Request.id)).where(*of_mine, in_state(RequestState.PROVISIONED, work.now))
     query = _selected().add_columns(asked, provisioned.scalar_subquery()).where(Release.id == release_id)
-    found = work.session.execute(query).one_or_none() if is_id(release_id) else None
-    if found is not None:
-        row, product, pushed_by, downloads, own, request_id = found
+    answer = work.session.execute(query).one_or_none() if is_id(release_id) else None
+    if answer is not None:
+        row, product, pushed_by, downloads, own, request_id = answer
         in_scope = actor.token_product in (None, row.product_id)
         takes = own and may(actor, Permission.DOWNLOAD, row.product_id)
         if in_scope and (takes or may(actor, Permission.SEE_RELEASES, row.product_id)):
@@ -379,9 +381,9 @@ _standings: dict[tuple[str, str], records.PresentPolicy] = {}
 def _standing(row: Release, product: Product) -> records.PresentPolicy:
     """How the release stands to the product's policy; worked out once for each certificate and state of the product."""
     key = (row.certificate_digest, json.dumps([product.policy, product.columns, product.label]))
-    known = _standings.get(key)
-    if known is None:
+    standing = _standings.get(key)
+    if standing is None:
         if len(_standings) >= _MOST_STANDINGS:
             _standings.clear()
-        known = _standings[key] = present_policy(row.certificate, product)
-    return known
+        standing = _standings[key] = present_policy(row.certificate, product)
+    return standing

@@ -37,19 +37,19 @@ def ask(
     measure: str | None = None,
 ) -> records.AccessRequest:
     """Ask for access to a published product; no column named means all that are not identifying."""
-    found = visible_product(work, product)
-    require(work.actor, Permission.REQUEST_ACCESS, found.id)
-    if found.state != ProductState.PUBLISHED:
+    product_row = visible_product(work, product)
+    require(work.actor, Permission.REQUEST_ACCESS, product_row.id)
+    if product_row.state != ProductState.PUBLISHED:
         raise ConflictError("the product takes no requests at present; ask its provider")
     checked_whole(days, what="the number of days", least=1, most=work.settings.request_days)
     check_measure(measure)
     assert work.actor.user_id is not None
     row = Request(
         id=new_id(),
-        product_id=found.id,
+        product_id=product_row.id,
         consumer_id=work.actor.user_id,
         purpose=checked_text(purpose, what="the purpose", least=3, most=5_000),
-        columns=_columns(found, columns),
+        columns=_columns(product_row, columns),
         days=days,
         measure=measure,
         state=RequestState.PENDING.value,
@@ -63,7 +63,7 @@ def ask(
         "access requested",
         subject="request",
         subject_id=row.id,
-        product_id=found.id,
+        product_id=product_row.id,
         state=row.state,
         columns=len(row.columns),
         days=days,
@@ -88,7 +88,7 @@ def decide(
     require(work.actor, Permission.DECIDE_REQUEST, row.product_id)
     if row.consumer_id == work.actor.user_id:
         raise NotPermittedError("nobody decides their own request; somebody else has to")
-    said = None if reason is None else checked_text(reason, what="the reason", most=5_000)
+    checked_reason = None if reason is None else checked_text(reason, what="the reason", most=5_000)
     if approve:
         if configuration_id is None:
             raise InputError("an approval names the configuration to release with")
@@ -101,11 +101,11 @@ def decide(
         row.configuration_id = chosen.id
         row.expires_at = work.now + datetime.timedelta(days=row.days)
     else:
-        if not said:
+        if not checked_reason:
             raise InputError("a rejection needs a reason that the consumer will read")
         move(work, row, RequestState.REJECTED, version=version)
         row.expires_at = None
-    row.reason, row.decided_by, row.decided_at = said or None, work.actor.user_id, work.now
+    row.reason, row.decided_by, row.decided_at = checked_reason or None, work.actor.user_id, work.now
     note(work, row, "request approved" if approve else "request rejected", configuration_id=row.configuration_id)
     work.session.flush()
     if approve:
@@ -123,9 +123,9 @@ def revoke(work: Work, *, request_id: str, reason: str, version: int | None = No
     """The provider ends a request that was approved or provisioned (or still waits)."""
     row = seen_request(work, request_id, lock=True)
     require(work.actor, Permission.REVOKE_REQUEST, row.product_id)
-    said = checked_text(reason, what="the reason", least=1, most=5_000)
+    checked_reason = checked_text(reason, what="the reason", least=1, most=5_000)
     move(work, row, RequestState.REVOKED, version=version)
-    row.reason = said
+    row.reason = checked_reason
     note(work, row, "request revoked")
     work.session.flush()
     tell_revoked(work, row)

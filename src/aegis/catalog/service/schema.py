@@ -51,21 +51,21 @@ def checked_columns(columns: Iterable[Mapping[str, Any]], label: str | None) -> 
     return checked, label
 
 
-def _column(given: Any) -> dict[str, str]:
-    if not isinstance(given, Mapping) or not {"name", "kind", "role"} <= set(given):
+def _column(declared: Any) -> dict[str, str]:
+    if not isinstance(declared, Mapping) or not {"name", "kind", "role"} <= set(declared):
         raise InputError("a column is written as {name, kind, role} with an optional description")
-    if set(given) - {"name", "kind", "role", "description"}:
+    if set(declared) - {"name", "kind", "role", "description"}:
         raise InputError("a column has a name, a kind, a role and a description, and nothing else")
     kinds, roles = [kind.value for kind in Kind], [role.value for role in Role]
-    if given["kind"] not in kinds:
+    if declared["kind"] not in kinds:
         raise InputError(f"the kind of a column is one of {', '.join(kinds)}")
-    if given["role"] not in roles:
+    if declared["role"] not in roles:
         raise RoleError(f"each column needs a role: one of {', '.join(roles)}")
     return {
-        "name": checked_line(given["name"], what="the name of a column", most=128),
-        "kind": given["kind"],
-        "role": given["role"],
-        "description": checked_text(given.get("description") or "", what="the description of a column", most=2_000),
+        "name": checked_line(declared["name"], what="the name of a column", most=128),
+        "kind": declared["kind"],
+        "role": declared["role"],
+        "description": checked_text(declared.get("description") or "", what="the description of a column", most=2_000),
     }
 
 

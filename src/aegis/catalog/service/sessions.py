@@ -82,8 +82,8 @@ def sign_in(catalog: Catalog, *, name: str, password: str, address: str) -> Sign
     with catalog.write(ANONYMOUS) as work:
         begin_attempt(work, name=name, address=address)
         person = work.session.scalar(select(User).where(User.name == name))
-    known = person.password_hash if person is not None and person.active else None
-    if not is_password(catalog.settings, known, password):
+    password_hash = person.password_hash if person is not None and person.active else None
+    if not is_password(catalog.settings, password_hash, password):
         with catalog.write(ANONYMOUS) as work:
             if person is not None:
                 work.record("sign-in failed", subject="user", subject_id=person.id)

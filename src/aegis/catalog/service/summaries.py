@@ -67,9 +67,9 @@ class OpenedSummary:
 def incoming(catalog: Catalog, actor: Actor, *, product: str, stream: Stream) -> Iterator[CheckedSummary]:
     """Take in a zip or tar of a summary folder and check it; the draft vanishes at the end unless it was received."""
     with catalog.read(actor) as work:
-        found = visible_product(work, product)
-        require(actor, Permission.PUSH_SUMMARY, found.id)
-        room = room_left(work, found.id, limit_bytes=catalog.settings.summary_bytes)
+        product_row = visible_product(work, product)
+        require(actor, Permission.PUSH_SUMMARY, product_row.id)
+        room = room_left(work, product_row.id, limit_bytes=catalog.settings.summary_bytes)
     draft = catalog.store.draft(stream, limit_bytes=room)
     try:
         with _READING, unpacked(draft.path, catalog.settings) as folder:
@@ -77,14 +77,14 @@ def incoming(catalog: Catalog, actor: Actor, *, product: str, stream: Stream) ->
         _check_names(summary)
         kinds = {name: _kind(attribute.domain) for name, attribute in summary.attributes.items()}
         kinds[summary.label] = None  # a label may have been divided into ranges
-        _check_fits(summary.label, kinds, found)
-        facts = facts_of(summary, smallest_class=_smallest_class(policy_of(found)))
+        _check_fits(summary.label, kinds, product_row)
+        facts = facts_of(summary, smallest_class=_smallest_class(policy_of(product_row)))
         yield CheckedSummary(
-            product_id=found.id,
+            product_id=product_row.id,
             draft=draft,
             facts=facts,
             kinds=kinds,
-            configurations=_complete_configurations(summary, found),
+            configurations=_complete_configurations(summary, product_row),
         )
     finally:
         catalog.store.discard(draft)
@@ -128,22 +128,22 @@ def receive(work: Work, checked: CheckedSummary) -> records.Summary:
 
 def current(work: Work, *, product: str) -> records.Summary | None:
     """The product's current summary, None where it has none."""
-    found = visible_product(work, product)
+    product_row = visible_product(work, product)
     row = work.session.execute(
         select(SummaryRow, User.name)
         .join(User, User.id == SummaryRow.pushed_by)
-        .where(SummaryRow.product_id == found.id, SummaryRow.current)
+        .where(SummaryRow.product_id == product_row.id, SummaryRow.current)
     ).one_or_none()
     return None if row is None else _view(*row)
 
 
 def list_summaries(work: Work, *, product: str, page: PageRequest = FIRST) -> Page[records.Summary]:
     """All summaries of a product, the newest first."""
-    found = visible_product(work, product)
+    product_row = visible_product(work, product)
     query = (
         select(SummaryRow, User.name)
         .join(User, User.id == SummaryRow.pushed_by)
-        .where(SummaryRow.product_id == found.id)
+        .where(SummaryRow.product_id == product_row.id)
     )
     rows, cursor = page_of(work.session, query, keys=(SummaryRow.created_at, SummaryRow.id), page=page, descending=True)
     return Page(items=tuple(_view(*row) for row in rows), next=cursor)
@@ -151,18 +151,18 @@ def list_summaries(work: Work, *, product: str, page: PageRequest = FIRST) -> Pa
 
 def histograms(work: Work, *, product: str) -> list[records.Histogram]:
     """The distributions that the current summary publishes: values of enough records, the rest together."""
-    found = visible_product(work, product)
+    product_row = visible_product(work, product)
     entries = work.session.scalar(
-        select(SummaryRow.histograms).where(SummaryRow.product_id == found.id, SummaryRow.current)
+        select(SummaryRow.histograms).where(SummaryRow.product_id == product_row.id, SummaryRow.current)
     )
     return histogram_views(entries or [])
 
 
 def open_archive(work: Work, *, product: str) -> OpenedSummary:
     """The current summary's archive as it was pushed, for those who work on the product."""
-    found = visible_product(work, product)
-    require(work.actor, Permission.SEE_JOBS, found.id)
-    view = current(work, product=found.id)
+    product_row = visible_product(work, product)
+    require(work.actor, Permission.SEE_JOBS, product_row.id)
+    view = current(work, product=product_row.id)
     if view is None:
         raise NotFoundError("the product has no summary yet; push one first")
     return OpenedSummary(summary=view, stream=work.store.open(view.digest))
@@ -174,15 +174,15 @@ def _check_fits(label: str, kinds: Mapping[str, str | None], product: Product) -
         raise ConflictError("the product has no label yet; name it before pushing a summary")
     if label != product.label:
         raise SummaryError("the summary is about another label than the product's; summarize it for that label")
-    known = {column["name"]: column for column in product.columns}
+    by_name = {column["name"]: column for column in product.columns}
     for name, kind in kinds.items():
-        if name not in known:
+        if name not in by_name:
             raise SummaryError("the summary counts a column that the product does not have; change one of the two")
-        if known[name]["role"] == Role.IDENTIFYING:
+        if by_name[name]["role"] == Role.IDENTIFYING:
             raise SummaryError(f"the summary counts {name!r}, which identifies people; leave it out")
-        if kind is not None and kind != known[name]["kind"]:
+        if kind is not None and kind != by_name[name]["kind"]:
             raise SummaryError(
-                f"the summary takes {name!r} for {kind}, the product for {known[name]['kind']}; change one of the two"
+                f"the summary takes {name!r} for {kind}, the product for {by_name[name]['kind']}; change one of the two"
             )
 
 
@@ -201,13 +201,13 @@ def _complete_configurations(summary: Summary, product: Product) -> tuple[Config
     if summary.opaque:
         return ()
     schema, complete = schema_of(product.columns), []
-    for known in summary.configurations:
+    for counted in summary.configurations:
         try:
-            masks = configuration_of(summary, known.name)
+            masks = configuration_of(summary, counted.name)
             masks.check(schema)
         except AegisError:
             continue
-        if masks.id == known.id:  # it may mask columns that the summary does not count
+        if masks.id == counted.id:  # it may mask columns that the summary does not count
             complete.append(masks)
     return tuple(complete)
 

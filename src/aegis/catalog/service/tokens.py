@@ -27,12 +27,12 @@ def create_token(
 ) -> records.NewToken:
     """A token of one's own, for ``days`` days, perhaps for one product (name or id) only. Tokens make no tokens."""
     require(work.actor, Permission.MANAGE_OWN_TOKENS)
-    known = {scope.value for scope in Scope}
+    scope_names = {scope.value for scope in Scope}
     wanted = list(scopes) if not isinstance(scopes, str) else [scopes]
-    if not wanted or not all(isinstance(scope, str) and scope in known for scope in wanted):
+    if not wanted or not all(isinstance(scope, str) and scope in scope_names for scope in wanted):
         raise InputError(f"a token needs one or more of the scopes {', '.join(scope.value for scope in Scope)}")
     checked_whole(days, what="the number of days", least=1, most=work.settings.token_days)
-    found = None if product is None else visible_product(work, product)
+    product_row = None if product is None else visible_product(work, product)
     text = MARK + new_secret()
     assert work.actor.user_id is not None
     token = Token(
@@ -42,7 +42,7 @@ def create_token(
         hash=hash_of(text),
         prefix=text[: len(MARK) + 6],
         scopes=sorted(set(wanted)),
-        product_id=None if found is None else found.id,
+        product_id=None if product_row is None else product_row.id,
         created_at=work.now,
         expires_at=work.now + datetime.timedelta(days=days),
         revoked_at=None,
@@ -52,7 +52,7 @@ def create_token(
     work.record(
         "token made", subject="token", subject_id=token.id, product_id=token.product_id, scopes=token.scopes, days=days
     )
-    view = _view(work, token, work.actor.name, None if found is None else found.name)
+    view = _view(work, token, work.actor.name, None if product_row is None else product_row.name)
     return records.NewToken(token=view, text=text)
 
 

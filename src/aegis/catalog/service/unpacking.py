@@ -81,8 +81,8 @@ def read_carefully(folder: Path) -> Summary:
     try:
         return read_summary(folder)
     except AegisError as error:
-        said = str(error).replace(f"{folder}{os.sep}", "").replace(str(folder), "the summary")
-        raise SummaryError(said) from None
+        sentence = str(error).replace(f"{folder}{os.sep}", "").replace(str(folder), "the summary")
+        raise SummaryError(sentence) from None
     except (
         Exception,
         MemoryError,

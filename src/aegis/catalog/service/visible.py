@@ -36,12 +36,12 @@ def called(key: str) -> ColumnElement[bool]:
     return Product.id == key if is_id(key) else Product.name == key
 
 
-def checked_visible(work: Work, found: Product | None) -> Product:
+def checked_visible(work: Work, product: Product | None) -> Product:
     """The product that was found; `NotFoundError` where there is none, or none that the actor may know of."""
-    if found is None or not sees_product(work, found):
+    if product is None or not sees_product(work, product):
         raise NotFoundError(_NO_PRODUCT)
-    work.seen_products[found.id] = work.seen_products[found.name] = found
-    return found
+    work.seen_products[product.id] = work.seen_products[product.name] = product
+    return product
 
 
 def sees_product(work: Work, product: Product) -> bool:

@@ -75,25 +75,25 @@ def read_networks(text: str) -> tuple[Network, ...]:
 
 def resolved(host: str, port: int) -> list[str]:
     """What the name service answers."""
-    return [str(found[4][0]) for found in socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)]
+    return [str(answer[4][0]) for answer in socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)]
 
 
 def checked_destination(address: WebhookAddress, *, networks: tuple[Network, ...], resolve: Resolve = resolved) -> str:
     """The one address to connect to; `InputError` unless every address of the name may be reached."""
     try:
-        found = [ipaddress.ip_address(text.split("%")[0]) for text in resolve(address.host, address.port)]
+        addresses = [ipaddress.ip_address(text.split("%")[0]) for text in resolve(address.host, address.port)]
     except (OSError, ValueError, UnicodeError):
         raise InputError("the host of the webhook has no address; check its name") from None
-    if not found:
+    if not addresses:
         raise InputError("the host of the webhook has no address; check its name")
-    inside = [any(each in network for network in networks if network.version == each.version) for each in found]
-    if not all(allowed or is_public(each) for allowed, each in zip(inside, found, strict=True)):
+    inside = [any(each in network for network in networks if network.version == each.version) for each in addresses]
+    if not all(allowed or is_public(each) for allowed, each in zip(inside, addresses, strict=True)):
         raise InputError(
             "the webhook leads into a private network; an administrator may allow it in the setting webhook_networks"
         )
     if not address.encrypted and not all(inside):
         raise InputError("a webhook on the internet must be https; what it is told would travel in the clear")
-    return str(found[0])
+    return str(addresses[0])
 
 
 def is_public(address: Address) -> bool:

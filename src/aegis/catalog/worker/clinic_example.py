@@ -99,8 +99,8 @@ def _people(catalog: Catalog, actor: Actor) -> tuple[dict[str, str], dict[UserRo
             invited = people.create_user(work, name=role.value, display_name=display_name)
             assert invited.user is not None
             # Whoever registers a product becomes its provider.
-            given = UserRole.REGISTRAR if role is UserRole.PROVIDER else role
-            people.assign(work, user_id=invited.user.id, role=given.value)
+            assigned = UserRole.REGISTRAR if role is UserRole.PROVIDER else role
+            people.assign(work, user_id=invited.user.id, role=assigned.value)
         passwords[role.value] = secrets.token_urlsafe(12)
         people.accept_link(catalog, secret=invited.secret, password=passwords[role.value])
         cast[role] = actor_of_user(catalog, user_id=invited.user.id)

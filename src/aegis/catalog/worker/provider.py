@@ -106,11 +106,11 @@ class Provider:
                 continue
             source = (product.id, str(product.policy), str(product.columns), table.stat().st_mtime_ns)
             missing = _uncounted(work, product)
-            found = [_Task(what="summary", product=product, table=table, key=(*source, missing))] if missing else []
+            tasks = [_Task(what="summary", product=product, table=table, key=(*source, missing))] if missing else []
             for request in _approved(work, product):
                 key = (*source, request.id, request.configuration_id)
-                found.append(_Task(what="release", product=product, table=table, key=key, request=request))
-            yield from (task for task in found if task.key not in self._tried)
+                tasks.append(_Task(what="release", product=product, table=table, key=key, request=request))
+            yield from (task for task in tasks if task.key not in self._tried)
 
     def _table(self, name: str) -> Path | None:
         """The file that is called like the product; names of products hold no folders."""
@@ -130,8 +130,8 @@ class Provider:
         except ConflictError as error:  # somebody else was faster, or decided otherwise
             return Provided(what=task.what, product=task.product.name, request_id=request_id, reason=str(error))
         except Exception as error:  # whatever a table does to us, the others are still to be served
-            said = str(error) if isinstance(error, AegisError) else f"it broke off ({type(error).__name__})"
-            reason = said.replace(str(self._folder), "").replace(str(self._folder.absolute()), "")
+            message = str(error) if isinstance(error, AegisError) else f"it broke off ({type(error).__name__})"
+            reason = message.replace(str(self._folder), "").replace(str(self._folder.absolute()), "")
             self._note(task, actor, reason)
             return Provided(what=task.what, product=task.product.name, request_id=request_id, reason=reason)
         return Provided(what=task.what, product=task.product.name, request_id=request_id)
@@ -139,14 +139,14 @@ class Provider:
     def _count(self, task: _Task, actor: Actor, place: Path) -> None:
         with self._catalog.read(actor) as work:
             listed = configurations.list_configurations(work, product=task.product.id)
-            known = known_hierarchies(work, task.product.id)
+            of_product = known_hierarchies(work, task.product.id)
         masks = [configurations.masks_of(each.content) for each in listed if each.withdrawn_at is None]
         summarize(
             self._opened(task),
             label=task.product.label,
             configs=masks,
             policy=self._policy(task),
-            hierarchies=known,
+            hierarchies=of_product,
             out=place / "summary",
         )
         with (
@@ -159,7 +159,7 @@ class Provider:
     def _release(self, task: _Task, request: Request, actor: Actor, place: Path) -> None:
         with self._catalog.read(actor) as work:
             chosen = work.session.get_one(Configuration, request.configuration_id)
-            known = known_hierarchies(work, task.product.id)
+            of_product = known_hierarchies(work, task.product.id)
         names = [column["name"] for column in task.product.columns]
         whole = asks_for_all(request.columns, task.product)
         out = place / f"{task.product.name}{task.table.suffix.lower()}"
@@ -170,7 +170,7 @@ class Provider:
             out=out,
             label=task.product.label,
             columns=names if whole else [name for name in names if name in request.columns],
-            hierarchies=known,
+            hierarchies=of_product,
             ledger=ledger_path(task.table),
             recipient=request.consumer_id,
         )

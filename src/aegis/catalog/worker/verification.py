@@ -69,9 +69,9 @@ def _measured(
     progress: Progress,
 ) -> Measured:
     try:
-        found = verify(file, certificate, hierarchies=hierarchies)
-        reason = found.reason
-        result = found.to_json()
+        verdict = verify(file, certificate, hierarchies=hierarchies)
+        reason = verdict.reason
+        result = verdict.to_json()
         if reason is None:
             progress(0.8, "looking for identifying columns")
             reason = _left_over(file, row, product)
@@ -167,9 +167,9 @@ def sweep(catalog: Catalog) -> int:
     """Remove every file and old draft that nothing refers to; gives how many."""
     removed = catalog.store.sweep_drafts(older_than_seconds=_DRAFT_SECONDS, now_seconds=time.time())
     with catalog.read(SYSTEM) as work:
-        known = set(work.session.scalars(select(Summary.digest)))
-        known |= set(work.session.scalars(select(Release.digest).where(Release.state.in_(_NEEDED))))
+        needed = set(work.session.scalars(select(Summary.digest)))
+        needed |= set(work.session.scalars(select(Release.digest).where(Release.state.in_(_NEEDED))))
     for digest in catalog.store.digests():
-        if digest not in known:  # a first look; the second is under the lock
+        if digest not in needed:  # a first look; the second is under the lock
             removed += remove_unneeded(catalog, digest)
     return removed

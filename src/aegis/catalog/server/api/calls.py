@@ -72,9 +72,9 @@ class WriteCall:
         fingerprint = self._fingerprint(body)
         try:
             with self.catalog.write(self.actor) as work:
-                known = idempotency.recall(work, key=self.key, fingerprint=fingerprint)
-                if known is not None:
-                    return _again(known)
+                remembered = idempotency.recall(work, key=self.key, fingerprint=fingerprint)
+                if remembered is not None:
+                    return _again(remembered)
                 content = records.write(kind, act(work))
                 kept = content if secret is None else {**content, secret: ""}
                 idempotency.remember(work, key=self.key, fingerprint=fingerprint, status=status, body=kept)
@@ -82,18 +82,18 @@ class WriteCall:
         except ConflictError:
             # The same key may have been at work in another process: then its answer is the answer.
             with self.catalog.read(self.actor) as work:
-                known = idempotency.recall(work, key=self.key, fingerprint=fingerprint)
-            if known is None:
+                remembered = idempotency.recall(work, key=self.key, fingerprint=fingerprint)
+            if remembered is None:
                 raise
-            return _again(known)
+            return _again(remembered)
 
     def again(self, body: Any) -> Response | None:
         """The answer that the same key and content got before, where it is known before the act is prepared."""
         if self.key is None:
             return None
         with self.catalog.read(self.actor) as work:
-            known = idempotency.recall(work, key=self.key, fingerprint=self._fingerprint(body))
-        return None if known is None else _again(known)
+            remembered = idempotency.recall(work, key=self.key, fingerprint=self._fingerprint(body))
+        return None if remembered is None else _again(remembered)
 
     def _fingerprint(self, body: Any) -> str:
         plain = body.model_dump(mode="json") if isinstance(body, BaseModel) else body
@@ -105,8 +105,8 @@ def _answer(status: int, content: Any) -> Response:
     return JSONResponse(content, status_code=status)
 
 
-def _again(known: Remembered) -> Response:
-    return JSONResponse(known.body, status_code=known.status, headers={"Idempotency-Replayed": "true"})
+def _again(remembered: Remembered) -> Response:
+    return JSONResponse(remembered.body, status_code=remembered.status, headers={"Idempotency-Replayed": "true"})
 
 
 def _reading(request: Request) -> ReadCall:

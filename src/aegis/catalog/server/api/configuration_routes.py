@@ -25,8 +25,8 @@ def list_configurations(
 ) -> Any:
     """The configurations of a product, by name."""
     with call.read() as work:
-        found = configurations.list_configurations(work, product=product, withdrawn=withdrawn)
-    return records.Configurations(items=tuple(found))
+        listed = configurations.list_configurations(work, product=product, withdrawn=withdrawn)
+    return records.Configurations(items=tuple(listed))
 
 
 @router.post(

@@ -34,10 +34,10 @@ def start(call: Write, product: ProductPath, wanted: bodies.AdviceRequest | None
 def ranking(call: Read, product: ProductPath) -> Any:
     """The newest finished advice on the product's current summary; its `result` is the ranking."""
     with call.read() as work:
-        found = jobs.latest_ranking(work, product=product)
-    if found is None:
+        job = jobs.latest_ranking(work, product=product)
+    if job is None:
         raise NotFoundError("nothing has been ranked on the current summary yet; start the advisor")
-    return found
+    return job
 
 
 @router.get("/jobs", response_model=Page[records.Job], summary="Jobs")

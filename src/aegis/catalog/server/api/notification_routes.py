@@ -59,6 +59,6 @@ def choose(call: Write, wanted: bodies.NotificationChoice) -> Response:
 
 
 @router.post("/me/notifications/code", response_model=records.NotificationChoice, summary="Confirm a mail address")
-def confirm(call: Write, given: bodies.MailCode) -> Any:
+def confirm(call: Write, body: bodies.MailCode) -> Any:
     """The code that came by mail; from then on mails go there. This needs a session."""
-    return notification_choices.confirm(call.catalog, call.actor, code=given.code)
+    return notification_choices.confirm(call.catalog, call.actor, code=body.code)

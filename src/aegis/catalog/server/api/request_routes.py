@@ -116,11 +116,11 @@ def list_comments(call: Read, request_id: IdPath) -> Any:
 @router.post(
     "/requests/{request_id}/comments", response_model=records.Comment, status_code=201, summary="Comment on a request"
 )
-def comment(call: Write, request_id: IdPath, said: bodies.NewComment) -> Response:
+def comment(call: Write, request_id: IdPath, body: bodies.NewComment) -> Response:
     """Say something to those who see the request; they are told."""
     return call.once(
         records.Comment,
-        lambda work: comments.comment(work, request_id=request_id, words=said.words),
-        body=said,
+        lambda work: comments.comment(work, request_id=request_id, words=body.words),
+        body=body,
         status=201,
     )

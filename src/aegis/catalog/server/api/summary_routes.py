@@ -55,10 +55,10 @@ async def push(call: Write, request: Request, product: ProductPath) -> Response:
 def current(call: Read, product: ProductPath) -> Any:
     """The summary that counts now."""
     with call.read() as work:
-        found = summaries.current(work, product=product)
-    if found is None:
+        summary = summaries.current(work, product=product)
+    if summary is None:
         raise NotFoundError("the product has no summary yet; its provider pushes one with aegis push")
-    return found
+    return summary
 
 
 @router.get(

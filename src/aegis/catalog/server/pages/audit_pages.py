@@ -96,17 +96,17 @@ def _listed(
 ) -> tuple[Page[records.Act], AegisError | None]:
     """The rows that were asked for, or none and why."""
     try:
-        found = audit_log.list_audit(work, product=product, wanted=chosen.wanted(), page=context.page_request)
+        page = audit_log.list_audit(work, product=product, wanted=chosen.wanted(), page=context.page_request)
     except (InputError, NotFoundError) as error:
         return Page(items=()), error
-    return found, None
+    return page, None
 
 
 def _shown(
     context: PageContext, page: Page[records.Act], chosen: FilterForm, problem: AegisError | None
 ) -> dict[str, Any]:
     return {
-        "rows": [_row(one) for one in page.items],
+        "rows": [_row(act) for act in page.items],
         "paging": context.paging(page),
         "chosen": chosen,
         "action_groups": action_groups(),

@@ -181,8 +181,8 @@ def _decoded(content: bytes) -> str:
 
 def _listed(context: PageContext, made: list[records.Configuration]) -> Response:
     here = f"/products/{context.parameters['product']}/configurations"
-    said = count(len(made), "configuration")
-    return context.redirect(here, f"{said} {'is' if len(made) == 1 else 'are'} proposed.")
+    counted = count(len(made), "configuration")
+    return context.redirect(here, f"{counted} {'is' if len(made) == 1 else 'are'} proposed.")
 
 
 def _more(context: PageContext, values: Values, *, problem: AegisError | None) -> Response:

@@ -82,17 +82,17 @@ def show(context: PageContext) -> Response:
     with context.read() as work:
         product = products.product(work, product=context.parameters["product"])
         require(context.actor, Permission.PROPOSE_CONFIGURATION, product.id)
-        known = _hierarchies(hierarchies(work, product=product.id))
+        offered = _hierarchies(hierarchies(work, product=product.id))
         start: Mapping[str, Any] = {}
         if "from" in context.query:
             start = configurations.configuration(work, configuration_id=context.query["from"]).content
         draft = Draft(
             name="",
             masks=start.get("masks", {}),
-            hierarchies={**known, **(start.get("hierarchies") or {})},
+            hierarchies={**offered, **(start.get("hierarchies") or {})},
         )
         shown = previews(work, product=product.id, content=draft.content)
-    rows = [_row(i, column, draft.masks.get(column.name), known) for i, column in enumerate(_maskable(product))]
+    rows = [_row(i, column, draft.masks.get(column.name), offered) for i, column in enumerate(_maskable(product))]
     return _page(context, product, draft, rows, shown=shown, problem=None)
 
 
@@ -103,10 +103,10 @@ def write(context: PageContext) -> Response:
     with context.read() as work:
         product = products.product(work, product=context.parameters["product"])
         require(context.actor, Permission.PROPOSE_CONFIGURATION, product.id)
-        known = _hierarchies(hierarchies(work, product=product.id))
-        draft = Draft(name=context.form.text("name"), masks={}, hierarchies=known)
+        offered = _hierarchies(hierarchies(work, product=product.id))
+        draft = Draft(name=context.form.text("name"), masks={}, hierarchies=offered)
         try:
-            draft = Draft(name=draft.name, masks=_typed(context.form, product), hierarchies=known)
+            draft = Draft(name=draft.name, masks=_typed(context.form, product), hierarchies=offered)
         except InputError as error:
             problem = error
         shown = previews(work, product=product.id, content=draft.content)
@@ -119,7 +119,7 @@ def write(context: PageContext) -> Response:
             return context.redirect(f"/products/{product.name}/configurations/{made.id}", f"{made.name} is proposed.")
         except (InputError, ConflictError) as error:
             problem = error
-    rows = [_typed_row(i, column, context.form, known) for i, column in enumerate(_maskable(product))]
+    rows = [_typed_row(i, column, context.form, offered) for i, column in enumerate(_maskable(product))]
     return _page(context, product, draft, rows, shown=shown, problem=problem)
 
 
@@ -149,62 +149,70 @@ def _maskable(product: records.Product) -> list[records.Column]:
     return [column for column in product.columns if column.role != Role.IDENTIFYING.value]
 
 
-def _fitting(column: records.Column, known: Mapping[str, Any]) -> dict[str, CatalogueRow]:
-    return _form_masks(Kind(column.kind), has_hierarchy=column.name in known)
+def _fitting(column: records.Column, offered: Mapping[str, Any]) -> dict[str, CatalogueRow]:
+    return _form_masks(Kind(column.kind), has_hierarchy=column.name in offered)
 
 
-def _row(number: int, column: records.Column, spec: Any, known: Mapping[str, Any]) -> Row:
+def _row(number: int, column: records.Column, spec: Any, offered: Mapping[str, Any]) -> Row:
     """A row that shows a mask as a configuration has it; one that fields cannot show stays as it is."""
     if spec is None or spec == "identity":
-        return _empty(number, column, known)
+        return _empty(number, column, offered)
     name: Any = spec
-    given: dict[str, Any] = {}
+    parameters: dict[str, Any] = {}
     if isinstance(spec, Mapping):
-        ((name, given),) = spec.items()
-        given = given or {}
-    if isinstance(spec, list) or name not in _fitting(column, known) or "hierarchy" in given:
+        ((name, parameters),) = spec.items()
+        parameters = parameters or {}
+    if isinstance(spec, list) or name not in _fitting(column, offered) or "hierarchy" in parameters:
         return Row(
-            number=number, name=column.name, role=column.role, masks=_choices(column, known), mask=_AS_IN_FILE,
+            number=number, name=column.name, role=column.role, masks=_choices(column, offered), mask=_AS_IN_FILE,
             settings=(), help="", spec=json.dumps(spec, ensure_ascii=False),
         )  # fmt: skip
-    values = {key: shown_in_form(value) for key, value in given.items()}
-    return _filled(number, column, known, name, values)
+    values = {key: shown_in_form(value) for key, value in parameters.items()}
+    return _filled(number, column, offered, name, values)
 
 
-def _typed_row(number: int, column: records.Column, form: Form, known: Mapping[str, Any]) -> Row:
+def _typed_row(number: int, column: records.Column, form: Form, offered: Mapping[str, Any]) -> Row:
     name = form.text(f"mask.{column.name}")
     if name == _AS_IN_FILE:
         return Row(
-            number=number, name=column.name, role=column.role, masks=_choices(column, known), mask=name, settings=(),
+            number=number, name=column.name, role=column.role, masks=_choices(column, offered), mask=name, settings=(),
             help="", spec=form.text(f"spec.{column.name}"),
         )  # fmt: skip
-    fitting = _fitting(column, known)
+    fitting = _fitting(column, offered)
     if name not in fitting:
-        return _empty(number, column, known)
-    return _filled(number, column, known, name, _settings(form, column, fitting[name]))
+        return _empty(number, column, offered)
+    return _filled(number, column, offered, name, _settings(form, column, fitting[name]))
 
 
-def _empty(number: int, column: records.Column, known: Mapping[str, Any]) -> Row:
-    return Row(
-        number=number, name=column.name, role=column.role, masks=_choices(column, known), mask="", settings=(), help=""
-    )
-
-
-def _filled(number: int, column: records.Column, known: Mapping[str, Any], name: str, values: Mapping[str, str]) -> Row:
-    mask = _fitting(column, known)[name]
+def _empty(number: int, column: records.Column, offered: Mapping[str, Any]) -> Row:
     return Row(
         number=number,
         name=column.name,
         role=column.role,
-        masks=_choices(column, known),
+        masks=_choices(column, offered),
+        mask="",
+        settings=(),
+        help="",
+    )
+
+
+def _filled(
+    number: int, column: records.Column, offered: Mapping[str, Any], name: str, values: Mapping[str, str]
+) -> Row:
+    mask = _fitting(column, offered)[name]
+    return Row(
+        number=number,
+        name=column.name,
+        role=column.role,
+        masks=_choices(column, offered),
         mask=name,
         settings=tuple(Setting(name=field.name, value=values.get(field.name, "")) for field in mask.form_fields),
         help=mask.summary.replace("``", ""),
     )
 
 
-def _choices(column: records.Column, known: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
-    return tuple((name, name.replace("_", " ")) for name in _fitting(column, known))
+def _choices(column: records.Column, offered: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
+    return tuple((name, name.replace("_", " ")) for name in _fitting(column, offered))
 
 
 def _typed(form: Form, product: records.Product) -> dict[str, Any]:
@@ -240,16 +248,16 @@ def _value(text: str, column: str) -> Any:
         ) from None
 
 
-def _hierarchies(found: Mapping[str, Hierarchy]) -> dict[str, Any]:
+def _hierarchies(of_product: Mapping[str, Hierarchy]) -> dict[str, Any]:
     """The hierarchies that some configuration of the product brings, as a file lists them."""
-    return {name: [list(row) for row in hierarchy.rows] for name, hierarchy in found.items()}
+    return {name: [list(row) for row in hierarchy.rows] for name, hierarchy in of_product.items()}
 
 
 def _uses(masks: Mapping[str, Any], hierarchy: str) -> bool:
     def named(spec: Any, column: str) -> bool:
         if isinstance(spec, list):
             return any(named(link, column) for link in spec)
-        given = spec.get("generalize") if isinstance(spec, dict) else None
-        return isinstance(given, dict) and given.get("hierarchy", column) == hierarchy
+        parameters = spec.get("generalize") if isinstance(spec, dict) else None
+        return isinstance(parameters, dict) and parameters.get("hierarchy", column) == hierarchy
 
     return any(named(spec, column) for column, spec in masks.items())

@@ -58,7 +58,7 @@ def show_ranking(context: PageContext) -> Response:
 
 def _drawn(ranking: Ranking, result: Mapping[str, Any]) -> dict[str, Any]:
     """The pictures and tables of a ranking."""
-    bits = {one["id"]: one["identifying_bits"] for one in result.get("risk") or ()}
+    bits = {risk["id"]: risk["identifying_bits"] for risk in result.get("risk") or ()}
     return {
         "ranking": ranking,
         "headline": headline(ranking),
@@ -78,13 +78,13 @@ def _scatter(ranking: Ranking, bits: Mapping[str, float]) -> Any:
     """How useful each configuration is against what it leaves to tell records apart by."""
     points = [
         Point(
-            label=one.configuration,
-            x=bits[one.id],
-            y=one.performance if one.performance is not None else one.utility or 0.0,
-            chosen=one.configuration == ranking.best.configuration,
+            label=place.configuration,
+            x=bits[place.id],
+            y=place.performance if place.performance is not None else place.utility or 0.0,
+            chosen=place.configuration == ranking.best.configuration,
         )
-        for one in ranking.ranking
-        if one.id in bits
+        for place in ranking.ranking
+        if place.id in bits
     ]
     return picture(
         scatter(

@@ -56,32 +56,32 @@ def with_hierarchy(spec: Any, column: str, hierarchies: Mapping[str, Any]) -> An
     """
     if isinstance(spec, list):
         return [with_hierarchy(link, column, hierarchies) for link in spec]
-    if isinstance(spec, Mapping) and isinstance(given := spec.get("generalize"), Mapping):
-        name = given.get("hierarchy", column)
+    if isinstance(spec, Mapping) and isinstance(parameters := spec.get("generalize"), Mapping):
+        name = parameters.get("hierarchy", column)
         if isinstance(name, str) and name in hierarchies:
-            return {"generalize": {**given, "hierarchy": hierarchies[name]}}
+            return {"generalize": {**parameters, "hierarchy": hierarchies[name]}}
     return spec
 
 
 def _shown(preview: records.Preview) -> ShownPreview:
-    found: dict[str, list[records.PreviewRow]] = {}
+    by_masked: dict[str, list[records.PreviewRow]] = {}
     for row in preview.rows:
-        found.setdefault("drawn at random" if row.masked is None else row.masked, []).append(row)
+        by_masked.setdefault("drawn at random" if row.masked is None else row.masked, []).append(row)
     groups = [
         Group(
             becomes=becomes,
             origin=_origin([row.value for row in rows]),
             records=f"{sum(row.records for row in rows):,}",
         )
-        for becomes, rows in list(found.items())[:_MOST_GROUPS]
+        for becomes, rows in list(by_masked.items())[:_MOST_GROUPS]
     ]
-    said = _said(preview)
-    if len(found) > _MOST_GROUPS:
-        said += f" The first {_MOST_GROUPS} are shown."
+    sentence = _said(preview)
+    if len(by_masked) > _MOST_GROUPS:
+        sentence += f" The first {_MOST_GROUPS} are shown."
     return ShownPreview(
         column=preview.column,
         words=preview.described,
-        said=said if groups else preview.note or said,
+        said=sentence if groups else preview.note or sentence,
         groups=tuple(groups),
     )
 
@@ -89,11 +89,11 @@ def _shown(preview: records.Preview) -> ShownPreview:
 def _said(preview: records.Preview) -> str:
     before = count(preview.values_before, "value")
     if preview.values_after is None or preview.random:
-        said = f"{before}."
+        sentence = f"{before}."
     else:
-        said = f"{before} become{'s' if preview.values_before == 1 else ''} {preview.values_after:,}."
+        sentence = f"{before} become{'s' if preview.values_before == 1 else ''} {preview.values_after:,}."
     note = preview.note or ""
-    return f"{said} {note[:1].upper()}{note[1:]}." if note else said
+    return f"{sentence} {note[:1].upper()}{note[1:]}." if note else sentence
 
 
 def _origin(values: list[str]) -> str:
@@ -163,12 +163,12 @@ def hierarchy_view(name: str, rows: Sequence[Sequence[object]]) -> HierarchyView
             cells.append(Cell(text=labels[level], span=span))
         table.append(tuple(cells))
     deep = len(next(iter(groups), ()))
-    said = f"{count(len(rows), 'value')}, levels 0 to {deep}."
+    words = f"{count(len(rows), 'value')}, levels 0 to {deep}."
     if len(ordered) > _MOST_ROWS:
-        said += f" The first {_MOST_ROWS} groups are shown."
+        words += f" The first {_MOST_ROWS} groups are shown."
     return HierarchyView(
         name=name,
-        words=said,
+        words=words,
         levels=("values", *(f"level {level}" for level in range(1, deep + 1))),
         rows=tuple(table),
     )

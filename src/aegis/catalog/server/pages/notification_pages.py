@@ -63,8 +63,8 @@ def choose(context: PageContext) -> Response:
     if made.secret:
         return _choice_page(context, secret=made.secret)
     code_sent = made.choice.channel == "mail" and not made.choice.mail_confirmed
-    said = "A code is on its way to the address." if code_sent else "It is noted how you are told."
-    return context.redirect("/account/notifications", said)
+    notice = "A code is on its way to the address." if code_sent else "It is noted how you are told."
+    return context.redirect("/account/notifications", notice)
 
 
 @routes.post("/account/notifications/code")

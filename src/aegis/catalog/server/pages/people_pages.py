@@ -91,8 +91,8 @@ def switch(context: PageContext) -> Response:
             user = people.set_active(work, user_id=user_id, active=context.form.text("active") == "1")
     except (InputError, ConflictError) as error:
         return _person(context, problem=error, link=None)
-    said = "can sign in again" if user.active else "is switched off; sessions and tokens stopped working"
-    return context.redirect(f"/people/{user_id}", f"{user.name} {said}.")
+    effect = "can sign in again" if user.active else "is switched off; sessions and tokens stopped working"
+    return context.redirect(f"/people/{user_id}", f"{user.name} {effect}.")
 
 
 @routes.post("/people/{user}/reset")

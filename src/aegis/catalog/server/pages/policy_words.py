@@ -30,8 +30,8 @@ def promises(policy: Mapping[str, Any] | None) -> list[Promise]:
     except PolicyError:
         return [Promise(words="The policy cannot be read.", model="")]
     on = listed(list(rules.roles.quasi_identifying), 8) or "the quasi-identifying columns"
-    said = [_promise(model, on) for model in rules.models]
-    return [*said, Promise(words=_suppressed(rules), model="suppression")]
+    promises = [_promise(model, on) for model in rules.models]
+    return [*promises, Promise(words=_suppressed(rules), model="suppression")]
 
 
 def _promise(model: Model, on: str) -> Promise:

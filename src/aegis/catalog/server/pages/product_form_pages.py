@@ -83,8 +83,8 @@ def register(context: PageContext) -> Response:
             )
     except (InputError, ConflictError) as error:
         return _page(context, values.with_rows(1), product=None, problem=error)
-    said = "The product is registered as a draft: only those who work on it see it."
-    return context.redirect(f"/products/{product.name}", said)
+    notice = "The product is registered as a draft: only those who work on it see it."
+    return context.redirect(f"/products/{product.name}", notice)
 
 
 @routes.post("/register/columns", upload=True)
@@ -92,8 +92,8 @@ def fill_in(context: PageContext) -> Response:
     """The form with the columns of a file that was inspected; nothing is registered yet."""
     require(context.actor, Permission.REGISTER_PRODUCT)
     try:
-        sent = context.form.file("inspected", what="the file of the columns")
-        inspected = read_inspected(whole(sent.stream, limit_bytes=MOST_BYTES))
+        upload = context.form.file("inspected", what="the file of the columns")
+        inspected = read_inspected(whole(upload.stream, limit_bytes=MOST_BYTES))
     except (InputError, TooLargeError) as error:
         return _page(context, Values().with_rows(6), product=None, problem=error)
     columns = tuple(
@@ -147,7 +147,7 @@ def retire(context: PageContext) -> Response:
 def _turn(context: PageContext, *, to: str) -> Response:
     name = context.parameters["product"]
     act = products.publish if to == "published" else products.retire
-    said = (
+    notice = (
         "The product is published: everybody who is signed in sees it."
         if to == "published"
         else "The product is retired."
@@ -157,7 +157,7 @@ def _turn(context: PageContext, *, to: str) -> Response:
             act(work, product=name, version=context.form.whole("version", what="the version"))
     except (InputError, ConflictError) as error:
         return context.redirect(f"/products/{name}", problem=error)
-    return context.redirect(f"/products/{name}", said)
+    return context.redirect(f"/products/{name}", notice)
 
 
 def _editable(context: PageContext) -> records.Product:
@@ -286,9 +286,9 @@ def _of(product: records.Product) -> Values:
     return replace(values, policy=text)
 
 
-def _only_l(given: Any) -> str:
+def _only_l(by_column: Any) -> str:
     """The number of distinct-l-diversity, where all columns have the same."""
-    if not isinstance(given, dict):
+    if not isinstance(by_column, dict):
         return ""
-    found = {str(entry.get("l") if isinstance(entry, dict) else entry) for entry in given.values()}
-    return found.pop() if len(found) == 1 else ""
+    numbers = {str(entry.get("l") if isinstance(entry, dict) else entry) for entry in by_column.values()}
+    return numbers.pop() if len(numbers) == 1 else ""

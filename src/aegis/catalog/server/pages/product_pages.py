@@ -101,7 +101,7 @@ def show_product(context: PageContext) -> Response:
         **head(context, product),
         promises=promises(product.policy),
         summary=summary,
-        histograms=[distribution(one) for one in drawn if one.bars],
+        histograms=[distribution(view) for view in drawn if view.bars],
         role_meanings=ROLE_MEANINGS,
         own=own,
         roles=_roles(context, product),
@@ -121,13 +121,13 @@ def _roles(context: PageContext, product: records.Product) -> list[str]:
 @lru_cache(maxsize=1024)  # the most visited page draws the same ten pictures each time
 def distribution(view: records.Histogram) -> Distribution:
     """A histogram as a picture: published values and round bins only."""
-    said = [] if view.values is None else [count(view.values, "value")]
+    words = [] if view.values is None else [count(view.values, "value")]
     bars = [Bar(left=bar.left, right=bar.right, share=bar.share, name=bar.name, merged=bar.merged) for bar in view.bars]
     ordered = view.kind is not None and Kind(view.kind).is_ordered
     ticks = [Tick(at=tick.at, text=tick.text) for tick in view.ticks] if ordered or len(bars) > _MOST_NAMED else []
     return Distribution(
         name=view.column,
-        words="; ".join([*said, *view.notes]),
+        words="; ".join([*words, *view.notes]),
         chart=picture(histogram(bars, ticks=ticks, title=f"Records by {view.column}")),
     )
 

@@ -47,7 +47,7 @@ def _page(context: PageContext, *, problem: AegisError | None) -> Response:
         job = _advice(work, request) if may(actor, Permission.SEE_JOBS, request.product_id) else None
         listed = configurations.list_configurations(work, product=request.product_id) if decides else []
         out = _already_out(work, request.product_id, listed) if decides else []
-        said = comments.comments_of(work, request.id)
+        commented = comments.comments_of(work, request.id)
     open_states = (RequestState.PENDING, RequestState.APPROVED, RequestState.PROVISIONED)
     running = job is not None and job.state not in ENDED
     return context.render(
@@ -64,7 +64,7 @@ def _page(context: PageContext, *, problem: AegisError | None) -> Response:
         job_running=running,
         job_words=progress_words(job) if job is not None and running else "",
         may_advise=decides and may(actor, Permission.START_ADVICE, request.product_id),
-        comments=said,
+        comments=commented,
         may_comment=may(actor, Permission.COMMENT, request.product_id),
         may_ask_again=mine
         and request.state is not RequestState.APPROVED
@@ -135,8 +135,8 @@ def decide(context: PageContext) -> Response:
             )
     except (InputError, ConflictError) as error:
         return _page(context, problem=error)
-    said = "Approved. The provider now makes the release." if approve else "Rejected."
-    return context.redirect(f"/requests/{context.parameters['request']}", said)
+    notice = "Approved. The provider now makes the release." if approve else "Rejected."
+    return context.redirect(f"/requests/{context.parameters['request']}", notice)
 
 
 @routes.post("/requests/{request}/advise")
@@ -213,8 +213,8 @@ def fulfil(context: PageContext) -> Response:
             view = releases.receive(work, checked)
     except (InputError, ConflictError, GuaranteeError, NotPermittedError) as error:
         return _page(context, problem=error)
-    said = "The file is the one that its certificate names; now it is measured again."
-    return context.redirect(f"/releases/{view.id}", said)
+    notice = "The file is the one that its certificate names; now it is measured again."
+    return context.redirect(f"/releases/{view.id}", notice)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -304,5 +304,5 @@ def _note(details: object) -> str:
     """The part of the record that people want to read: a reason, a configuration."""
     if not hasattr(details, "get"):
         return ""
-    said = [str(details.get(key)) for key in ("configuration", "reason") if details.get(key)]
-    return "; ".join(said)
+    parts = [str(details.get(key)) for key in ("configuration", "reason") if details.get(key)]
+    return "; ".join(parts)

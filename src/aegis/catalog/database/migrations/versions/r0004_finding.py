@@ -48,7 +48,7 @@ def upgrade() -> None:
     )
     for row in connection.execute(sa.select(products)).all():
         columns = json.loads(row.columns) if isinstance(row.columns, str) else row.columns
-        said = [row.name, row.title, row.description]
-        said += [part for column in columns for part in (column["name"], column.get("description", ""))]
-        text = "\n".join(part for part in said if part).lower()
+        texts = [row.name, row.title, row.description]
+        texts += [part for column in columns for part in (column["name"], column.get("description", ""))]
+        text = "\n".join(part for part in texts if part).lower()
         connection.execute(products.update().where(products.c.id == row.id).values(search_text=text))
