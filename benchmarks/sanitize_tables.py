@@ -159,8 +159,8 @@ def on_fresh(
     def lost(guess: Floats, rows: slice) -> Floats:
         return np.asarray(guess != truth[rows], dtype=float) if of_category else (guess - truth[rows]) ** 2
 
-    view = View(release=release, side=found.authorized.encoder.matrix(known, rows=len(fresh)))
-    errors = lost(found.authorized.belief.guess(mechanism, view), slice(None))
+    view = View(release=release, side=found.authorized[0].encoder.matrix(known, rows=len(fresh)))
+    errors = lost(found.authorized[0].belief.guess(mechanism, view), slice(None))
     result: dict[str, Any] = {"reconstructor_on_fresh_rows": float(errors.mean())}
     if not attack:
         return result

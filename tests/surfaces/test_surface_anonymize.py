@@ -227,7 +227,7 @@ def test_a_real_table_is_clustered_ranked_released_and_verified(aegis: Aegis, tm
     assert ranked.status == 0, ranked.err
     assert ranked.json["goal"] == "accuracy"
     assert {entry["configuration"] for entry in ranked.json["ranking"]} == {"clustered", "coarse"}
-    # Which of the two is ahead depends on how far two seconds of search come; that the order is by performance does not.
+    # Which of the two is ahead depends on how far two seconds of search come; that performance orders them does not.
     reached = [entry["performance"] for entry in ranked.json["ranking"]]
     assert reached == sorted(reached, reverse=True)
     assert min(reached) > ranked.json["guessing"] - 0.05

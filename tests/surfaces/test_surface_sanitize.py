@@ -91,6 +91,59 @@ def fitted(people: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+def test_each_authorised_group_gets_a_file_and_a_reconstructor_that_meets_its_own_distortion(
+    aegis: Aegis, people: Path, tmp_path: Path
+) -> None:
+    out = tmp_path / "out.csv"
+    answer = aegis(
+        "sanitize", people, "--private", "ill", "--authorized", "income,hours", "--distortion", "0.24",
+        "--also-authorized", "hours,weight:0.3", "--adversary", "zip", *QUICK, "--out", out,
+        "--model", tmp_path / "model.npz", "--report", tmp_path / "page.html", "--json",
+    )  # fmt: skip
+    assert answer.status == 0, answer.err
+    (column,) = answer.json["columns"]
+    assert [group["distortion"] for group in column["groups"]] == [0.24, 0.3]
+    for group in column["groups"]:
+        assert group["reconstruction"]["loss"] <= group["distortion"]
+    second = tmp_path / "out-authorized-2.csv"
+    assert set(read(second)) == {"ill_released", "hours", "weight"}
+    assert set(read(tmp_path / "out-authorized.csv")) == {"ill_released", "income", "hours"}
+    assert answer.json["further_files"] == [str(second), str(second.with_suffix(".npz"))]
+    assert second.stat().st_mode & 0o077 == 0, "a group's file is its own"
+    estimates = tmp_path / "estimates.csv"
+    made = aegis("reconstruct", out, "--with", second, "--model", second.with_suffix(".npz"), "--out", estimates)
+    assert made.status == 0, made.err
+    wrong = np.mean(np.array(read(estimates)["ill_estimate"]) != np.array(read(people)["ill"]))
+    assert wrong <= 0.3 + 0.03, "what was promised, up to the chance of these rows"
+    page = (tmp_path / "page.html").read_text(encoding="utf-8")
+    assert "authorised group 2" in page
+    again = aegis("sanitize", people, "--model", tmp_path / "model.npz", "--out", tmp_path / "again.csv")
+    assert again.status == 0, again.err
+    assert set(read(tmp_path / "again-authorized-2.csv")) == {"ill_released", "hours", "weight"}
+
+
+@pytest.mark.parametrize(
+    ("more", "words"),
+    {
+        "no distortion": (["--also-authorized", "hours,weight"], "such as income,hours:0.2"),
+        "a number without a cap": (["--also-authorized", "hours,weight:9"], "for several authorised groups name a cap"),
+        "all of it known": (
+            ["--also-authorized", "zip:9", "--posterior", "0.9"],
+            "knows every column of the authorised",
+        ),
+    }.values(),
+)
+def test_a_group_that_cannot_be_served_is_one_sentence(
+    aegis: Aegis, people: Path, tmp_path: Path, more: list[str], words: str
+) -> None:
+    answer = aegis(
+        "sanitize", people, "--private", "age", *PARTIES, *more, "--distortion", "30", "--out", tmp_path / "o.csv"
+    )
+    assert answer.status == 2
+    assert words in " ".join(answer.err.split())
+    assert not list(tmp_path.iterdir())
+
+
 def test_every_recipient_gets_its_own_columns_and_nothing_else(people: Path, fitted: Path) -> None:
     before, public, own = read(people), read(fitted / "out.csv"), read(fitted / "out-authorized.csv")
     # no column is known to both adversaries, so the public file holds the releases alone
@@ -311,26 +364,32 @@ MODELS: dict[str, tuple[Any, dict[str, Any], str]] = {
     "another version": (
         {"format": "aegis-sanitizer", "version": 7},
         {},
-        "m.npz was written in format 7 and this version of Aegis reads 2; fit the model again",
+        "m.npz was written in format 7 and this version of Aegis reads 3; fit the model again",
     ),
     "another program": ({"format": "CANARY"}, {}, "not a sanitizer model"),
     "not an object": (["CANARY"], {}, "not a sanitizer model"),
     "nothing inside": (
-        {"format": "aegis-sanitizer", "version": 2, "mechanisms": [], "public": [], "authorized": []},
+        {"format": "aegis-sanitizer", "version": 3, "mechanisms": [], "public": [], "authorized": [[]]},
         {},
         "damaged",
     ),
     "half a mechanism": (
-        {"format": "aegis-sanitizer", "version": 2, "public": [], "authorized": [], "mechanisms": [{"column": "age"}]},
+        {
+            "format": "aegis-sanitizer",
+            "version": 3,
+            "public": [],
+            "authorized": [[]],
+            "mechanisms": [{"column": "age"}],
+        },
         {},
         "damaged",
     ),
     "no probabilities": (
         {
             "format": "aegis-sanitizer",
-            "version": 2,
+            "version": 3,
             "public": [],
-            "authorized": [],
+            "authorized": [[]],
             "mechanisms": [{"column": "ill", "kind": "category", "values": ["CANARYno", "CANARYyes"]}],
         },
         {"mechanism0_release": BITS * np.nan},
@@ -339,9 +398,9 @@ MODELS: dict[str, tuple[Any, dict[str, Any], str]] = {
     "absent column": (
         {
             "format": "aegis-sanitizer",
-            "version": 2,
+            "version": 3,
             "public": [],
-            "authorized": [],
+            "authorized": [[]],
             "mechanisms": [{"column": "nope", "kind": "category", "values": ["a", "b"]}],
         },
         {"mechanism0_release": BITS},
@@ -350,9 +409,9 @@ MODELS: dict[str, tuple[Any, dict[str, Any], str]] = {
     "unseen values": (
         {
             "format": "aegis-sanitizer",
-            "version": 2,
+            "version": 3,
             "public": [],
-            "authorized": [],
+            "authorized": [[]],
             "mechanisms": [{"column": "ill", "kind": "category", "values": ["a", "b"]}],
         },
         {"mechanism0_release": BITS},
@@ -361,9 +420,9 @@ MODELS: dict[str, tuple[Any, dict[str, Any], str]] = {
     "text for a number": (
         {
             "format": "aegis-sanitizer",
-            "version": 2,
+            "version": 3,
             "public": [],
-            "authorized": [],
+            "authorized": [[]],
             "mechanisms": [
                 {"column": "ill", "kind": "number", "weights": [1.0], "components": [{"kind": "noise", "std": 1.0}]}
             ],
@@ -410,7 +469,7 @@ def test_nothing_is_replaced_or_half_written(
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
-        patch.setattr("aegis.library.sanitize.write_model", interrupt)
+        patch.setattr("aegis.library.sanitized_files.write_model", interrupt)
         assert aegis(*asked, "--overwrite", "--out", tmp_path / "o.csv").status == 130
     assert [p.name for p in tmp_path.iterdir()] == ["m.npz"]
     assert model.read_text(encoding="utf-8") == "mine"
@@ -487,7 +546,7 @@ def test_caps_are_proved_on_the_answer_the_page_and_the_certificate(aegis: Aegis
     )  # fmt: skip
     assert answer.status == 0, answer.err
     assert "proved with 95 % confidence" in answer.out
-    assert "whoever holds the public file and the authorised party's" in answer.err
+    assert "whoever holds the public file and all authorised ones" in answer.err
     assert "each alone tells ill better than nothing" in answer.err
     content = json.loads((tmp_path / "o.csv.certificate.json").read_text(encoding="utf-8"))
     (audited,) = content["audits"]

@@ -46,6 +46,15 @@ class Sanitize(Reading, Working):
     authorized: Annotated[
         Sequence[str], Option("What the authorised party knows, comma separated.", section=FITTING)
     ] = ()
+    also_authorized: Annotated[
+        Sequence[str],
+        Option(
+            "A further authorised group: what it knows and its distortion, as COLUMN,COLUMN:DISTORTION; its file and "
+            "reconstructor are numbered from 2.",
+            section=FITTING,
+            repeat=True,
+        ),
+    ] = ()
     adversary: Annotated[
         Sequence[Sequence[str]],
         Option("What one adversary knows, comma separated.", section=FITTING, repeat=True),
@@ -121,7 +130,16 @@ class Sanitize(Reading, Working):
         object.__setattr__(self, "adversary", sides)
         if not self.private:
             self.refuse(
-                *("authorized", "adversary", "distortion", "family", "posterior", "leakage", "local_dp"),
+                *(
+                    "authorized",
+                    "also_authorized",
+                    "adversary",
+                    "distortion",
+                    "family",
+                    "posterior",
+                    "leakage",
+                    "local_dp",
+                ),
                 *("coalition", "jointly", "train", "checkpoint", "policy", "attackers", "report", "reconstructor"),
                 because="a saved model is applied as it is; to fit one name the private columns with --private",
             )
@@ -141,8 +159,26 @@ class Sanitize(Reading, Working):
             raise OptionError("--train is for one private column, or several with --jointly")
         if self.coalition and len(sides) < 2:
             raise OptionError("--coalition needs two adversaries or more")
+        _ = self.further_groups  # a text that is not a group is refused before anything is read
         if not self.distortions:
             raise OptionError("say how much error the authorised party may have, with --distortion")
+
+    @property
+    def further_groups(self) -> tuple[tuple[tuple[str, ...], tuple[float, ...]], ...]:
+        """The columns and the distortions of each further authorised group."""
+        groups = []
+        for text in self.also_authorized:
+            columns, colon, allowed = text.rpartition(":")
+            try:
+                distortions = tuple(float(part) for part in allowed.split(","))
+            except ValueError:
+                distortions = ()
+            if not colon or not names(columns) or not distortions:
+                raise OptionError(
+                    "--also-authorized is what a group knows and its distortion, such as income,hours:0.2"
+                )
+            groups.append((names(columns), distortions))
+        return tuple(groups)
 
     @property
     def distortions(self) -> tuple[float, ...]:
@@ -158,12 +194,8 @@ def show(done: Sanitized, options: Sanitize) -> None:
     for audited in done.audits:
         audit, exposure = audited.audit, audited.audit.exposure
         rows = [
-            [
-                "authorised",
-                f"{audited.max_distortion:.4g}",
-                f"{audited.reconstruction.loss:.4g}",
-                "its reconstructor",
-            ]
+            [party, f"{group.max_distortion:.4g}", f"{group.reconstruction.loss:.4g}", "its reconstructor"]
+            for party, group in zip(group_names(len(audited.groups)), audited.groups, strict=True)
         ]
         for number, (party, before) in enumerate(
             zip(audit.adversaries, audited.saturation_losses, strict=True), start=1
@@ -186,7 +218,8 @@ def show(done: Sanitized, options: Sanitize) -> None:
         if audited.proof is not None:
             terminal.out().print(proved_words(audited.proof), soft_wrap=True)
         for number, party in enumerate(audit.adversaries, start=1):
-            if audited.method != "silence" and party.loss <= audited.reconstruction.loss:
+            least = min(group.reconstruction.loss for group in audited.groups)
+            if audited.method != "silence" and party.loss <= least:
                 terminal.aside(
                     f"adversary {number} errs no more than the authorised party: the release of {audited.column} does "
                     "not protect from it"
@@ -197,7 +230,7 @@ def show(done: Sanitized, options: Sanitize) -> None:
             )
     for column in done.written:
         terminal.aside(
-            f"whoever holds the public file and the authorised party's errs by {column.both_files_loss:.4g} on "
+            f"whoever holds the public file and all authorised ones errs by {column.both_files_loss:.4g} on "
             f"{column.column}: give each file to its recipient alone"
         )
         if column.proxies:
@@ -217,6 +250,11 @@ def show(done: Sanitized, options: Sanitize) -> None:
             f"aegis reconstruct {terminal.word(done.out)} --with {terminal.word(done.authorized_out)} "
             f"--model {terminal.word(done.reconstructor)} --out ESTIMATES.csv"
         )
+
+
+def group_names(number: int) -> tuple[str, ...]:
+    """What the authorised groups are called: numbered where there are several."""
+    return ("authorised",) if number == 1 else tuple(f"authorised {place}" for place in range(1, number + 1))
 
 
 def proved_words(proof: Proof) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import datetime
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
@@ -15,43 +14,35 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from aegis._version import __version__
 from aegis.candidates.sanitizers.audited_column import AuditedColumn, Fitted
 from aegis.candidates.sanitizers.caps import Caps
 from aegis.candidates.sanitizers.checkpoint import check_checkpoint
 from aegis.candidates.sanitizers.gaussian import check_distortion
 from aegis.candidates.sanitizers.joint import joined, joint_cost, joint_name
 from aegis.candidates.sanitizers.mechanism import (
-    Mechanism,
     Model,
-    NumberMechanism,
     load_model,
     sources,
-    write_model,
 )
 from aegis.candidates.sanitizers.number_column import Family
-from aegis.candidates.sanitizers.posterior import CERTAIN
-from aegis.candidates.sanitizers.reconstructor import Reconstructor, write_reconstructors
-from aegis.candidates.sanitizers.split import CERTAIN_CAP, VALUE_CAP, Training
+from aegis.candidates.sanitizers.split import Training
 from aegis.candidates.sanitizers.together import Written, check_written, fit_together
 from aegis.commands.fields import PolicyLike
-from aegis.commands.sanitize import Sanitize
+from aegis.commands.sanitize import Sanitize, group_names
 from aegis.counts.answer import ask
 from aegis.data.dataset import Dataset
-from aegis.data.engine import connect, open_dataset
+from aegis.data.engine import open_dataset
 from aegis.data.kind import Kind
-from aegis.data.output import PRIVATE, PUBLIC, check_free, drafts_of
-from aegis.errors import DataError, MissingExtraError, OutputError, PolicyNotSatisfiedError, RoleError, SanitizerError
+from aegis.errors import DataError, MissingExtraError, PolicyNotSatisfiedError, RoleError, SanitizerError
 from aegis.library.curve import installed
 from aegis.library.judging import classes_of, read_policy, why_not
 from aegis.library.opening import open_table, reading
+from aegis.library.sanitized_files import FILES, files_of, recipients_tables, released_columns, write_files
 from aegis.masking.plural import count
 from aegis.operation import operation
 from aegis.privacy.judgement import Judgement, judge_all
 from aegis.privacy.policy import narrowed
-from aegis.releases.certificate import SANITIZED, Certificate, certificate_paths, hash_of
-from aegis.releases.write import check_format, is_csv, write_table
-from aegis.report.sanitize_report import render_sanitized
+from aegis.releases.write import is_csv
 from aegis.result import Result
 
 
@@ -59,9 +50,9 @@ from aegis.result import Result
 class Sanitized(Result):
     """Releases in place of private columns, one table for each recipient, and what an audit of each found.
 
-    ``table`` is the public one and ``authorized_table`` that of the authorised party; neither is part of the JSON: a
-    result that was read from there has None. Where a saved model was applied nothing was audited. ``left_out`` are the
-    columns that are in neither table.
+    ``table`` is the public one, ``authorized_table`` that of the authorised party and ``further_tables`` those of
+    further groups, whose files are ``further_files``; no table is part of the JSON: a result that was read from there
+    has None. Where a saved model was applied nothing was audited. ``left_out`` are the columns that are in no table.
     """
 
     source: str
@@ -79,8 +70,10 @@ class Sanitized(Result):
     certificate: Path | None
     model: Path | None
     report: Path | None
+    further_files: tuple[Path, ...] = ()
     table: pa.Table | None = None
     authorized_table: pa.Table | None = None
+    further_tables: tuple[pa.Table, ...] = ()
 
     @property
     def headline(self) -> str:
@@ -92,8 +85,10 @@ class Sanitized(Result):
         """The error of every party with the release and without, column by column."""
         rows = []
         for audited in self.audits:
-            reached = audited.reconstruction.loss
-            parties = [("authorised", audited.max_distortion, reached, "its reconstructor")]
+            parties = [
+                (name, group.max_distortion, group.reconstruction.loss, "its reconstructor")
+                for name, group in zip(group_names(len(audited.groups)), audited.groups, strict=True)
+            ]
             for number, party in enumerate(audited.audit.adversaries, start=1):
                 before = audited.saturation_losses[number - 1]
                 parties.append((f"adversary {number}", before, party.loss, party.attacker))
@@ -111,7 +106,6 @@ class Sanitized(Result):
 
     def to_json(self) -> dict[str, Any]:
         """The object that ``aegis sanitize --json`` prints."""
-        paths = ("out", "authorized_out", "reconstructor", "certificate", "model", "report")
         return {
             "source": self.source,
             "rows": self.rows,
@@ -122,7 +116,8 @@ class Sanitized(Result):
             "verdicts": None if self.verdicts is None else [dict(verdict) for verdict in self.verdicts],
             "noise": "from the seed" if self.seeded else "fresh",
             "left_out": list(self.left_out),
-            **{name: None if getattr(self, name) is None else str(getattr(self, name)) for name in paths},
+            **{name: None if getattr(self, name) is None else str(getattr(self, name)) for name in FILES},
+            "further_files": [str(path) for path in self.further_files],
         }
 
     @classmethod
@@ -151,28 +146,30 @@ def sanitize(options: Sanitize) -> Sanitized:
 
     Without ``private`` the saved ``model`` is applied to the rows: nothing is fitted and nothing audited.
     """
-    paths = _check(options)
+    saved = None if options.private else load_model(Path(str(options.model)))
+    paths = files_of(options, groups=len(_groups(options) if saved is None else saved.authorized))
+    _check(options)
     dataset = open_table(options.data, options)
     fitted: tuple[Fitted, ...] = ()
     written: tuple[Written, ...] = ()
     judgement = None
-    if options.private:
+    if saved is None:
         public = tuple(n for n in options.adversary[0] if all(n in side for side in options.adversary))
-        columns = _columns(dataset, [*options.private, *options.authorized, *chain(*options.adversary)])
+        columns = _columns(dataset, [*options.private, *chain(*_groups(options)), *chain(*options.adversary)])
         judgement = None if options.policy is None else _judged(dataset, options.policy, options.private, public)
         if options.jointly:
             columns[joint_name(options.private)] = joined(columns, options.private)
         fitted = _fitted(options, columns)
         model = Model(
-            mechanisms=tuple(column.mechanism for column in fitted), public=public, authorized=tuple(options.authorized)
+            mechanisms=tuple(column.mechanism for column in fitted), public=public, authorized=_groups(options)
         )
     else:
-        model = load_model(Path(str(options.model)))
+        model = saved
         columns = _columns(dataset, [name for mechanism in model.mechanisms for name in sources(mechanism)])
         for mechanism in model.mechanisms:
             if mechanism.column not in columns:
                 columns[mechanism.column] = joined(columns, sources(mechanism))
-        for name in (*model.public, *model.authorized):
+        for name in (*model.public, *chain(*model.authorized)):
             dataset.schema.kind(name)
         if not len(columns[model.mechanisms[0].column]):
             raise DataError(f"{dataset.name} has no rows; there is nothing to sanitize")
@@ -189,7 +186,7 @@ def sanitize(options: Sanitize) -> Sanitized:
         )
     released = released_columns(model.mechanisms, drawn, keep_names=options.keep_names)
     carrier = _carrier(options, dataset)
-    tables = _tables(carrier, released, model)
+    public_table, authorized_table, *further_tables = recipients_tables(carrier, released, model)
     result = Sanitized(
         source=dataset.name,
         rows=carrier.num_rows,
@@ -202,58 +199,32 @@ def sanitize(options: Sanitize) -> Sanitized:
         left_out=tuple(
             name
             for name in carrier.column_names
-            if name not in {*chain(*map(sources, model.mechanisms)), *model.public, *model.authorized}
+            if name not in {*chain(*map(sources, model.mechanisms)), *model.public, *chain(*model.authorized)}
         ),
-        table=tables["out"],
-        authorized_table=tables["authorized_out"],
-        **{"model": None if options.model is None else Path(options.model), **_named(paths)},
+        table=public_table,
+        authorized_table=authorized_table,
+        further_tables=tuple(further_tables),
+        further_files=tuple(path for name, path in paths.items() if name not in FILES),
+        **{name: paths.get(name) for name in FILES} | {"model": None if options.model is None else Path(options.model)},
     )
-    _write(options, paths, result, model, fitted, columns)
+    write_files(options, paths, result, model, fitted, columns, _adversaries(options))
     return result
 
 
-PATHS = ("out", "authorized_out", "reconstructor", "certificate", "model", "report")
-SECRET = {"authorized_out", "reconstructor", "model"}
-
-
-def _check(options: Sanitize) -> dict[str, Path]:
-    """Say what is wrong before anything is read; gives the files to write by what they hold, the public one first."""
-    paths: dict[str, Path] = {}
-    if options.out is not None:
-        public = Path(options.out)
-        own = Path(options.authorized_out or public.with_name(f"{public.stem}-authorized{public.suffix}"))
-        paths |= {"out": public, "authorized_out": own}
-        for path in paths.values():
-            check_format(path)
-        if options.private:
-            paths["reconstructor"] = Path(options.reconstructor or own.with_suffix(".npz"))
-            paths["certificate"] = certificate_paths(public)[0]
-    if options.private and options.model is not None:
-        paths["model"] = Path(options.model)
-    if options.report is not None:
-        paths["report"] = Path(options.report)
-    for path in paths.values():
-        check_free(path, overwrite=options.overwrite)
-    if len({path.resolve() for path in paths.values()}) < len(paths):
-        raise OutputError("every file that is written needs a name of its own")
+def _check(options: Sanitize) -> None:
+    """Say what is wrong before anything is read."""
     if not options.private:
-        return paths
+        return
     if options.report is not None and find_spec("jinja2") is None:
         raise MissingExtraError(feature="the report", extra="report")
-    _distortions(options)
+    for allowed in (options.distortions, *(allowed for _, allowed in options.further_groups)):
+        _distortions(options, allowed)
     installed(options.attackers)
     if options.checkpoint is not None:
         check_checkpoint(Path(options.checkpoint))
     if find_spec("jax") is None:
         # an audit without networks would be too kind
         raise MissingExtraError(feature="aegis sanitize", extra="sanitize")
-    return paths
-
-
-def _named(paths: Mapping[str, Path]) -> dict[str, Path | None]:
-    return {name: paths.get(name) for name in PATHS if name != "model"} | (
-        {"model": paths["model"]} if "model" in paths else {}
-    )
 
 
 def _judged(dataset: Dataset, policy: PolicyLike, private: Sequence[str], public: Sequence[str]) -> Judgement:
@@ -270,38 +241,6 @@ def _judged(dataset: Dataset, policy: PolicyLike, private: Sequence[str], public
             f"nothing is written: judged by the true values of {', '.join(private)}, {why_not(found, table)}"
         )
     return found
-
-
-def _certificate(options: Sanitize, result: Sanitized, draft: Path) -> dict[str, Any]:
-    """What the release promises: recipients, sanitizers with their caps and audits, and what was written."""
-    rules = None if options.policy is None else read_policy(options.policy)
-    return {
-        SANITIZED: 1,
-        "software": {"aegis": __version__},
-        "date": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
-        "release": {"name": Path(str(options.out)).name, "sha256": hash_of(draft), "rows": result.rows},
-        "source": {"name": result.source},
-        "recipients": {
-            "adversaries": [list(side) for side in _adversaries(options)],
-            "authorized": list(options.authorized),
-            "left_out": list(result.left_out),
-        },
-        "sanitized": list(result.columns),
-        "released": list(result.released),
-        "caps": {
-            "determined": CERTAIN_CAP,
-            "determined_of_a_value": VALUE_CAP,
-            "posterior_at_least": CERTAIN,
-            "pinned": "no more than noise of the same measured error",
-            "asked": {name: getattr(options, name) for name in ("posterior", "leakage", "local_dp")},
-        },
-        "audits": [audited.to_json() for audited in result.audits],
-        "written": [asdict(column) for column in result.written],
-        "policy": None if rules is None else rules.to_mapping(),
-        "policy_id": None if rules is None else rules.id,
-        "judged": "the true values of the private columns, in classes of the public columns",
-        "verdicts": None if result.verdicts is None else [dict(verdict) for verdict in result.verdicts],
-    }
 
 
 def _columns(dataset: Dataset, names: Sequence[str]) -> dict[str, NDArray[Any]]:
@@ -324,7 +263,11 @@ def _fitted(options: Sanitize, columns: Mapping[str, NDArray[Any]]) -> tuple[Fit
         {name: columns[name] for name in names},
         authorized={name: columns[name] for name in options.authorized},
         adversaries=[{name: columns[name] for name in side} for side in _adversaries(options)],
-        distortions=_distortions(options),
+        distortions=_distortions(options, options.distortions),
+        also=[
+            ({name: columns[name] for name in known}, _distortions(options, allowed))
+            for known, allowed in options.further_groups
+        ],
         family=cast(Family, options.family),
         caps=_caps(options),
         costs=costs,
@@ -353,8 +296,14 @@ def _adversaries(options: Sanitize) -> list[tuple[str, ...]]:
     return [*sides, tuple(dict.fromkeys(chain(*sides)))] if options.coalition else sides
 
 
-def _distortions(options: Sanitize) -> dict[str, float]:
-    private, distortions = tuple(options.private), [float(distortion) for distortion in options.distortions]
+def _groups(options: Sanitize) -> tuple[tuple[str, ...], ...]:
+    """What each authorised group knows."""
+    return (tuple(options.authorized), *(columns for columns, _ in options.further_groups))
+
+
+def _distortions(options: Sanitize, allowed: Sequence[float]) -> dict[str, float]:
+    """What an authorised group may have for each private column, ``allowed`` being one figure or one for each."""
+    private, distortions = tuple(options.private), [float(distortion) for distortion in allowed]
     if len(set(private)) < len(private):
         raise RoleError("a private column is named twice; name each once")
     if options.jointly:
@@ -385,93 +334,8 @@ def column_values(column: pa.ChunkedArray, kind: Kind) -> NDArray[Any]:
     return values
 
 
-def released_columns(
-    mechanisms: Sequence[Mechanism],
-    drawn: Mapping[str, Mapping[str, NDArray[Any]]],
-    *,
-    keep_names: bool,
-) -> dict[str, dict[str, pa.Array]]:
-    """What stands in place of each private column: the values drawn and, for a mixture, which part was drawn."""
-    made: dict[str, dict[str, pa.Array]] = {}
-    for mechanism in mechanisms:
-        parts = drawn[mechanism.column]
-        first, *rest = parts.items()
-        hidden = np.zeros(len(first[1]), dtype=bool)
-        if isinstance(mechanism, NumberMechanism):
-            component = parts.get(f"{mechanism.column}_component", np.zeros(hidden.size, dtype=np.int64))
-            hidden = np.isin(component, mechanism.silent)
-        # silence is a missing value, not a zero that looks like one
-        name = mechanism.column if keep_names else first[0]
-        made[sources(mechanism)[0]] = {name: pa.array(first[1], mask=hidden)} | {n: pa.array(v) for n, v in rest}
-    return made
-
-
 def _carrier(options: Sanitize, dataset: Dataset) -> pa.Table:
     """The whole table; for CSV to CSV every value as it is written, so that what is not released stays as it was."""
     if options.out is not None and is_csv(Path(options.out)) and isinstance(options.data, str | Path):
         return ask(open_dataset(options.data, as_text=True, **reading(options)).table)
     return ask(dataset.table)
-
-
-def with_releases(table: pa.Table, released: Mapping[str, Mapping[str, pa.Array]]) -> pa.Table:
-    """The table with releases where its private columns were."""
-    fields: dict[str, Any] = {}
-    kept = set(table.column_names) - set(released)
-    for parts in released.values():
-        taken = kept & set(parts)
-        if taken:
-            raise SanitizerError(f"the table has a column {sorted(taken)[0]!r} already; rename it first")
-    for name in table.column_names:
-        fields |= released[name] if name in released else {name: table[name]}
-    return pa.table(fields)
-
-
-def _tables(carrier: pa.Table, released: Mapping[str, Mapping[str, pa.Array]], model: Model) -> dict[str, pa.Table]:
-    """The public table and the authorised party's: the releases, and the columns that each may have."""
-    whole = with_releases(carrier, released)
-    shown = {name for parts in released.values() for name in parts}
-    return {
-        recipient: whole.select([name for name in whole.column_names if name in shown or name in columns])
-        for recipient, columns in (("out", set(model.public)), ("authorized_out", set(model.authorized)))
-    }
-
-
-def _write(
-    options: Sanitize,
-    paths: Mapping[str, Path],
-    result: Sanitized,
-    model: Model,
-    fitted: Sequence[Fitted],
-    columns: Mapping[str, NDArray[Any]],
-) -> None:
-    """Every file, together or not at all; what only some may have is theirs alone to read."""
-    if not paths:
-        return
-    page = None
-    if "report" in paths:
-        page = render_sanitized(
-            fitted,
-            written=result.written,
-            source=result.source,
-            authorized=options.authorized,
-            adversaries=_adversaries(options),
-            columns={column.mechanism.column: columns[column.mechanism.column] for column in fitted},
-            seeded=result.seeded,
-            version=__version__,
-        )
-    modes = [PRIVATE if name in SECRET else PUBLIC for name in paths]
-    with drafts_of(list(paths.values()), overwrite=options.overwrite, modes=modes) as made:
-        drafts = dict(zip(paths, made, strict=True))
-        for recipient, table in (("out", result.table), ("authorized_out", result.authorized_table)):
-            if recipient in drafts:
-                expression = connect(None).create_table(f"sanitized_{recipient}", table, temp=True)
-                write_table(expression, drafts[recipient], like=paths[recipient], shuffle=False)
-        if "reconstructor" in drafts:
-            write_reconstructors([Reconstructor.of(column) for column in fitted], drafts["reconstructor"])
-        if "certificate" in drafts:
-            content = _certificate(options, result, drafts["out"])
-            drafts["certificate"].write_text(Certificate(content=content).to_json(), encoding="utf-8")
-        if "model" in drafts:
-            write_model(model, drafts["model"])
-        if page is not None:
-            drafts["report"].write_text(page, encoding="utf-8")

@@ -14,7 +14,8 @@ from aegis.counts.answer import ask
 from aegis.counts.joint import Counted, Joint
 from aegis.data.dataset import Dataset
 from aegis.evaluation.sanitizing import Sanitizers, choose_private, find_sanitizers
-from aegis.library.sanitize import column_values, released_columns, with_releases
+from aegis.library.sanitize import column_values
+from aegis.library.sanitized_files import released_columns, with_releases
 from aegis.measures.measure import find_attribute_measure
 from aegis.report.figures import listed
 

@@ -54,7 +54,7 @@ def render_sanitized(
     *,
     written: Sequence[Written],
     source: str,
-    authorized: Sequence[str],
+    authorized: Sequence[Sequence[str]],
     adversaries: Sequence[Sequence[str]],
     columns: Mapping[str, NDArray[Any]],
     seeded: bool,
@@ -84,13 +84,28 @@ def _part(
     one: Fitted,
     drawn: Written,
     values: NDArray[Any],
-    authorized: Sequence[str],
+    authorized: Sequence[Sequence[str]],
     adversaries: Sequence[Sequence[str]],
 ) -> ColumnPart:
     audit, exposure = one.audit, one.audit.exposure
     category = isinstance(one.mechanism, CategoryMechanism)
     unit = "wrong guesses" if category else "squared error"
-    rows = [_row("authorised party", authorized, one.max_distortion, audit.distortion, category=category)]
+    rows = [
+        _row(_group_names(len(authorized))[0], authorized[0], one.max_distortion, audit.distortion, category=category)
+    ]
+    rows += [
+        PartyRow(
+            party=name,
+            knows=", ".join(knows),
+            before=_loss(group.max_distortion, category=category),
+            after=_loss(group.reconstruction.loss, category=category),
+            interval=" – ".join(_loss(end, category=category) for end in group.reconstruction.interval),
+            attacker="its reconstructor",
+            others="",
+        )
+        for name, knows, group in zip(_group_names(len(authorized)), authorized, one.groups, strict=True)
+        if knows is not authorized[0]
+    ]
     rows += [
         _row(f"adversary {number}", knows, before, party, category=category)
         for number, (knows, before, party) in enumerate(
@@ -98,8 +113,7 @@ def _part(
         )
     ]
     facts = [
-        Fact(term="distortion asked for", value=_loss(one.distortion, category=category)),
-        Fact(term="error of the reconstructor", value=_loss(one.reconstruction.loss, category=category)),
+        *_group_facts(one, category=category),
         Fact(term="worst adversary", value=_loss(audit.worst, category=category), unit=unit),
         Fact(term="records named correctly" if category else "records pinned", value=percent(exposure.pinned_share)),
     ]
@@ -125,18 +139,37 @@ def _part(
 
 def _summary(one: Fitted, values: NDArray[Any], *, category: bool) -> str:
     audit = one.audit
-    if one.distortion >= one.max_distortion:
+    if one.method.startswith("silence"):
         return (
             "The authorised party has that little error without any release: nothing is released, and the column says "
             f"nothing. {_certain_words(one, values)}"
         )
-    text = (
-        f"The authorised party errs by {_loss(one.reconstruction.loss, category=category)}, the best adversary "
-        f"by {_loss(audit.worst, category=category)}."
+    errors = [group.reconstruction.loss for group in one.groups]
+    who = ", ".join(
+        f"{name} errs by {_loss(error, category=category)}"
+        for name, error in zip(_group_names(len(errors)), errors, strict=True)
     )
-    if audit.worst <= one.reconstruction.loss:
+    text = f"The {who}, the best adversary by {_loss(audit.worst, category=category)}."
+    if audit.worst <= min(errors):
         text += " That adversary does as well as the authorised party: this release protects nobody from it."
     return f"{text} {_certain_words(one, values)}"
+
+
+def _group_names(number: int) -> tuple[str, ...]:
+    if number == 1:
+        return ("authorised party",)
+    return tuple(f"authorised group {place}" for place in range(1, number + 1))
+
+
+def _group_facts(one: Fitted, *, category: bool) -> list[Fact]:
+    """What each authorised group asked for and what its reconstructor reaches."""
+    facts = []
+    for number, group in enumerate(one.groups, start=1):
+        of = "" if len(one.groups) == 1 else f", group {number}"
+        facts.append(Fact(term=f"distortion asked for{of}", value=_loss(group.distortion, category=category)))
+        reached = _loss(group.reconstruction.loss, category=category)
+        facts.append(Fact(term=f"error of the reconstructor{of}", value=reached))
+    return facts
 
 
 def _proxy_words(drawn: Written, *, category: bool) -> str:
@@ -245,14 +278,17 @@ def _loss(value: float, *, category: bool) -> str:
 
 
 def _ledger(
-    fitted: Sequence[Fitted], authorized: Sequence[str], adversaries: Sequence[Sequence[str]], *, seeded: bool
+    fitted: Sequence[Fitted], authorized: Sequence[Sequence[str]], adversaries: Sequence[Sequence[str]], *, seeded: bool
 ) -> list[Entry]:
     together = (
         "Every figure is against parties that see the releases of all private columns.",
         "Columns fitted earlier were not told of later releases, so they may keep less distortion than they may have.",
     )
     return [
-        Entry(term="authorised party knows", lines=(", ".join(authorized) or "nothing but the release",)),
+        *(
+            Entry(term=f"{name} knows", lines=(", ".join(side) or "nothing but the release",))
+            for name, side in zip(_group_names(len(authorized)), authorized, strict=True)
+        ),
         *(Entry(term=f"adversary {n} knows", lines=(", ".join(side),)) for n, side in enumerate(adversaries, start=1)),
         Entry(term="method", lines=tuple(f"{one.mechanism.column}: {one.method}" for one in fitted)),
         Entry(term="proved", lines=tuple(line for one in fitted for line in _proved_lines(one))),

@@ -199,7 +199,7 @@ def test_other_files_are_refused(tmp_path: Path) -> None:
         np.savez(tmp_path / "old.npz", header=np.frombuffer(json.dumps(header).encode(), dtype=np.uint8))
         with pytest.raises(SanitizerError, match=match):
             load_model(tmp_path / "old.npz")
-    damaged = {"format": "aegis-sanitizer", "version": 2, "mechanisms": [{"column": "a", "kind": "number"}]}
+    damaged = {"format": "aegis-sanitizer", "version": 3, "mechanisms": [{"column": "a", "kind": "number"}]}
     np.savez(tmp_path / "bad.npz", header=np.frombuffer(json.dumps(damaged).encode(), dtype=np.uint8))
     with pytest.raises(SanitizerError, match="damaged"):
         load_model(tmp_path / "bad.npz")

@@ -34,6 +34,18 @@ class Reconstruction:
     interval: tuple[float, float]
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AuthorizedGroup:
+    """How much one authorised group may err, what it errs by without any release, and what its reconstructor reaches.
+
+    Squared units of the column for a number, shares of wrong guesses for a category.
+    """
+
+    distortion: float
+    max_distortion: float
+    reconstruction: Reconstruction
+
+
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class Party:
     """What one party knows, as numbers, and what it believes."""
@@ -46,21 +58,33 @@ class Party:
 class AuditedColumn:
     """The audit of one column's release and the figures that frame it.
 
-    ``distortion`` is what was asked for; ``max_distortion`` and ``saturation_losses`` are those of releasing nothing:
-    squared units of the column for a number, shares of wrong guesses for a category. ``reconstruction`` is what the
-    authorised party's file reaches, ``protection`` what each adversary that knows the mechanism comes to. ``proof`` is
-    there for releases that the program under caps found.
+    ``groups`` are the authorised groups, mostly one. ``saturation_losses`` are the adversaries' errors when nothing is
+    released, ``protection`` is what each adversary that knows the mechanism comes to. ``proof`` is there for releases
+    that the program under caps found.
     """
 
     column: str
     method: str
-    distortion: float
-    max_distortion: float
+    groups: tuple[AuthorizedGroup, ...]
     saturation_losses: tuple[float, ...]
     audit: AuditReport
-    reconstruction: Reconstruction
     protection: tuple[Protection, ...]
     proof: Proof | None = None
+
+    @property
+    def distortion(self) -> float:
+        """What was asked for the first group."""
+        return self.groups[0].distortion
+
+    @property
+    def max_distortion(self) -> float:
+        """What the first group errs by when nothing is released."""
+        return self.groups[0].max_distortion
+
+    @property
+    def reconstruction(self) -> Reconstruction:
+        """What the reconstructor of the first group reaches."""
+        return self.groups[0].reconstruction
 
     @property
     def determined(self) -> float:
@@ -76,6 +100,7 @@ class AuditedColumn:
             "max_distortion": self.max_distortion,
             "saturation_losses": list(self.saturation_losses),
             "reconstruction": asdict(self.reconstruction),
+            "groups": [asdict(group) for group in self.groups],
             "protection": [asdict(protection) for protection in self.protection],
             "proof": None if self.proof is None else self.proof.to_json(),
             "audit": self.audit.to_json(),
@@ -84,7 +109,7 @@ class AuditedColumn:
     @staticmethod
     def from_json(content: Mapping[str, Any]) -> AuditedColumn:
         """What `to_json` wrote."""
-        audited: AuditedColumn = rebuilt(AuditedColumn, {**content, "distortion": content["target"]})
+        audited: AuditedColumn = rebuilt(AuditedColumn, content)
         return audited
 
 
@@ -93,5 +118,5 @@ class Fitted(AuditedColumn):
     """A mechanism with its audit, and what every party believes."""
 
     mechanism: Mechanism
-    authorized: Party = field(repr=False, compare=False)
+    authorized: tuple[Party, ...] = field(repr=False, compare=False)
     adversaries: tuple[Party, ...] = field(repr=False, compare=False)

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from aegis.candidates.sanitizers.audited_column import Fitted, Party, Reconstruction
+from aegis.candidates.sanitizers.audited_column import AuthorizedGroup, Fitted, Party, Reconstruction
 from aegis.candidates.sanitizers.capped_program import (
     CappedOptimum,
     CappedProblem,
@@ -105,7 +105,7 @@ def fit_bins(x: Floats, split: Split, encoders: Sequence[Encoder], caps: Caps) -
     )
     half = split.half
     beliefs = [
-        fit_number_belief(side[:half], x[:half], column=x, quick=split.quick, coarse=number == 0)
+        fit_number_belief(side[:half], x[:half], column=x, quick=split.quick, coarse=number < split.groups)
         for number, side in enumerate(split.sides)
     ]
     return _fitted(column, split, encoders, beliefs, caps)
@@ -119,9 +119,9 @@ def _fitted(
             side[split.celled],
             column.codes[split.celled],
             size=column.size,
-            levels=AUTHORIZED_LEVELS if number == 0 else ADVERSARY_LEVELS,
+            levels=AUTHORIZED_LEVELS if number < split.groups else ADVERSARY_LEVELS,
             ordered=not column.category,
-            fine=number > 0,
+            fine=number >= split.groups,
         )
         for number, side in enumerate(split.sides)
     ]
@@ -130,9 +130,9 @@ def _fitted(
     silent = np.ones((column.size, 1))
     silence, blank = _drawn(column, split, silent)
     before = split.known_channel(silence, blank, column.truth, beliefs)
-    left = split.losses(beliefs[0], silence, blank, column.truth, split.tuned)
-    if not split.needs_release(left):
-        reconstruction = split.reconstruction(beliefs[0], silence, blank, column.truth)
+    left = _group_losses(column, split, beliefs, silence, blank)
+    if not any(split.needs_release(losses, group=group) for group, losses in enumerate(left)):
+        reconstructions = _reconstructions(column, split, beliefs, silence, blank)
         losses = problem.silent_losses
         optimum = CappedOptimum(
             release=silent,
@@ -141,7 +141,7 @@ def _fitted(
             bound=min(losses),
             value=min(losses),
         )
-        chosen = _Tried(silence, blank, reconstruction, before, optimum, "silence", problem)
+        chosen = _Tried(silence, blank, reconstructions, before, optimum, "silence", problem)
     else:
         chosen = _tuned(problem, column, split, beliefs)
         # a cell is a summary of what an adversary knows; where its posteriors go further, the cap is tightened
@@ -162,23 +162,43 @@ def _fitted(
     saturation = (
         problem.silent_losses
         if column.category
-        else tuple(residual_variance(side, column.truth) for side in split.sides[1:])
+        else tuple(residual_variance(side, column.truth) for side in split.adversary_sides)
     )
+    parties = tuple(Party(encoder=encoder, belief=belief) for encoder, belief in zip(encoders, beliefs, strict=True))
     return Fitted(
         column=split.column,
         mechanism=chosen.mechanism,
         audit=report if column.category else with_known_channel(report, chosen.after, None),
-        distortion=split.distortion,
-        max_distortion=float(left.mean()),
+        groups=tuple(
+            AuthorizedGroup(distortion=asked, max_distortion=float(losses.mean()), reconstruction=reached)
+            for asked, losses, reached in zip(split.distortions, left, chosen.reconstructions, strict=True)
+        ),
         saturation_losses=tuple(float(loss) for loss in saturation),
         method=chosen.method,
-        reconstruction=chosen.reconstruction,
         protection=protections(before, chosen.after, None),
         proof=_proof(problem, chosen.problem, column, split, cells, chosen.optimum),
-        authorized=Party(encoder=encoders[0], belief=beliefs[0]),
-        adversaries=tuple(
-            Party(encoder=encoder, belief=belief) for encoder, belief in zip(encoders[1:], beliefs[1:], strict=True)
-        ),
+        authorized=parties[: split.groups],
+        adversaries=parties[split.groups :],
+    )
+
+
+def _group_losses(
+    column: _Column, split: Split, beliefs: Sequence[Belief], mechanism: SymbolMechanism, release: Floats
+) -> list[Floats]:
+    """What the reconstructor of each authorised group loses on the tuning rows."""
+    return [
+        split.losses(beliefs[group], mechanism, release, column.truth, split.tuned, group=group)
+        for group in range(split.groups)
+    ]
+
+
+def _reconstructions(
+    column: _Column, split: Split, beliefs: Sequence[Belief], mechanism: SymbolMechanism, release: Floats
+) -> tuple[Reconstruction, ...]:
+    """What the reconstructor of each authorised group reaches on the measured rows, each within its distortion."""
+    return tuple(
+        split.reconstruction(beliefs[group], mechanism, release, column.truth, group=group)
+        for group in range(split.groups)
     )
 
 
@@ -186,12 +206,18 @@ def _problem(column: _Column, split: Split, cells: Sequence[Cells], caps: Caps) 
     rows = split.counted
     coded = [cell.of(side[rows]) for cell, side in zip(cells, split.sides, strict=True)]
     # half of the doubt for the set of laws, half for the proved losses
-    law = estimated_law(column.codes[rows], coded[:1], coded[1:], size=column.size, confidence=1 - (1 - CONFIDENCE) / 2)
+    law = estimated_law(
+        column.codes[rows],
+        coded[: split.groups],
+        coded[split.groups :],
+        size=column.size,
+        confidence=1 - (1 - CONFIDENCE) / 2,
+    )
     return CappedProblem(
         law=law,
-        authorized_costs=(column.cost,),
+        authorized_costs=(column.cost,) * split.groups,
         adversary_cost=column.cost,
-        distortions=(split.distortion,),
+        distortions=split.distortions,
         caps=caps,
     )
 
@@ -200,7 +226,7 @@ def _problem(column: _Column, split: Split, cells: Sequence[Cells], caps: Caps) 
 class _Tried:
     mechanism: SymbolMechanism
     release: Floats
-    reconstruction: Reconstruction
+    reconstructions: tuple[Reconstruction, ...]
     after: list[Certainty]
     optimum: CappedOptimum
     method: str
@@ -225,16 +251,17 @@ def _tuned(problem: CappedProblem, column: _Column, split: Split, beliefs: Seque
 
     The caps are asked for over the whole set of laws first; where the rows are too few for that, under the estimate.
     """
-    aim = min(split.distortion, problem.silent_distortions[0])
-    over_set = _spent(problem, column, split, beliefs, aim)
+    silent = problem.silent_distortions
+    aims = tuple(min(asked, left) for asked, left in zip(split.distortions, silent, strict=True))
+    over_set = _spent(problem, column, split, beliefs, aims)
     if over_set is not None and not over_set.short:
         return _accepted(over_set, column, split, beliefs)
     problem = replace(problem, law=problem.law.estimate)
-    asked = replace(problem, distortions=(aim,))
-    found = _spent(problem, column, split, beliefs, aim)
+    asked = replace(problem, distortions=aims)
+    found = _spent(problem, column, split, beliefs, aims)
     if found is None:
         # cells are a summary: what the reconstructor makes of its columns may still meet the distortion
-        nearest = min(nearest_distortions(asked)[0], problem.silent_distortions[0])
+        nearest = tuple(min(near, left) for near, left in zip(nearest_distortions(asked), silent, strict=True))
         found = _spent(problem, column, split, beliefs, nearest)
         if found is None or found.short:
             solve(asked)  # raises, and says how far it is
@@ -244,7 +271,7 @@ def _tuned(problem: CappedProblem, column: _Column, split: Split, beliefs: Seque
 
 @dataclass(frozen=True, slots=True)
 class _Aimed:
-    """The release for the aim that spends the distortion; ``short`` where even the smallest aim errs too much."""
+    """The release for the aims that spend the distortions; ``short`` where even the smallest aims err too much."""
 
     problem: CappedProblem
     optimum: CappedOptimum
@@ -254,33 +281,38 @@ class _Aimed:
 
 
 def _spent(
-    problem: CappedProblem, column: _Column, split: Split, beliefs: Sequence[Belief], aim: float
+    problem: CappedProblem, column: _Column, split: Split, beliefs: Sequence[Belief], aims: tuple[float, ...]
 ) -> _Aimed | None:
-    """The release whose reconstructor spends the distortion on the tuning rows; None where the caps allow no aim."""
-    most = problem.silent_distortions[0]
+    """The release whose reconstructors spend the distortions on the tuning rows; None where the caps allow no aims."""
+    most = problem.silent_distortions
     found: _Aimed | None = None
-    # cells are a summary of what the authorised party knows, so the first try often finds distortion to spare
+    # cells are a summary of what an authorised group knows, so the first try often finds distortion to spare
     for _ in range(5):
-        tried = replace(problem, distortions=(aim,))
+        tried = replace(problem, distortions=aims)
         optimum = solve_or_none(tried)
         if optimum is None:
-            break  # the aim before was the smallest that the caps allow
+            break  # the aims before were the smallest that the caps allow
         mechanism, release = _drawn(column, split, optimum.release)
-        losses = split.losses(beliefs[0], mechanism, release, column.truth, split.tuned)
-        found = _Aimed(tried, optimum, mechanism, release, split.needs_release(losses))
-        changed = split.spent(losses, aim)
-        if changed is None or (changed > aim and aim >= most):
+        losses = _group_losses(column, split, beliefs, mechanism, release)
+        short = any(split.needs_release(lost, group=group) for group, lost in enumerate(losses))
+        if found is None or found.short or not short:
+            found = _Aimed(tried, optimum, mechanism, release, short)
+        changed = tuple(
+            aim if (wanted := split.spent(lost, aim, group=group)) is None else min(wanted, limit)
+            for group, (lost, aim, limit) in enumerate(zip(losses, aims, most, strict=True))
+        )
+        if changed == aims:
             break
-        aim = min(changed, most)
+        aims = changed
     return found
 
 
 def _accepted(found: _Aimed, column: _Column, split: Split, beliefs: Sequence[Belief]) -> _Tried:
-    """The release with its reconstructor's error on the measured rows, which must be within the distortion."""
+    """The release with its reconstructors' errors on the measured rows, which must be within the distortions."""
     return _Tried(
         found.mechanism,
         found.release,
-        split.reconstruction(beliefs[0], found.mechanism, found.release, column.truth),
+        _reconstructions(column, split, beliefs, found.mechanism, found.release),
         split.known_channel(found.mechanism, found.release, column.truth, beliefs),
         with_bound(found.problem, found.optimum),
         "program under caps" if column.category else f"program under caps, {column.size} bins",
@@ -304,11 +336,11 @@ def _or_trained(chosen: _Tried, column: _Column, split: Split, beliefs: Sequence
     trained = train_rows(
         Rows(
             codes=column.codes[:half],
-            groups=(split.sides[0][:half],),
-            adversaries=tuple(side[:half] for side in split.sides[1:]),
+            groups=tuple(side[:half] for side in split.sides[: split.groups]),
+            adversaries=tuple(side[:half] for side in split.adversary_sides),
             parts=(part,),
         ),
-        distortions=[max(problem.distortions[0] - offset, 0.05 * problem.distortions[0])],
+        distortions=[max(asked - offset, 0.05 * asked) for asked in problem.distortions],
         cone=cone,
         settings=RowSettings(
             symbols=min(24, 2 * column.size), steps=training.steps, seed=int(split.rng.integers(2**31))
@@ -321,13 +353,13 @@ def _or_trained(chosen: _Tried, column: _Column, split: Split, beliefs: Sequence
     if best is None or share <= 1.001:
         return replace(chosen, method=f"{chosen.method} (networks reached {100 * share:.1f} % of it)")
     mechanism, release = _drawn(column, split, best[0])
-    losses = split.losses(beliefs[0], mechanism, release, column.truth, split.tuned)
-    if float(losses.mean()) > split.distortion:
+    losses = _group_losses(column, split, beliefs, mechanism, release)
+    if any(float(lost.mean()) > asked for lost, asked in zip(losses, split.distortions, strict=True)):
         return replace(chosen, method=f"{chosen.method} (networks missed the distortion)")
     return _Tried(
         mechanism,
         release,
-        split.reconstruction(beliefs[0], mechanism, release, column.truth),
+        _reconstructions(column, split, beliefs, mechanism, release),
         split.known_channel(mechanism, release, column.truth, beliefs),
         replace(
             chosen.optimum,
@@ -354,7 +386,7 @@ def _proof(
     posterior, leakage, open_share = figures_over_set(problem.law, optimum.release, solved.caps)
     codes = column.codes[rows]
     empirical = []
-    for cell, side in zip(cells[1:], split.sides[1:], strict=True):
+    for cell, side in zip(cells[split.groups :], split.adversary_sides, strict=True):
         coded = cell.of(side[rows])
         if column.category:
             table = np.zeros((column.size, cell.count))
@@ -378,7 +410,7 @@ def _proof(
         adversaries=adversary_proofs(
             optimum.adversary_losses,
             empirical,
-            cells=[(cell.count, cell.exact) for cell in cells[1:]],
+            cells=[(cell.count, cell.exact) for cell in cells[split.groups :]],
             largest=column.largest_cost,
             rows=len(codes),
             doubt=(1 - CONFIDENCE) / 2,

@@ -42,6 +42,7 @@ def fit(
     authorized: Columns,
     adversaries: Sequence[Columns],
     distortion: float,
+    also: Sequence[tuple[Columns, float]] = (),
     family: Family = "capped",
     caps: Caps | None = None,
     cost: Floats | None = None,
@@ -54,7 +55,8 @@ def fit(
     """Find, audit and return a mechanism for one private column.
 
     ``distortion`` is the mean squared error (number) or share of wrong guesses (category) that the authorised party
-    may have; above what it has without any release, nothing is released. ``caps`` bound what any symbol may tell, of
+    may have; above what it has without any release, nothing is released. ``also`` are further authorised groups, what
+    each knows and the error it may have. ``caps`` bound what any symbol may tell, of
     a category's values or of a number's bins; without them a category has a cap on posteriors of 0.98, and a number is
     released in its own unit: ``family`` ``capped`` exposes no more records than noise of the same measured distortion
     does, ``noise`` is that noise. ``cost[value, guess]`` replaces the share of wrong guesses of a category, its values
@@ -62,20 +64,22 @@ def fit(
     well, and are used where they beat the program under the same caps. ``names`` are the fresh attackers of the audit:
     all that are installed unless given. ``quick`` takes lines for networks.
     """
-    check_distortion(distortion)
+    groups = [authorized, *(columns for columns, _ in also)]
+    distortions = (distortion, *(allowed for _, allowed in also))
+    for allowed in distortions:
+        check_distortion(allowed)
     if family not in ("capped", "noise"):
         raise SanitizerError("on a table the family is 'capped' or 'noise': others would show values as they are")
-    kind = _checked(private, column, authorized, adversaries)
+    kind = _checked(private, column, groups, adversaries)
     names = attackers.available() if names is None else tuple(names)
     rows = len(private)
     order = rng.permutation(rows)
-    encoders = [Encoder.fit(authorized, party="authorised party's")]
+    encoders = [Encoder.fit(side, party="authorised party's") for side in groups]
     encoders += [Encoder.fit(side, party=f"adversary {n}'s") for n, side in enumerate(adversaries, start=1)]
     sides = [
-        encoder.matrix(side, rows=rows)[order]
-        for encoder, side in zip(encoders, (authorized, *adversaries), strict=True)
+        encoder.matrix(side, rows=rows)[order] for encoder, side in zip(encoders, (*groups, *adversaries), strict=True)
     ]
-    split = Split(column=column, sides=sides, names=names, rng=rng, quick=quick, distortion=distortion)
+    split = Split(column=column, sides=sides, names=names, rng=rng, quick=quick, distortions=distortions)
     if kind == "category":
         split = replace(split, cost=_checked_cost(private, cost, column), parts=tuple(parts), training=training)
         return fit_category(private.astype(str)[order], split, encoders, caps or Caps(posterior=DEFAULT_POSTERIOR))
@@ -84,6 +88,11 @@ def fit(
     x = numbers(private, column)[order]
     if caps:
         split = replace(split, training=training)
+    elif also:
+        raise SanitizerError(
+            f"column '{column}' is a number: for several authorised groups name a cap (posterior, leakage or local "
+            "differential privacy), and it is released by bins"
+        )
     elif training is not None:
         raise SanitizerError(f"column '{column}' is a number: name a cap to release it by bins, which training can do")
     return fit_bins(x, split, encoders, caps) if caps else fit_number(x, split, encoders, family)
@@ -96,12 +105,12 @@ def _checked_cost(private: NDArray[Any], cost: Floats | None, column: str) -> Fl
     return cost
 
 
-def _checked(private: NDArray[Any], column: str, authorized: Columns, adversaries: Sequence[Columns]) -> str:
+def _checked(private: NDArray[Any], column: str, groups: Sequence[Columns], adversaries: Sequence[Columns]) -> str:
     if private.ndim != 1 or len(private) < MINIMUM_ROWS:
         raise SanitizerError(
             f"fitting and auditing a sanitizer needs at least {MINIMUM_ROWS} rows in column '{column}'"
         )
-    if not authorized:
+    if not all(groups):
         raise SanitizerError("the authorised party needs at least one column of side information")
     if not adversaries or not all(adversaries):
         raise SanitizerError("name at least one adversary, and at least one column for each")
@@ -109,7 +118,7 @@ def _checked(private: NDArray[Any], column: str, authorized: Columns, adversarie
     distinct = np.unique(private.astype(str)).size
     if distinct < 2:
         raise SanitizerError(f"column '{column}' is constant; there is nothing to protect")
-    for side in (authorized, *adversaries):
+    for side in (*groups, *adversaries):
         if column in side:
             raise SanitizerError(f"column '{column}' is private and cannot be side information")
         for name, values in side.items():

@@ -24,7 +24,7 @@ from aegis.errors import SanitizerError
 
 Floats = NDArray[np.float64]
 FORMAT = "aegis-sanitizer"
-VERSION = 2  # 1 knew no recipients, and its components might have no width at all
+VERSION = 3  # 1 knew no recipients, and its components might have no width at all; 2 knew one authorised group
 Array = np.ndarray[Any, Any]
 
 
@@ -130,11 +130,11 @@ def draw_symbols(release: Floats, codes: NDArray[np.int64], rng: np.random.Gener
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Model:
-    """Mechanisms for a table, and which of its other columns go to the public and to the authorised party."""
+    """Mechanisms for a table, and which of its other columns go to the public and to each authorised group."""
 
     mechanisms: tuple[Mechanism, ...]
     public: tuple[str, ...] = ()
-    authorized: tuple[str, ...] = ()
+    authorized: tuple[tuple[str, ...], ...] = ((),)
 
 
 def write_model(model: Model, path: Path) -> None:
@@ -148,7 +148,7 @@ def write_model(model: Model, path: Path) -> None:
         "version": VERSION,
         "mechanisms": described,
         "public": list(model.public),
-        "authorized": list(model.authorized),
+        "authorized": [list(group) for group in model.authorized],
     }
     arrays["header"] = np.frombuffer(json.dumps(header).encode(), dtype=np.uint8)
     with path.open("wb") as stream:
@@ -176,10 +176,11 @@ def load_model(path: Path) -> Model:
         )
     try:
         made = tuple(mechanism_from(entry, f"mechanism{i}_", arrays) for i, entry in enumerate(header["mechanisms"]))
-        public, authorized = (tuple(str(name) for name in header[part]) for part in ("public", "authorized"))
+        public = tuple(str(name) for name in header["public"])
+        authorized = tuple(tuple(str(name) for name in group) for group in header["authorized"])
     except (KeyError, TypeError, ValueError, IndexError):
-        made = ()
-    if not made:
+        made, authorized = (), ()
+    if not made or not authorized:
         raise SanitizerError(f"the model file {path.name} is damaged; fit the model again")
     return Model(mechanisms=made, public=public, authorized=authorized)
 

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from aegis.candidates.sanitizers.audit import AuditReport
-from aegis.candidates.sanitizers.audited_column import Fitted, Party
+from aegis.candidates.sanitizers.audited_column import AuthorizedGroup, Fitted, Party
 from aegis.candidates.sanitizers.components import Erasure, Noise
 from aegis.candidates.sanitizers.encoding import Encoder
 from aegis.candidates.sanitizers.mechanism import NumberMechanism
@@ -49,7 +49,7 @@ def fit_number(x: Floats, split: Split, encoders: Sequence[Encoder], family: Fam
     shelf = None
     if split.needs_release(left):
         shelf = number_shelf(x[:half], [side[:half] for side in split.sides], beliefs, rng=rng)
-        aim = min(split.distortion, float(shelf.distortions[0]))
+        aim = min(split.distortions[0], float(shelf.distortions[0]))
         for _ in range(6):
             mixture = propose(shelf, distortion=aim, certain_cap=CERTAIN_CAP, noise_only=family == "noise")
             mechanism = NumberMechanism(column=split.column, mixture=mixture)
@@ -77,13 +77,15 @@ def fit_number(x: Floats, split: Split, encoders: Sequence[Encoder], family: Fam
         column=split.column,
         mechanism=mechanism,
         audit=report,
-        distortion=split.distortion,
-        max_distortion=float(left.mean()),
+        groups=(
+            AuthorizedGroup(
+                distortion=split.distortions[0], max_distortion=float(left.mean()), reconstruction=reconstruction
+            ),
+        ),
         saturation_losses=tuple(variances),
         method="silence" if shelf is None else f"mixture ({family})",
-        reconstruction=reconstruction,
         protection=protections(before, after, noise),
-        authorized=Party(encoder=encoders[0], belief=beliefs[0]),
+        authorized=(Party(encoder=encoders[0], belief=beliefs[0]),),
         adversaries=tuple(
             Party(encoder=encoder, belief=belief) for encoder, belief in zip(encoders[1:], beliefs[1:], strict=True)
         ),

@@ -43,9 +43,10 @@ class Reconstructor:
     promised_loss: float
 
     @classmethod
-    def of(cls, fitted: Fitted) -> Reconstructor:
-        """The reconstructor whose error the fitting accepted."""
-        return cls(mechanism=fitted.mechanism, party=fitted.authorized, promised_loss=fitted.reconstruction.loss)
+    def of(cls, fitted: Fitted, group: int = 0) -> Reconstructor:
+        """The reconstructor of an authorised group, whose error the fitting accepted."""
+        promised = fitted.groups[group].reconstruction.loss
+        return cls(mechanism=fitted.mechanism, party=fitted.authorized[group], promised_loss=promised)
 
     @property
     def needs(self) -> tuple[str, ...]:

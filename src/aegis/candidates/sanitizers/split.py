@@ -42,10 +42,11 @@ class Training:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class Split:
-    """The rows of one fitting; the first of ``sides`` is the authorised party's, the others are adversaries'.
+    """The rows of one fitting; the first of ``sides`` are the authorised groups', the others are adversaries'.
 
-    ``cost[value, guess]`` replaces the share of wrong guesses of a category where it is given; ``parts`` names the
-    columns of a tuple. ``training`` says how networks are trained beside the program, if they are.
+    ``distortions`` holds how much each authorised group may err. ``cost[value, guess]`` replaces the share of wrong
+    guesses of a category where it is given; ``parts`` names the columns of a tuple. ``training`` says how networks are
+    trained beside the program, if they are.
     """
 
     column: str
@@ -53,10 +54,20 @@ class Split:
     names: Sequence[str]
     rng: np.random.Generator
     quick: bool
-    distortion: float
+    distortions: tuple[float, ...]
     cost: Floats | None = None
     parts: tuple[str, ...] = ()
     training: Training | None = None
+
+    @property
+    def groups(self) -> int:
+        """How many authorised groups there are."""
+        return len(self.distortions)
+
+    @property
+    def adversary_sides(self) -> list[Floats]:
+        """What each adversary knows."""
+        return self.sides[self.groups :]
 
     @property
     def half(self) -> int:
@@ -90,7 +101,7 @@ class Split:
         return audit(
             truth,
             evidence[0],
-            evidence[1:],
+            evidence[self.groups :],
             kind="category" if category else "number",
             epsilon=0.5 if category else EPSILON_SHARES[1] * float(truth.std()),
             names=self.names,
@@ -107,36 +118,40 @@ class Split:
         epsilons = [share * float(truth.std()) for share in EPSILON_SHARES]
         return [
             certainty(belief, mechanism, View(release=release[rows], side=side[rows]), truth[rows], epsilons=epsilons)
-            for belief, side in zip(beliefs[1:], self.sides[1:], strict=True)
+            for belief, side in zip(beliefs[self.groups :], self.adversary_sides, strict=True)
         ]
 
-    def losses(self, belief: Belief, mechanism: Mechanism, release: Floats, truth: Floats, rows: slice) -> Floats:
-        """What the authorised party's reconstructor loses on each of some rows."""
-        guesses = belief.guess(mechanism, View(release=release[rows], side=self.sides[0][rows]))
+    def losses(
+        self, belief: Belief, mechanism: Mechanism, release: Floats, truth: Floats, rows: slice, *, group: int = 0
+    ) -> Floats:
+        """What the reconstructor of an authorised group loses on each of some rows."""
+        guesses = belief.guess(mechanism, View(release=release[rows], side=self.sides[group][rows]))
         if not isinstance(mechanism, CategoryMechanism):
             return np.asarray((truth[rows] - guesses) ** 2)
         if self.cost is not None:
             return np.asarray(self.cost[truth[rows].astype(np.int64), guesses.astype(np.int64)])
         return np.asarray(guesses != truth[rows], dtype=np.float64)
 
-    def spent(self, losses: Floats, aim: float) -> float | None:
-        """Another aim that spends the distortion better, or None where this one does."""
-        reached = float(losses.mean())
-        upper = max(self.distortion - _MARGIN * standard_error(losses), 0.5 * self.distortion)
+    def spent(self, losses: Floats, aim: float, *, group: int = 0) -> float | None:
+        """Another aim that spends a group's distortion better, or None where this one does."""
+        reached, asked = float(losses.mean()), self.distortions[group]
+        upper = max(asked - _MARGIN * standard_error(losses), 0.5 * asked)
         if 0.9 * upper <= reached <= upper:
             return None
         return aim * float(np.clip(0.96 * upper / max(reached, 1e-12), 0.3, 3.0))
 
-    def needs_release(self, losses: Floats) -> bool:
-        """Whether the authorised party errs too much without a release, what it lost on some rows being ``losses``."""
-        return float(losses.mean()) + _MARGIN * standard_error(losses) > self.distortion
+    def needs_release(self, losses: Floats, *, group: int = 0) -> bool:
+        """Whether a group errs too much without a release, what it lost on some rows being ``losses``."""
+        return float(losses.mean()) + _MARGIN * standard_error(losses) > self.distortions[group]
 
-    def reconstruction(self, belief: Belief, mechanism: Mechanism, release: Floats, truth: Floats) -> Reconstruction:
-        """The reconstructor's error on the measured rows; beyond the distortion nothing is accepted."""
-        losses = self.losses(belief, mechanism, release, truth, self.measured)
+    def reconstruction(
+        self, belief: Belief, mechanism: Mechanism, release: Floats, truth: Floats, *, group: int = 0
+    ) -> Reconstruction:
+        """The error of a group's reconstructor on the measured rows; beyond the distortion nothing is accepted."""
+        losses = self.losses(belief, mechanism, release, truth, self.measured, group=group)
         mean, error = float(losses.mean()), float(losses.std(ddof=1) / np.sqrt(losses.size))
         found = Reconstruction(loss=mean, interval=(max(0.0, mean - Z_95 * error), mean + Z_95 * error))
-        accept(found, self.distortion, self.column)
+        accept(found, self.distortions[group], self.column)
         return found
 
 

@@ -51,7 +51,7 @@ _FLAGS = 6
 class Written:
     """What the values that were drawn for the table give away: equal ones, and those determined for any adversary.
 
-    ``both_files_loss`` is the error of whoever holds the public file *and* the authorised party's; ``proxies`` are
+    ``both_files_loss`` is the error of whoever holds the public file *and* every authorised one; ``proxies`` are
     columns that the public file does not hold and that tell the private one by themselves.
     """
 
@@ -68,6 +68,7 @@ def fit_together(
     authorized: Columns,
     adversaries: Sequence[Columns],
     distortions: Mapping[str, float],
+    also: Sequence[tuple[Columns, Mapping[str, float]]] = (),
     family: Family = "capped",
     caps: Caps | None = None,
     costs: Mapping[str, Floats] | None = None,
@@ -81,15 +82,17 @@ def fit_together(
     """A mechanism for each private column, audited against parties that see every release.
 
     ``distortions`` holds what the authorised party may have for each column; with all releases in sight it has at most
-    that. ``costs`` and ``parts`` are those of columns that are tuples. A single column is simply fitted.
+    that. ``also`` are further authorised groups, what each knows and what it may have for each column. ``costs`` and
+    ``parts`` are those of columns that are tuples. A single column is simply fitted.
     """
     if not private:
         raise SanitizerError("name at least one private column")
+    groups = [authorized, *(columns for columns, _ in also)]
     for column in private:
-        if any(column in side for side in (authorized, *adversaries)):
+        if any(column in side for side in (*groups, *adversaries)):
             raise SanitizerError(f"column '{column}' is private and cannot be side information")
     for number, side in enumerate(adversaries, start=1):
-        if authorized and set(authorized) <= set(side):
+        if any(group and set(group) <= set(side) for group in groups):
             raise SanitizerError(
                 f"adversary {number} knows every column of the authorised party: whatever one can tell from the "
                 "release, so can the other; give the authorised party a column of its own"
@@ -106,6 +109,7 @@ def fit_together(
             authorized={**authorized, **seen},
             adversaries=[{**side, **seen} for side in adversaries],
             distortion=distortions[column],
+            also=[({**columns, **seen}, allowed[column]) for columns, allowed in also],
             family=family,
             caps=caps,
             cost=(costs or {}).get(column),
@@ -122,7 +126,7 @@ def fit_together(
     if progress is not None:
         progress(steps - 1, steps, "auditing together")
     releases = {f.mechanism.column: f.mechanism.apply(private[f.mechanism.column], rng=rng) for f in made}
-    return tuple(_audited(f, private, releases, (authorized, *adversaries), names, rng, quick=quick) for f in made)
+    return tuple(_audited(f, private, releases, (*groups, *adversaries), names, rng, quick=quick) for f in made)
 
 
 def _audited(
@@ -148,7 +152,7 @@ def _audited(
         names=available_attackers() if names is None else tuple(names),
         rng=rng,
         quick=quick,
-        distortion=fitted.distortion,
+        distortions=tuple(group.distortion for group in fitted.groups),
     )
     truth = true_values(mechanism, values)[order]
     half = split.half
@@ -160,7 +164,7 @@ def _audited(
     else:
         codes = None
         beliefs = [
-            fit_number_belief(side[:half], truth[:half], column=truth, quick=quick, coarse=number == 0)
+            fit_number_belief(side[:half], truth[:half], column=truth, quick=quick, coarse=number < split.groups)
             for number, side in enumerate(sides)
         ]
     release = release_matrix(mechanism, releases[column])[order]
@@ -237,13 +241,13 @@ def check_written(
                 f"{100 * equal:.1f} % of the values drawn for column '{column}' equal the private ones; nothing is "
                 "written: allow more distortion"
             )
-        own = [name for name in one.authorized.encoder.names if name in columns]
+        own = [name for party in one.authorized for name in party.encoder.names if name in columns]
         both = both_files_loss(
             mechanism,
             truth,
             release,
             {name: columns[name] for name in dict.fromkeys([*own, *public])},
-            cost=one.authorized.belief.cost,
+            cost=one.authorized[0].belief.cost,
             rows=rows,
         )
         found.append(
@@ -251,8 +255,8 @@ def check_written(
                 column=column,
                 equal=equal,
                 determined=max(sure),
-                # who holds both has the reconstructor's file too
-                both_files_loss=min(both, one.reconstruction.loss),
+                # who holds the files has the reconstructors too
+                both_files_loss=min(both, *(group.reconstruction.loss for group in one.groups)),
                 proxies=proxies(truth, others or {}, category=isinstance(mechanism, CategoryMechanism), rng=rng),
             )
         )
