@@ -25,7 +25,7 @@ from aegis.candidates.sanitizers.costs import MatrixCost
 from aegis.candidates.sanitizers.encoding import Encoder
 from aegis.candidates.sanitizers.joint import joined, joint_cost
 from aegis.candidates.sanitizers.law import estimated_law
-from aegis.candidates.sanitizers.row_training import Part, Rows, RowSettings, train_rows
+from aegis.candidates.sanitizers.row_training import Part, Rows, RowSettings, symbols_for, train_rows
 from aegis.candidates.sanitizers.trained_release import best_trained, spent, under_caps
 
 Table = dict[str, NDArray[Any]]
@@ -173,7 +173,7 @@ def compared(
         ),
         distortions=list(problem.distortions),
         cone=cone,
-        settings=RowSettings(symbols=min(24, 2 * size), steps=arguments.steps, trials=arguments.trials),
+        settings=RowSettings(symbols=symbols_for(size), steps=arguments.steps, trials=arguments.trials),
     )
     best = best_trained(trained.releases, problem, cone)
     seconds, cpu_seconds = time.perf_counter() - began, time.process_time() - began_cpu

@@ -322,7 +322,7 @@ def _accepted(found: _Aimed, column: _Column, split: Split, beliefs: Sequence[Be
 
 def _or_trained(chosen: _Tried, column: _Column, split: Split, beliefs: Sequence[Belief], training: Training) -> _Tried:
     """What networks found on the rows, where it beats the program under the same caps; the method says which."""
-    from aegis.candidates.sanitizers.row_training import Part, Rows, RowSettings, train_rows
+    from aegis.candidates.sanitizers.row_training import Part, Rows, RowSettings, symbols_for, train_rows
 
     problem, cost = chosen.problem, column.cost
     cone = cone_of(problem.law, problem.caps)
@@ -343,7 +343,7 @@ def _or_trained(chosen: _Tried, column: _Column, split: Split, beliefs: Sequence
         distortions=[max(asked - offset, 0.05 * asked) for asked in problem.distortions],
         cone=cone,
         settings=RowSettings(
-            symbols=min(24, 2 * column.size), steps=training.steps, seed=int(split.rng.integers(2**31))
+            symbols=symbols_for(column.size), steps=training.steps, seed=int(split.rng.integers(2**31))
         ),
         checkpoint=training.checkpoint,
         progress=training.progress,

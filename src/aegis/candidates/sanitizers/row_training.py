@@ -100,6 +100,11 @@ class RowSettings:
             raise SanitizerError("the steps of the training must be a multiple of its epochs")
 
 
+def symbols_for(values: int) -> int:
+    """How many symbols are enough for a column of so many values; few values are told apart in more than two ways."""
+    return min(24, max(8, 2 * values))
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TrainedRows:
     """What a run leaves: ``releases[trial, x, f] = P(f | x)``, not yet under the caps, and how long it took."""

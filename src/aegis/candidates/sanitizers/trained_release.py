@@ -1,9 +1,9 @@
 """From a trained privatizer to a release under the caps, exactly, and comparable with the program's.
 
 What the networks found is which values share a symbol and how parties use it. Where the program fits, the probabilities
-of these symbols are solved for (`refined`). Otherwise every row of the table is drawn towards their common mean until
-each symbol satisfies each cap (silence satisfies all of them), and a blank is mixed in until the distortion is spent.
-Either is judged under the same law and by the same figures as the program's release.
+of these symbols, of one trial or of all together, are solved for (`refined`). Otherwise every row of the table is drawn
+towards their common mean until each symbol satisfies each cap (silence satisfies all of them), and a blank is mixed in
+until the distortion is spent. Either is judged under the same law and by the same figures as the program's release.
 """
 
 from __future__ import annotations
@@ -55,14 +55,15 @@ def spent(release: Floats, problem: CappedProblem) -> Floats | None:
 
 
 def best_trained(releases: Floats, problem: CappedProblem, cone: Cone) -> tuple[Floats, float] | None:
-    """The best of several trained privatizers, under the caps and within the distortion, and its worst loss."""
-    found: tuple[Floats, float] | None = None
-    for release in releases:
-        optimum = refined(problem, release) if problem.law.size <= _REFINED else None
-        for kept in (
-            spent(under_caps(release, cone, problem.law.prior), problem),
-            None if optimum is None else optimum.release,
-        ):
-            if kept is not None and (found is None or min(problem.losses_of(kept)) > found[1]):
-                found = kept, min(problem.losses_of(kept))
-    return found
+    """The best of several trained privatizers, under the caps and within the distortion, and its worst loss.
+
+    Every trial is tried by itself and, where the program fits, the symbols of all of them together: what one start did
+    not find another may have.
+    """
+    tried = [spent(under_caps(release, cone, problem.law.prior), problem) for release in releases]
+    if problem.law.size <= _REFINED:
+        together = np.hstack(list(releases)) / len(releases)
+        optima = [refined(problem, release) for release in (*releases, together)]
+        tried += [None if optimum is None else optimum.release for optimum in optima]
+    judged = [(release, min(problem.losses_of(release))) for release in tried if release is not None]
+    return max(judged, key=lambda kept: kept[1], default=None)
