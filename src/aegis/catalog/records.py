@@ -492,6 +492,9 @@ class Role:
     role: str
     product_id: str | None
     product_name: str | None
+    valid_until: Annotated[
+        Moment | None, Field(description="Until when a role counts that a group of the identity provider gives.")
+    ] = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -505,6 +508,7 @@ class User:
     invited: Annotated[bool, Field(description="No password was chosen yet.")]
     created_at: Moment
     roles: tuple[Role, ...] = ()
+    external: Annotated[bool, Field(description="Signs in with the account of their organisation.")] = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -12,7 +12,45 @@ MEBIBYTE = 1 << 20
 DATABASE_VARIABLE, STORAGE_VARIABLE = "AEGIS_DATABASE", "AEGIS_STORAGE"
 SETTINGS_VARIABLE = "AEGIS_SETTINGS"
 SMTP_PASSWORD_VARIABLE = "AEGIS_SMTP_PASSWORD"  # noqa: S105 - the name of a variable
+OIDC_SECRET_VARIABLE = "AEGIS_OIDC_CLIENT_SECRET"  # noqa: S105 - the name of a variable
 CERTIFICATE_VARIABLE, KEY_VARIABLE = "AEGIS_TLS_CERTIFICATE", "AEGIS_TLS_KEY"
+
+
+ROLES = ("admin", "provider", "registrar", "expert", "consumer")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GroupRole:
+    """What the members of a group at the identity provider may do: a role, for one product or for all."""
+
+    group: str
+    role: str
+    product: str | None = None
+
+    def __post_init__(self) -> None:
+        if self.role not in ROLES:
+            raise InputError(f"oidc_roles maps a group to one of {', '.join(ROLES)}, or to “provider of NAME”")
+        if self.product is not None and self.role in ("admin", "registrar"):
+            raise InputError("administrators and registrars are such for the whole catalog; name no product")
+
+
+def read_group_roles(given: object) -> tuple[GroupRole, ...]:
+    """The groups of a settings file and what they may do.
+
+    >>> [(each.role, each.product) for each in read_group_roles({"team": ["consumer", "provider of clinic"]})]
+    [('consumer', None), ('provider', 'clinic')]
+    """
+    if not isinstance(given, dict):
+        raise InputError("oidc_roles is a mapping like {stewards: expert, clinic-team: provider of clinic}")
+    mapped = []
+    for group, listed in given.items():
+        words = listed if isinstance(listed, list) else [listed]
+        if not isinstance(group, str) or not all(isinstance(word, str) for word in words):
+            raise InputError("oidc_roles maps names of groups to roles, both text")
+        for word in words:
+            role, _, product = word.partition(" of ")
+            mapped.append(GroupRole(group=group, role=role.strip(), product=product.strip() or None))
+    return tuple(mapped)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -21,10 +59,22 @@ class Settings:
 
     ``public_url`` stands in invitations, mails and commands that are shown; nothing that a request says does. Mails go
     to ``smtp_host``, its password is in AEGIS_SMTP_PASSWORD. Webhooks reach the internet, and of private networks those
-    in ``webhook_networks``.
+    in ``webhook_networks``. With ``oidc_issuer`` people sign in at an identity provider by OpenID Connect; the secret
+    of the client ``oidc_client_id`` is in AEGIS_OIDC_CLIENT_SECRET, and ``oidc_roles`` says what its groups may do.
     """
 
     public_url: str = ""
+    oidc_issuer: str = ""
+    oidc_client_id: str = ""
+    oidc_name: str = "your organisation"
+    oidc_scopes: str = "openid profile email"
+    oidc_name_claim: str = "preferred_username"
+    oidc_groups_claim: str = "groups"
+    oidc_roles: tuple[GroupRole, ...] = ()
+    oidc_roles_days: int = 30
+    oidc_skew_seconds: int = 60
+    local_accounts: bool = True
+    second_factor_required: bool = False
     smtp_host: str = ""
     smtp_port: int = 587
     smtp_security: str = "starttls"
@@ -81,9 +131,34 @@ class Settings:
         if self.public_url and (parts.scheme not in ("http", "https") or not parts.hostname or parts.query):
             raise InputError("the setting public_url must be an address like https://catalog.example")
         for field in fields(self):
-            if field.type != "str" and not getattr(self, field.name) > 0:
+            if field.type in ("int", "float") and not getattr(self, field.name) > 0:
                 raise InputError(f"the setting {field.name} must be above 0")
         self._check_mail()
+        self._check_sign_in()
+
+    def _check_sign_in(self) -> None:
+        if not self.oidc_issuer:
+            if self.oidc_client_id or self.oidc_roles or not self.local_accounts:
+                raise InputError(
+                    "oidc_client_id, oidc_roles and local_accounts: false are used with oidc_issuer; set it too"
+                )
+            return
+        issuer = urlsplit(self.oidc_issuer)
+        local = issuer.scheme == "http" and issuer.hostname in ("localhost", "127.0.0.1", "::1")
+        if (issuer.scheme != "https" and not local) or not issuer.hostname or issuer.query or issuer.fragment:
+            raise InputError("the setting oidc_issuer must be an address like https://login.example/realm")
+        if not self.oidc_client_id:
+            raise InputError("with oidc_issuer set oidc_client_id too: the name under which it knows the catalog")
+        if not self.public_url:
+            raise InputError("the identity provider sends people back to the catalog: with oidc_issuer set public_url")
+        if "openid" not in self.oidc_scopes.split():
+            raise InputError("oidc_scopes must hold openid, as in: openid profile email")
+        if not self.local_accounts and not any(each.role == "admin" for each in self.oidc_roles):
+            raise InputError(
+                "without local accounts somebody of a group must administrate: map one to admin in oidc_roles"
+            )
+        if not self.local_accounts and self.second_factor_required:
+            raise InputError("second_factor_required is about local accounts; there are none")
 
     def _check_mail(self) -> None:
         if self.smtp_security not in ("starttls", "tls", "none"):
@@ -111,9 +186,16 @@ def read_settings(path: Path | None) -> Settings:
     for name, value in content.items():
         if name not in kinds:
             raise InputError(f"{path} names no setting with {name!r}; there are {', '.join(kinds)}")
+        if name == "oidc_roles":
+            continue
         if kinds[name] == "str":
             if not isinstance(value, str):
                 raise InputError(f"{path}: {name} must be text")
+        elif kinds[name] == "bool":
+            if not isinstance(value, bool):
+                raise InputError(f"{path}: {name} must be true or false")
         elif isinstance(value, bool) or not isinstance(value, int | float if kinds[name] == "float" else int):
             raise InputError(f"{path}: {name} must be a number{'' if kinds[name] == 'float' else ' without decimals'}")
+    if "oidc_roles" in content:
+        content = {**content, "oidc_roles": read_group_roles(content["oidc_roles"])}
     return Settings(**content)

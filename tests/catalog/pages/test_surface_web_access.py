@@ -30,7 +30,8 @@ def paths(site: Any) -> list[str]:
         f"{product}/configurations/new?from={generalizing.id}", f"{product}/summaries", f"{product}/ranking",
         f"{product}/requests", f"{product}/releases", f"{product}/audit", "/requests", "/requests?state=REJECTED",
         f"/requests/{site.flow.request_id}", f"/requests/{site.flow.waiting_request_id}",
-        f"/releases/{site.flow.release_id}", "/jobs", "/tokens", "/account", "/people", f"/people/{person.id}",
+        f"/releases/{site.flow.release_id}", "/jobs", "/tokens", "/account", "/account/second-factor",
+        "/people", f"/people/{person.id}",
         "/audit", "/nowhere",
     ]  # fmt: skip
 

@@ -47,6 +47,7 @@ _OPEN = {
     Permission.MANAGE_OWN_TOKENS,
     Permission.COMMENT,
     Permission.MANAGE_OWN_SESSIONS,
+    Permission.MANAGE_SECOND_FACTOR,
     Permission.SEE_OWN_NOTIFICATIONS,
     Permission.MARK_NOTIFICATIONS,
     Permission.CHOOSE_NOTIFICATIONS,

@@ -22,6 +22,7 @@ from sqlalchemy.orm import Session
 from aegis.catalog.database import (  # every table is known before one is opened
     finding_tables,  # noqa: F401
     notification_tables,  # noqa: F401
+    sign_in_tables,  # noqa: F401
 )
 from aegis.catalog.database.migrate import NEWEST, migrate
 from aegis.catalog.database.storage import storing

@@ -95,6 +95,8 @@ class Assignment(Table):
     user_id: Mapped[str] = of_table("users.id")
     role: Mapped[str] = mapped_column(String(16))
     product_id: Mapped[str | None] = of_table("products.id", nullable=True, index=True)
+    valid_until: Mapped[datetime.datetime | None]
+    """When a role that an identity provider's group gives stops counting; None for one that was given here."""
 
 
 class SignIn(Table):

@@ -67,6 +67,8 @@ costly = Lane(at_once=2, waiting=30, share=4)
 """Previews, rankings that are drawn, documents that are parsed."""
 passwords = Lane(at_once=2, waiting=60, share=30)
 """Argon2 is slow on purpose and takes tens of megabytes each time."""
+identity = Lane(at_once=4, waiting=60, share=20)
+"""Whoever comes back from the identity provider waits for its answers, and nobody else does."""
 health = Lane(at_once=1, waiting=100, share=101)
 """Whoever watches the catalog is answered whatever else goes on."""
 

@@ -18,6 +18,7 @@ from aegis.catalog.database import audit_chain
 from aegis.catalog.database.audit_chain import ACTS
 from aegis.catalog.database.connection import DEFAULT_POOL, Database
 from aegis.catalog.database.storage import Draft, FolderStore, Store, Stored
+from aegis.catalog.service.openid_provider import OpenIdProvider
 from aegis.catalog.service.permissions import Actor
 from aegis.catalog.settings import Settings
 from aegis.errors import AegisError, BrokenOffError, ConflictError, EngineError, StorageFullError
@@ -102,6 +103,8 @@ class Catalog:
         self.store = store
         self.settings = settings or Settings()
         self.clock = clock
+        self.identity_provider = OpenIdProvider(self.settings) if self.settings.oidc_issuer else None
+        """Where people sign in by OpenID Connect; None where the settings name nothing."""
 
     @classmethod
     def open(

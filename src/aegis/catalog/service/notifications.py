@@ -20,6 +20,7 @@ from aegis.catalog.service.catalog import Work
 from aegis.catalog.service.checks import is_id
 from aegis.catalog.service.paging import FIRST, PageRequest, page_of
 from aegis.catalog.service.permissions import Permission, require
+from aegis.catalog.service.sessions import role_counts
 from aegis.errors import NotFoundError
 
 
@@ -63,7 +64,7 @@ def _holders(work: Work, role: UserRole, product_id: str | None) -> list[str]:
     everywhere = Assignment.product_id.is_(None)
     wanted = (
         select(Assignment.user_id)
-        .join(User, User.id == Assignment.user_id)
+        .join(User, role_counts(work))
         .where(
             Assignment.role == role.value,
             User.active,

@@ -11,9 +11,10 @@ from collections import defaultdict
 from dataclasses import fields
 from typing import Any
 
-from sqlalchemy import delete, func, select
+from sqlalchemy import delete, exists, false, func, or_, select
 
 from aegis.catalog import records
+from aegis.catalog.database.sign_in_tables import ExternalIdentity
 from aegis.catalog.database.tables import Assignment, Link, Product, SignIn, Token, User, new_id
 from aegis.catalog.records import Page, UserRole
 from aegis.catalog.service.catalog import Catalog, Work
@@ -21,8 +22,9 @@ from aegis.catalog.service.checks import checked_line, checked_slug
 from aegis.catalog.service.paging import FIRST, PageRequest, page_of
 from aegis.catalog.service.passwords import hash_of, hash_password, is_password, new_secret
 from aegis.catalog.service.permissions import ANONYMOUS, SYSTEM, Actor, Permission, require
-from aegis.catalog.service.sessions import attempt_succeeded, begin_attempt
+from aegis.catalog.service.sessions import attempt_succeeded, begin_attempt, role_counts
 from aegis.catalog.service.visible import by_id, visible_product
+from aegis.catalog.settings import Settings
 from aegis.errors import ConflictError, InputError, NotFoundError
 
 SETUP, INVITE, RESET = "setup", "invite", "reset"
@@ -30,6 +32,8 @@ SETUP, INVITE, RESET = "setup", "invite", "reset"
 
 def setup_link(catalog: Catalog) -> records.Link | None:
     """On a catalog without any person: the link with which the first administrator chooses a name and password."""
+    if not catalog.settings.local_accounts:
+        return None  # the first administrator comes from a group of the identity provider
     with catalog.write(SYSTEM) as work:
         if work.session.scalar(select(func.count()).select_from(User)):
             return None
@@ -51,6 +55,7 @@ def accept_link(
     catalog: Catalog, *, secret: str, password: str, name: str | None = None, display_name: str | None = None
 ) -> records.User:
     """Use a link once: choose the password. The setup link also needs the first administrator's name."""
+    _check_local_accounts(catalog.settings)
     link(catalog, secret=secret)  # a wrong link should not cost a slow hash
     hashed = hash_password(catalog.settings, password)
     with catalog.write(ANONYMOUS) as work:
@@ -59,7 +64,7 @@ def accept_link(
         if usable.user_id is None:
             if work.session.scalar(select(func.count()).select_from(User)):
                 raise ConflictError("there is an administrator already; ask them for an invitation")
-            person = _new_user(work, name=name, display_name=display_name or name)
+            person = new_user(work, name=name, display_name=display_name or name)
             work.session.add(Assignment(id=new_id(), user_id=person.id, role=UserRole.ADMIN.value, product_id=None))
         else:
             person = found_user(work, usable.user_id, lock=True)
@@ -74,6 +79,7 @@ def accept_link(
 def change_password(catalog: Catalog, actor: Actor, *, old: str, new: str) -> None:
     """Choose another password; every session and token of this person ends. Not with a token."""
     require(actor, Permission.MANAGE_OWN_TOKENS)
+    _check_local_accounts(catalog.settings)
     with catalog.write(actor) as work:
         begin_attempt(work, name=actor.name, address=f"user:{actor.user_id}")
         password_hash = found_user(work, actor.user_id).password_hash
@@ -93,13 +99,15 @@ def change_password(catalog: Catalog, actor: Actor, *, old: str, new: str) -> No
 def create_user(work: Work, *, name: str, display_name: str) -> records.Link:
     """A new person, and the invitation link with which they choose a password."""
     require(work.actor, Permission.MANAGE_PEOPLE)
-    person = _new_user(work, name=name, display_name=display_name)
+    _check_local_accounts(work.settings)
+    person = new_user(work, name=name, display_name=display_name)
     return _new_link(work, purpose=INVITE, person=person)
 
 
 def reset_link(work: Work, *, user_id: str) -> records.Link:
     """A link with which somebody who forgot their password chooses another one."""
     require(work.actor, Permission.MANAGE_PEOPLE)
+    _check_local_accounts(work.settings)
     return _new_link(work, purpose=RESET, person=found_user(work, user_id))
 
 
@@ -113,6 +121,11 @@ def me(work: Work) -> records.Me:
         scopes=None if actor.scopes is None else tuple(sorted(actor.scopes)),
         token_product=actor.token_product,
     )
+
+
+def has_password(work: Work) -> bool:
+    """Whether the person who acts can sign in with a password."""
+    return found_user(work, work.actor.user_id).password_hash is not None
 
 
 def user(work: Work, *, user_id: str) -> records.User:
@@ -145,7 +158,11 @@ def assign(work: Work, *, user_id: str, role: str, product: str | None = None) -
     """Give a role, for one product (name or id) or for all."""
     require(work.actor, Permission.MANAGE_PEOPLE)
     person, chosen, product_id = _role_of(work, user_id, role, product)
-    if _assignment(work, person.id, chosen, product_id) is None:
+    held = _assignment(work, person.id, chosen, product_id)
+    if held is not None and held.valid_until is not None:
+        held.valid_until = None  # from now on it is given here, whatever the groups say
+        work.record("role given", subject="user", subject_id=person.id, product_id=product_id, role=chosen.value)
+    if held is None:
         work.session.add(Assignment(id=new_id(), user_id=person.id, role=chosen.value, product_id=product_id))
         work.session.flush()
         work.record("role given", subject="user", subject_id=person.id, product_id=product_id, role=chosen.value)
@@ -157,6 +174,8 @@ def unassign(work: Work, *, user_id: str, role: str, product: str | None = None)
     require(work.actor, Permission.MANAGE_PEOPLE)
     person, chosen, product_id = _role_of(work, user_id, role, product)
     held = _assignment(work, person.id, chosen, product_id)
+    if held is not None and held.valid_until is not None:
+        raise ConflictError("a group of the identity provider gives this role; take the person out of the group there")
     if held is None:
         raise NotFoundError("this person does not hold the role; look at the list of their roles")
     if chosen is UserRole.ADMIN:
@@ -165,6 +184,11 @@ def unassign(work: Work, *, user_id: str, role: str, product: str | None = None)
     work.session.flush()
     work.record("role taken", subject="user", subject_id=person.id, product_id=product_id, role=chosen.value)
     return user_views(work, [person])[0]
+
+
+def _check_local_accounts(settings: Settings) -> None:
+    if not settings.local_accounts:
+        raise ConflictError("people of this catalog sign in with their organisation's account; there are no passwords")
 
 
 def _end_access(work: Work, person: User) -> None:
@@ -195,7 +219,8 @@ def _assignment(work: Work, user_id: str, role: UserRole, product_id: str | None
     )
 
 
-def _new_user(work: Work, *, name: str | None, display_name: str | None) -> User:
+def new_user(work: Work, *, name: str | None, display_name: str | None) -> User:
+    """A person without a password; `ConflictError` where the name is taken."""
     slug = checked_slug(name, what="the user name")
     if work.session.scalar(select(User.id).where(User.name == slug)) is not None:
         raise ConflictError("this user name is taken; choose another one")
@@ -241,22 +266,34 @@ def found_user(work: Work, user_id: str | None, *, lock: bool = False) -> User:
 
 def user_views(work: Work, people: list[User]) -> list[records.User]:
     held: dict[str, list[records.Role]] = defaultdict(list)
-    rows = work.session.execute(
+    assigned = work.session.execute(
         select(Assignment, Product.name)
+        .join(User, role_counts(work))
         .outerjoin(Product, Product.id == Assignment.product_id)
-        .where(Assignment.user_id.in_([person.id for person in people]))
+        .where(User.id.in_([person.id for person in people]))
     )
-    for assignment, product_name in rows:
+    for assignment, product_name in assigned:
         held[assignment.user_id].append(
-            records.Role(role=assignment.role, product_id=assignment.product_id, product_name=product_name)
+            records.Role(
+                role=assignment.role,
+                product_id=assignment.product_id,
+                product_name=product_name,
+                valid_until=assignment.valid_until,
+            )
         )
+    external = set(
+        work.session.scalars(
+            select(ExternalIdentity.user_id).where(ExternalIdentity.user_id.in_([person.id for person in people]))
+        )
+    )
     return [
         records.User(
             id=person.id,
             name=person.name,
             display_name=person.display_name,
             active=person.active,
-            invited=person.password_hash is None,
+            invited=person.password_hash is None and person.id not in external,
+            external=person.id in external,
             created_at=person.created_at,
             roles=tuple(sorted(held[person.id], key=lambda role: (role.role, role.product_name or ""))),
         )
@@ -266,10 +303,18 @@ def user_views(work: Work, people: list[User]) -> list[records.User]:
 
 def keep_an_administrator(work: Work, *, without: str) -> None:
     """Raise if nobody but this person could administrate. Locks the administrators, so that two cannot both go."""
+    knows_a_way = ExternalIdentity.user_id == User.id
     others = work.session.scalars(
         select(User.id)
-        .join(Assignment, Assignment.user_id == User.id)
-        .where(Assignment.role == UserRole.ADMIN.value, User.active, User.password_hash.is_not(None))
+        .join(Assignment, role_counts(work))
+        .where(
+            Assignment.role == UserRole.ADMIN.value,
+            User.active,
+            or_(
+                exists().where(knows_a_way) if work.settings.oidc_issuer else false(),
+                User.password_hash.is_not(None) if work.settings.local_accounts else false(),
+            ),
+        )
         .with_for_update()
     ).all()
     if without in others and len(set(others)) == 1:

@@ -95,6 +95,7 @@ class Permission(StrEnum):
     SEE_AUDIT = "see and verify the whole audit"
     MANAGE_OWN_TOKENS = "make and revoke one's own tokens"
     MANAGE_OWN_SESSIONS = "see and end one's own sessions"
+    MANAGE_SECOND_FACTOR = "set up one's own second factor"
     SEE_OWN_NOTIFICATIONS = "read one's own notifications"
     MARK_NOTIFICATIONS = "mark one's own notifications as read"
     CHOOSE_NOTIFICATIONS = "choose how to be told"
@@ -144,6 +145,7 @@ RULES: Mapping[Permission, Rule] = {
     Permission.SEE_AUDIT: _rule(_ADMIN, scopes=(Scope.ADMIN,)),
     Permission.MANAGE_OWN_TOKENS: _rule(scopes=()),
     Permission.MANAGE_OWN_SESSIONS: _rule(scopes=()),
+    Permission.MANAGE_SECOND_FACTOR: _rule(scopes=()),
     Permission.SEE_OWN_NOTIFICATIONS: _rule(scopes=_READ),
     Permission.MARK_NOTIFICATIONS: _rule(scopes=_ASK + _PUSH + _DECIDE),
     Permission.CHOOSE_NOTIFICATIONS: _rule(scopes=()),

@@ -13,9 +13,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from sqlalchemy import delete, func, select, text, update
+from sqlalchemy import ColumnElement, delete, func, or_, select, text, update
 
 from aegis.catalog.database.notification_tables import Notification
+from aegis.catalog.database.sign_in_tables import HalfSignIn, SecondFactor
 from aegis.catalog.database.tables import Assignment, Attempt, SignIn, Token, User, new_id
 from aegis.catalog.records import Scope, UserRole
 from aegis.catalog.service.catalog import Catalog, Work
@@ -29,7 +30,9 @@ _NOTED = datetime.timedelta(minutes=5)
 
 
 _WRONG = "the name or the password is wrong"
+_ELSEWHERE = "this catalog signs people in with their organisation's account; passwords are not used here"
 _LONGEST_PAUSE_S = 60.0
+_HALF_MINUTES = 5
 
 # Columns and not objects: somebody may hold a role for each of a thousand products.
 _PERSON = (
@@ -72,11 +75,31 @@ class SessionActor:
     """How many notifications are new, up to a hundred."""
 
 
-def sign_in(catalog: Catalog, *, name: str, password: str, address: str) -> SignedIn:
-    """Check a password and open a session; `NotSignedInError` when it is wrong, and equally slow for unknown names.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HalfSignedIn:
+    """The password was right: ``secret`` belongs into a cookie until the second factor is proved, or set up."""
 
-    After a few failures for a name from an address `TooManyAttemptsError` says when to try again from there.
+    secret: str = field(repr=False)
+    name: str
+    must_enrol: bool
+
+
+def sign_in(catalog: Catalog, *, name: str, password: str, address: str) -> SignedIn:
+    """Sign in with a password alone; `NotSignedInError` where it is wrong, or where a second factor is asked for."""
+    began = begin_sign_in(catalog, name=name, password=password, address=address)
+    if isinstance(began, HalfSignedIn):
+        raise NotSignedInError("the password alone is not enough: a code of the second factor is needed too")
+    return began
+
+
+def begin_sign_in(catalog: Catalog, *, name: str, password: str, address: str) -> SignedIn | HalfSignedIn:
+    """Check a password and open a session, or half of one where a second factor is asked for.
+
+    `NotSignedInError` when it is wrong, and equally slow for unknown names. After a few failures for a name from an
+    address `TooManyAttemptsError` says when to try again from there.
     """
+    if not catalog.settings.local_accounts:
+        raise NotSignedInError(_ELSEWHERE)
     if not isinstance(name, str) or len(name) > 64 or not printable(name):
         raise NotSignedInError(_WRONG)
     with catalog.write(ANONYMOUS) as work:
@@ -89,27 +112,45 @@ def sign_in(catalog: Catalog, *, name: str, password: str, address: str) -> Sign
                 work.record("sign-in failed", subject="user", subject_id=person.id)
         raise NotSignedInError(_WRONG)
     assert person is not None
-    secret, csrf = new_secret(), new_secret()
     with catalog.write(ANONYMOUS) as work:
         attempt_succeeded(work, name=name, address=address)
-        rows = person_rows(work, person.id)
-        if not rows[0].active:
-            raise NotSignedInError(_WRONG)
-        work.actor = actor = actor_of_rows(rows)
-        expires = work.now + datetime.timedelta(hours=work.settings.session_hours)
-        work.session.execute(delete(SignIn).where(SignIn.expires_at < work.now))
-        work.session.add(
-            SignIn(
-                hash=hash_of(secret),
-                user_id=person.id,
-                csrf=csrf,
-                created_at=work.now,
-                expires_at=expires,
-                last_seen_at=work.now,
-            )
+        factor = work.session.get(SecondFactor, person.id)
+        if factor is not None and factor.confirmed_at is not None:
+            return _half_session(work, person, must_enrol=False)
+        if work.settings.second_factor_required:
+            return _half_session(work, person, must_enrol=True)
+        return open_session(work, user_id=person.id, by="password")
+
+
+def open_session(work: Work, *, user_id: str, by: str) -> SignedIn:
+    """A session for somebody who proved who they are, on the record; not for who was switched off meanwhile."""
+    rows = person_rows(work, user_id)
+    if not rows or not rows[0].active:
+        raise NotSignedInError(_WRONG)
+    secret, csrf = new_secret(), new_secret()
+    work.actor = actor = actor_of_rows(rows)
+    expires = work.now + datetime.timedelta(hours=work.settings.session_hours)
+    work.session.execute(delete(SignIn).where(SignIn.expires_at < work.now))
+    work.session.add(
+        SignIn(
+            hash=hash_of(secret),
+            user_id=user_id,
+            csrf=csrf,
+            created_at=work.now,
+            expires_at=expires,
+            last_seen_at=work.now,
         )
-        work.record("signed in", subject="user", subject_id=person.id)
+    )
+    work.record("signed in", subject="user", subject_id=user_id, by=by)
     return SignedIn(secret=secret, csrf=csrf, actor=actor, expires_at=expires)
+
+
+def _half_session(work: Work, person: User, *, must_enrol: bool) -> HalfSignedIn:
+    secret = new_secret()
+    work.session.execute(delete(HalfSignIn).where(HalfSignIn.expires_at < work.now))
+    expires = work.now + datetime.timedelta(minutes=_HALF_MINUTES)
+    work.session.add(HalfSignIn(hash=hash_of(secret), user_id=person.id, expires_at=expires))
+    return HalfSignedIn(secret=secret, name=person.name, must_enrol=must_enrol)
 
 
 def sign_out(work: Work, *, secret: str) -> None:
@@ -127,7 +168,7 @@ def actor_of_session(catalog: Catalog, *, secret: str) -> SessionActor:
         rows = work.session.execute(
             select(*_PERSON, SignIn.csrf, SignIn.expires_at, SignIn.last_seen_at, _UNSEEN.label("unseen"))
             .join(SignIn, SignIn.user_id == User.id)
-            .outerjoin(Assignment, Assignment.user_id == User.id)
+            .outerjoin(Assignment, role_counts(work))
             .where(SignIn.hash == key)
         ).all()
         now = work.now
@@ -146,7 +187,7 @@ def actor_of_token(catalog: Catalog, *, text: str) -> Actor:
         rows = work.session.execute(
             select(*_PERSON, Token)
             .join(Token, Token.user_id == User.id)
-            .outerjoin(Assignment, Assignment.user_id == User.id)
+            .outerjoin(Assignment, role_counts(work))
             .where(Token.hash == key)
         ).all()
         now = work.now
@@ -171,8 +212,13 @@ def actor_of_user(catalog: Catalog, *, user_id: str) -> Actor:
 def person_rows(work: Work, user_id: str) -> Sequence[Any]:
     """Somebody, once for each of their roles."""
     return work.session.execute(
-        select(*_PERSON).outerjoin(Assignment, Assignment.user_id == User.id).where(User.id == user_id)
+        select(*_PERSON).outerjoin(Assignment, role_counts(work)).where(User.id == user_id)
     ).all()
+
+
+def role_counts(work: Work) -> ColumnElement[bool]:
+    """Joins a person to their roles that count now: those given here, and those of groups that were seen lately."""
+    return (Assignment.user_id == User.id) & or_(Assignment.valid_until.is_(None), Assignment.valid_until > work.now)
 
 
 def actor_of_rows(

@@ -11,7 +11,7 @@ from aegis.catalog.records import Scope
 from aegis.catalog.server.lanes import passwords
 from aegis.catalog.server.pages.page import PageContext, PageRoutes
 from aegis.catalog.server.session import SESSION_COOKIE
-from aegis.catalog.service import open_sessions, people, tokens
+from aegis.catalog.service import open_sessions, people, second_factor, tokens
 from aegis.catalog.service.products import product_choices
 from aegis.errors import AegisError, InputError, NotFoundError, ServiceError
 from aegis.report.figures import count
@@ -61,11 +61,17 @@ def _account(context: PageContext, *, problem: AegisError | None) -> Response:
     with context.read() as work:
         user = people.me(work)
         listed = open_sessions.list_sessions(work, secret=context.identity.secret)
+        factor = second_factor.state(work)
+        has_password = people.has_password(work)
+    settings = context.catalog.settings
     return context.render(
         "account.html",
         title="Your account",
         user=user,
         sessions=listed,
+        factor=factor,
+        has_password=has_password and settings.local_accounts,
+        organisation=settings.oidc_name if settings.oidc_issuer else None,
         shortest=context.catalog.settings.password_characters,
         problem=problem,
     )

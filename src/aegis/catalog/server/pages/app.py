@@ -19,12 +19,14 @@ from aegis.catalog.server.pages import (
     home_pages,
     job_pages,
     notification_pages,
+    organisation_pages,
     people_pages,
     product_form_pages,
     product_pages,
     release_pages,
     request_detail_pages,
     request_pages,
+    second_factor_pages,
     sign_in_pages,
     summary_pages,
 )
@@ -36,6 +38,8 @@ from aegis.errors import NotFoundError
 _MODULES = (
     home_pages,
     sign_in_pages,
+    organisation_pages,
+    second_factor_pages,
     product_pages,
     product_form_pages,
     summary_pages,

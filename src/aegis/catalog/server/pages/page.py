@@ -102,6 +102,7 @@ class PageContext:
     parameters: Mapping[str, str] = field(default_factory=dict)
     """The parts of the path that a route names."""
     form: Form = field(default_factory=Form)
+    cookies: Mapping[str, str] = field(default_factory=dict, repr=False)
 
     @property
     def actor(self) -> Actor:
@@ -283,6 +284,7 @@ def page_context(catalog: Catalog, request: Request) -> PageContext:
         notice=Notice.from_cookie(request.cookies.get(NOTICE_COOKIE)),
         query={key: value for key, value in request.query_params.items() if "\x00" not in value},
         parameters=dict(request.path_params),
+        cookies=request.cookies,
     )
 
 

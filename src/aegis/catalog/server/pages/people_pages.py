@@ -7,7 +7,7 @@ from starlette.responses import Response
 from aegis.catalog import records
 from aegis.catalog.records import UserRole
 from aegis.catalog.server.pages.page import PageContext, PageRoutes
-from aegis.catalog.service import people, tokens
+from aegis.catalog.service import people, second_factor, tokens
 from aegis.catalog.service.permissions import Permission, require
 from aegis.catalog.service.products import product_choices
 from aegis.errors import AegisError, ConflictError, InputError, NotFoundError
@@ -52,6 +52,7 @@ def _people(context: PageContext, *, problem: AegisError | None, link: records.L
         "people.html",
         title="People",
         people=page.items,
+        local=context.catalog.settings.local_accounts,
         paging=context.paging(page),
         roles=ROLES,
         products=choices,
@@ -103,6 +104,15 @@ def reset(context: PageContext) -> Response:
     return _person(context, problem=None, link=link)
 
 
+@routes.post("/people/{user}/second-factor")
+def reset_second_factor(context: PageContext) -> Response:
+    """For somebody who lost their authenticator and their recovery codes."""
+    user_id = context.parameters["user"]
+    with context.write() as work:
+        second_factor.reset(work, user_id=user_id)
+    return context.redirect(f"/people/{user_id}", "The second factor is gone; the password alone signs in.")
+
+
 @routes.post("/people/{user}/tokens/{token}/revoke")
 def revoke_token(context: PageContext) -> Response:
     with context.write() as work:
@@ -115,11 +125,14 @@ def _person(context: PageContext, *, problem: AegisError | None, link: records.L
     with context.read() as work:
         user = people.user(work, user_id=context.parameters["user"])
         held = tokens.list_tokens(work, user_id=user.id)
+        factor = second_factor.factor_state(work, user.id)
         choices = product_choices(work)
     return context.render(
         "person.html",
         title=user.display_name or user.name,
         user=user,
+        factor=factor,
+        local=context.catalog.settings.local_accounts,
         tokens=[token for token in held.items if token.valid],
         roles=ROLES,
         products=choices,

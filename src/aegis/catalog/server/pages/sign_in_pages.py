@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from urllib.parse import urlencode
+
 from starlette.responses import Response
 
 from aegis.catalog.server.lanes import passwords
@@ -11,6 +13,10 @@ from aegis.catalog.service import people, sessions
 from aegis.errors import AegisError, InputError, NotSignedInError, TooManyAttemptsError
 
 routes = PageRoutes()
+
+HALF_COOKIE = "aegis_half"
+"""Held between the password and the second factor."""
+_HALF_SECONDS = 300
 
 _WORDS = {
     "setup": (
@@ -27,26 +33,57 @@ _WORDS = {
 def show_sign_in(context: PageContext) -> Response:
     if context.is_signed_in:
         return context.redirect("/")
-    return context.render("sign_in.html", title="Sign in", name="", next=_inside(context.query.get("next", "")))
+    return _sign_in_page(context, name="", wanted=inside(context.query.get("next", "")))
 
 
 @routes.post("/sign-in", is_open=True, lane=passwords)
 def sign_in(context: PageContext) -> Response:
     name = context.form.text("name")
-    wanted = _inside(context.form.text("next"))
+    wanted = inside(context.form.text("next"))
     try:
-        session = sessions.sign_in(
+        began = sessions.begin_sign_in(
             context.catalog, name=name, password=context.form.raw("password"), address=context.address
         )
     except (NotSignedInError, TooManyAttemptsError, InputError) as error:
-        return context.render("sign_in.html", problem=error, title="Sign in", name=name, next=wanted)
-    return _signed_in(context, session, to=wanted or "/")
+        return _sign_in_page(context, name=name, wanted=wanted, problem=error)
+    return began_sign_in(context, began, to=wanted or "/")
 
 
-def _signed_in(context: PageContext, session: sessions.SignedIn, *, to: str) -> Response:
-    response = context.redirect(to)
-    context.set_cookie(response, SESSION_COOKIE, session.secret, seconds=context.catalog.settings.session_hours * 3600)
+def _sign_in_page(context: PageContext, *, name: str, wanted: str, problem: AegisError | None = None) -> Response:
+    settings = context.catalog.settings
+    return context.render(
+        "sign_in.html",
+        title="Sign in",
+        name=name,
+        next=wanted,
+        problem=problem,
+        local=settings.local_accounts,
+        organisation=settings.oidc_name if settings.oidc_issuer else None,
+        organisation_path=f"/sign-in/oidc?{urlencode({'next': wanted})}" if wanted else "/sign-in/oidc",
+    )
+
+
+def began_sign_in(context: PageContext, began: sessions.SignedIn | sessions.HalfSignedIn, *, to: str) -> Response:
+    """On to the page that was wanted, or to the second half of the sign-in first."""
+    if isinstance(began, sessions.SignedIn):
+        return signed_in(context, began, to=to)
+    second = "/sign-in/enrol" if began.must_enrol else "/sign-in/second"
+    response = context.redirect(f"{second}?{urlencode({'next': to})}" if to != "/" else second)
+    context.set_cookie(response, HALF_COOKIE, began.secret, seconds=_HALF_SECONDS)
     return response
+
+
+def signed_in(context: PageContext, session: sessions.SignedIn, *, to: str, notice: str = "") -> Response:
+    """On to a page, with the cookie of a session that was just opened."""
+    response = context.redirect(to, notice)
+    set_session(context, response, session)
+    return response
+
+
+def set_session(context: PageContext, response: Response, session: sessions.SignedIn) -> None:
+    """Give the browser its session; what it had half-way is over."""
+    context.set_cookie(response, SESSION_COOKIE, session.secret, seconds=context.catalog.settings.session_hours * 3600)
+    context.delete_cookie(response, HALF_COOKIE)
 
 
 @routes.post("/sign-out", is_open=True)
@@ -82,8 +119,8 @@ def accept_link(context: PageContext) -> Response:
         )
     except InputError as error:
         return _link_page(context, problem=error)
-    session = sessions.sign_in(context.catalog, name=user.name, password=password, address=context.address)
-    return _signed_in(context, session, to="/welcome" if purpose == "setup" else "/")
+    began = sessions.begin_sign_in(context.catalog, name=user.name, password=password, address=context.address)
+    return began_sign_in(context, began, to="/welcome" if purpose == "setup" else "/")
 
 
 def _link_page(context: PageContext, *, problem: AegisError | None) -> Response:
@@ -103,10 +140,10 @@ def _link_page(context: PageContext, *, problem: AegisError | None) -> Response:
     )
 
 
-def _inside(path: str) -> str:
+def inside(path: str) -> str:
     """A path of this site, or nothing: a sign-in page must not send people elsewhere.
 
-    >>> _inside("/requests?mine=1"), _inside("//elsewhere.example/"), _inside("https://elsewhere.example/")
+    >>> inside("/requests?mine=1"), inside("//elsewhere.example/"), inside("https://elsewhere.example/")
     ('/requests?mine=1', '', '')
     """
     fine = path.startswith("/") and not path.startswith(("//", "/\\")) and path.isprintable() and len(path) < 2000

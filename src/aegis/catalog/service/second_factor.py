@@ -1,0 +1,270 @@
+"""The second factor of local accounts: enrolled with an app, proved at every sign-in, replaced by codes on paper.
+
+Wrong codes are slowed down like wrong passwords, counted for the person: whoever gets this far knows the password
+already. A code works once, and so does a recovery code.
+"""
+
+from __future__ import annotations
+
+import datetime
+import secrets
+from dataclasses import dataclass, field
+from typing import Any
+
+from sqlalchemy import delete, func, select
+
+from aegis.catalog.database.sign_in_tables import HalfSignIn, RecoveryCode, SecondFactor
+from aegis.catalog.database.tables import User
+from aegis.catalog.service.catalog import Catalog, Work
+from aegis.catalog.service.passwords import hash_of
+from aegis.catalog.service.permissions import ANONYMOUS, Actor, Permission, require
+from aegis.catalog.service.sessions import (
+    HalfSignedIn,
+    SignedIn,
+    attempt_succeeded,
+    begin_attempt,
+    open_session,
+)
+from aegis.catalog.service.totp import DIGITS, matching_step, new_totp_secret
+from aegis.catalog.service.visible import by_id
+from aegis.errors import ConflictError, InputError, NotFoundError, NotSignedInError
+
+RECOVERY_CODES = 10
+_WRONG = "the code is wrong, too old or was used already; wait for the next one"
+_OVER = "the sign-in took too long; begin again"
+_LETTERS = "abcdefghjkmnpqrstuvwxyz23456789"  # nothing that is mistaken for something else on paper
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FactorState:
+    """Whether somebody has a second factor, since when, and how many recovery codes are left."""
+
+    since: datetime.datetime | None
+    recovery_codes_left: int
+
+    @property
+    def is_on(self) -> bool:
+        return self.since is not None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Enrolment:
+    """A secret that waits for its first right code; shown to its owner only."""
+
+    account: str
+    secret: str = field(repr=False)
+
+
+def state(work: Work) -> FactorState:
+    """One's own second factor."""
+    require(work.actor, Permission.MANAGE_SECOND_FACTOR)
+    return factor_state(work, str(work.actor.user_id))
+
+
+def factor_state(work: Work, user_id: str) -> FactorState:
+    """The second factor of somebody."""
+    factor = work.session.get(SecondFactor, user_id)
+    left = work.session.scalar(
+        select(func.count()).select_from(RecoveryCode).where(RecoveryCode.user_id == user_id, _unused())
+    )
+    return FactorState(since=None if factor is None else factor.confirmed_at, recovery_codes_left=left or 0)
+
+
+def begin_enrolment(work: Work) -> Enrolment:
+    """A new secret to put into an app; it counts once `confirm_enrolment` saw a code of it. Not with a token."""
+    require(work.actor, Permission.MANAGE_SECOND_FACTOR)
+    return _enrolment(work, _local_account(work, str(work.actor.user_id)))
+
+
+def confirm_enrolment(catalog: Catalog, actor: Actor, *, code: str) -> tuple[str, ...]:
+    """Switch it on with a first code; gives the recovery codes, which are never shown again."""
+    require(actor, Permission.MANAGE_SECOND_FACTOR)
+    with catalog.write(actor) as work:
+        _begin(work, str(actor.user_id))
+    with catalog.write(actor) as work:
+        return _confirm(work, str(actor.user_id), code)
+
+
+def remove(catalog: Catalog, actor: Actor, *, code: str) -> None:
+    """Switch one's own off again, with a code of it or a recovery code."""
+    require(actor, Permission.MANAGE_SECOND_FACTOR)
+    if catalog.settings.second_factor_required:
+        raise ConflictError("this catalog asks everybody for a second factor; it can be replaced, not left out")
+    _prove(catalog, actor, user_id=str(actor.user_id), code=code)
+    with catalog.write(actor) as work:
+        _remove(work, str(actor.user_id))
+
+
+def new_recovery_codes(catalog: Catalog, actor: Actor, *, code: str) -> tuple[str, ...]:
+    """Other recovery codes in place of those there are, with a code of the app."""
+    require(actor, Permission.MANAGE_SECOND_FACTOR)
+    _prove(catalog, actor, user_id=str(actor.user_id), code=code)
+    with catalog.write(actor) as work:
+        return _draw_codes(work, str(actor.user_id))
+
+
+def reset(work: Work, *, user_id: str) -> None:
+    """Take away the second factor of somebody who lost it; they sign in with the password alone and enrol again."""
+    require(work.actor, Permission.MANAGE_PEOPLE)
+    if by_id(work, User, user_id) is None:
+        raise NotFoundError("there is no such person; look at the list of people")
+    if not factor_state(work, user_id).is_on:
+        raise NotFoundError("this person has no second factor; there is nothing to take away")
+    _remove(work, user_id)
+
+
+def half_signed_in(catalog: Catalog, *, secret: str) -> HalfSignedIn:
+    """Who is half signed in; `NotSignedInError` where nobody is, or not in time."""
+    with catalog.read(ANONYMOUS) as work:
+        half, person = _half(work, secret)
+        return HalfSignedIn(secret=secret, name=person.name, must_enrol=not factor_state(work, half.user_id).is_on)
+
+
+def finish_sign_in(catalog: Catalog, *, secret: str, code: str) -> SignedIn:
+    """The second half: a code of the app or a recovery code opens the session."""
+    with catalog.read(ANONYMOUS) as work:
+        half, person = _half(work, secret)
+    _prove(catalog, ANONYMOUS, user_id=half.user_id, code=code)
+    with catalog.write(ANONYMOUS) as work:
+        _half(work, secret)  # two tries at the same moment open one session
+        work.session.execute(delete(HalfSignIn).where(HalfSignIn.hash == hash_of(secret)))
+        return open_session(work, user_id=person.id, by="password and second factor")
+
+
+def begin_required_enrolment(catalog: Catalog, *, secret: str) -> Enrolment:
+    """The secret for somebody who must have a second factor before they come in; the same one each time they look."""
+    with catalog.write(ANONYMOUS) as work:
+        half, person = _half(work, secret)
+        factor = work.session.get(SecondFactor, half.user_id)
+        if factor is not None and factor.confirmed_at is None:
+            return Enrolment(account=person.name, secret=factor.secret)
+        if factor is not None:
+            raise ConflictError("there is a second factor already; sign in with a code of it")
+        return _enrolment(work, person)
+
+
+def finish_required_enrolment(catalog: Catalog, *, secret: str, code: str) -> tuple[SignedIn, tuple[str, ...]]:
+    """Switch it on with a first code and come in; gives the recovery codes too."""
+    with catalog.write(ANONYMOUS) as work:
+        half, _ = _half(work, secret)
+        _begin(work, half.user_id)
+    with catalog.write(ANONYMOUS) as work:
+        half, person = _half(work, secret)
+        codes = _confirm(work, half.user_id, code)
+        work.session.execute(delete(HalfSignIn).where(HalfSignIn.hash == hash_of(secret)))
+        return open_session(work, user_id=person.id, by="password and second factor"), codes
+
+
+def _local_account(work: Work, user_id: str) -> User:
+    person = by_id(work, User, user_id, lock=True)
+    if person is None or person.password_hash is None:
+        raise ConflictError("a second factor goes with a password here; your organisation asks for its own")
+    return person
+
+
+def _enrolment(work: Work, person: User) -> Enrolment:
+    known = work.session.get(SecondFactor, person.id)
+    if known is not None and known.confirmed_at is not None:
+        raise ConflictError("there is a second factor already; remove it first")
+    if known is not None:
+        work.session.delete(known)
+        work.session.flush()
+    secret = new_totp_secret()
+    work.session.add(
+        SecondFactor(user_id=person.id, secret=secret, created_at=work.now, confirmed_at=None, last_step=-1)
+    )
+    return Enrolment(account=person.name, secret=secret)
+
+
+def _confirm(work: Work, user_id: str, code: Any) -> tuple[str, ...]:
+    factor = work.session.get(SecondFactor, user_id, with_for_update=True)
+    if factor is None or factor.confirmed_at is not None:
+        raise ConflictError("nothing waits for a first code; begin again")
+    step = matching_step(factor.secret, _digits(code), now=work.now, after=factor.last_step)
+    if step is None:
+        raise InputError(_WRONG)
+    factor.last_step, factor.confirmed_at = step, work.now
+    attempt_succeeded(work, name=user_id, address=_place(user_id))
+    work.record("second factor added", subject="user", subject_id=user_id)
+    return _draw_codes(work, user_id)
+
+
+def _prove(catalog: Catalog, actor: Actor, *, user_id: str, code: Any) -> None:
+    """Raise unless the code is right; it is used up with that, in a transaction of its own."""
+    with catalog.write(actor) as work:
+        _begin(work, user_id)
+    with catalog.write(actor) as work:
+        proved = _use(work, user_id, _digits(code))
+        if proved:
+            attempt_succeeded(work, name=user_id, address=_place(user_id))
+        else:
+            work.record("second factor failed", subject="user", subject_id=user_id)
+    if not proved:
+        raise NotSignedInError(_WRONG) if actor is ANONYMOUS else InputError(_WRONG)
+
+
+def _use(work: Work, user_id: str, code: str) -> bool:
+    factor = work.session.get(SecondFactor, user_id, with_for_update=True)
+    if factor is None or factor.confirmed_at is None:
+        return False
+    if len(code) == DIGITS and code.isdigit():
+        step = matching_step(factor.secret, code, now=work.now, after=factor.last_step)
+        if step is None:
+            return False
+        factor.last_step = step
+        return True
+    kept = work.session.get(RecoveryCode, _code_hash(user_id, code), with_for_update=True)
+    if kept is None or kept.used_at is not None:
+        return False
+    kept.used_at = work.now
+    work.record("recovery code used", subject="user", subject_id=user_id)
+    return True
+
+
+def _begin(work: Work, user_id: str) -> None:
+    begin_attempt(work, name=user_id, address=_place(user_id))
+
+
+def _place(user_id: str) -> str:
+    return f"second factor:{user_id}"
+
+
+def _remove(work: Work, user_id: str) -> None:
+    work.session.execute(delete(SecondFactor).where(SecondFactor.user_id == user_id))
+    work.session.execute(delete(RecoveryCode).where(RecoveryCode.user_id == user_id))
+    work.record("second factor removed", subject="user", subject_id=user_id)
+
+
+def _draw_codes(work: Work, user_id: str) -> tuple[str, ...]:
+    work.session.execute(delete(RecoveryCode).where(RecoveryCode.user_id == user_id))
+    drawn = tuple("-".join(_group() for _ in range(4)) for _ in range(RECOVERY_CODES))
+    work.session.add_all(
+        RecoveryCode(hash=_code_hash(user_id, code.replace("-", "")), user_id=user_id, used_at=None) for code in drawn
+    )
+    work.record("recovery codes drawn", subject="user", subject_id=user_id)
+    return drawn
+
+
+def _group() -> str:
+    return "".join(secrets.choice(_LETTERS) for _ in range(5))
+
+
+def _code_hash(user_id: str, code: str) -> str:
+    return hash_of(f"recovery {user_id} {code}")
+
+
+def _digits(code: Any) -> str:
+    """A code as it was typed, without the blanks and dashes that apps and paper show."""
+    return "".join(code.split()).replace("-", "").lower()[:64] if isinstance(code, str) else ""
+
+
+def _unused() -> Any:
+    return RecoveryCode.used_at.is_(None)
+
+
+def _half(work: Work, secret: str) -> tuple[HalfSignIn, User]:
+    half = work.session.get(HalfSignIn, hash_of(secret), populate_existing=True)
+    person = None if half is None else work.session.get(User, half.user_id)
+    if half is None or person is None or half.expires_at <= work.now or not person.active:
+        raise NotSignedInError(_OVER)
+    return half, person
