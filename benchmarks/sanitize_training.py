@@ -98,6 +98,7 @@ def main() -> None:
     parser.add_argument("--rows", type=int, default=12_000)
     parser.add_argument("--steps", type=int, default=2400)
     parser.add_argument("--trials", type=int, default=6)
+    parser.add_argument("--batch-rows", type=int, default=256)
     parser.add_argument("--cases", default="", help="numbers of cases, comma separated; all unless given")
     parser.add_argument("--name", default="sanitize_training")
     arguments = parser.parse_args()
@@ -114,6 +115,7 @@ def main() -> None:
                 "rows": arguments.rows,
                 "steps": arguments.steps,
                 "trials": arguments.trials,
+                "batch_rows": arguments.batch_rows,
                 "least_share_of_program": min(both, default=None),
                 "cases": records,
             },
@@ -173,7 +175,12 @@ def compared(
         ),
         distortions=list(problem.distortions),
         cone=cone,
-        settings=RowSettings(symbols=symbols_for(size), steps=arguments.steps, trials=arguments.trials),
+        settings=RowSettings(
+            symbols=symbols_for(size),
+            steps=arguments.steps,
+            trials=arguments.trials,
+            batch_rows=arguments.batch_rows,
+        ),
     )
     best = best_trained(trained.releases, problem, cone)
     seconds, cpu_seconds = time.perf_counter() - began, time.process_time() - began_cpu

@@ -32,6 +32,7 @@ _ADDED = 6  # symbols a round
 _ROUNDS = 40
 _GAIN = 2e-4  # a symbol worth less than this share of the loss ends the search
 _TIGHT = 3e-4  # a tangent that lies closer than this share of the loss is close enough
+_REFINING = 80  # times that tangents are added where no symbol will be
 _KEPT = 40  # symbols that stay although the solution does not use them
 _FORBIDDING = 1e3  # what a unit of distortion beyond the limit costs
 
@@ -156,7 +157,7 @@ def refined(problem: CappedProblem, release: Floats) -> CappedOptimum | None:
     limits = [min(asked, left) for asked, left in zip(problem.distortions, problem.silent_distortions, strict=True)]
     master = _Master(problem, cone, limits)
     master.add(np.vstack([symbols, np.ones((1, problem.law.size))]))
-    master.solve(max(1e-12, *problem.silent_losses), once=False)
+    master.solve(max(1e-12, *problem.silent_losses), once=False, rounds=_REFINING)
     return _found(problem, master) if _met(problem, master.missed) else None
 
 
@@ -292,9 +293,9 @@ class _Master:
         self.rule_costs = [costs for costs, kept in zip(self.rule_costs, used, strict=True) if kept]
         self.cuts = [lines for lines, kept in zip(self.cuts, used, strict=True) if kept]
 
-    def solve(self, scale: float, *, once: bool) -> None:
+    def solve(self, scale: float, *, once: bool, rounds: int = 12) -> None:
         """Solve, tighten where a loss lies above what an adversary has, and solve again."""
-        for _ in range(12):
+        for _ in range(rounds):
             self._solved()
             if once:
                 return

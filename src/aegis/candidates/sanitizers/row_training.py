@@ -168,18 +168,24 @@ def _run(rows: Rows, distortions: Sequence[float], cone: Cone, settings: RowSett
 
 
 def _starts(rows: Rows, settings: RowSettings) -> Floats:
-    """Logits of structured starts: values share symbols in a random colouring, and the last symbol is a blank.
+    """Logits of structured starts: a value has a symbol of its own, one that it shares with a group, and a blank.
 
-    With as many symbols as values every other trial gives each value its own. The first trial starts from nothing.
+    Groups are random colourings, and how often each of the three is shown is drawn for each trial; where symbols are
+    too few for both, every other trial has groups alone. The first trial starts from nothing.
     """
     rng = np.random.default_rng(settings.seed)
     size, symbols = rows.size, settings.symbols
     starts = np.zeros((settings.trials, size, symbols))
     for trial in range(1, settings.trials):
-        colours = rng.permutation(size) if trial % 2 == 0 or symbols <= size else np.arange(size)
+        groups = rng.permutation(np.arange(size) % rng.integers(2, max(3, size)))
+        shown = rng.uniform(0.1, 1.0, size=3)
         chances = np.full((size, symbols), 0.02)
-        chances[np.arange(size), colours % max(1, symbols - 1)] += 1.0
-        chances[:, -1] += rng.uniform(0.1, 1.0)
+        if symbols > size + groups.max() + 1:
+            chances[np.arange(size), np.arange(size)] += shown[0]
+            chances[np.arange(size), size + groups] += shown[1]
+        else:
+            chances[np.arange(size), (groups if trial % 2 else np.arange(size)) % max(1, symbols - 1)] += 1.0
+        chances[:, -1] += shown[2]
         starts[trial] = np.log(chances)
     return starts
 
