@@ -32,7 +32,7 @@ _ADDED = 6  # symbols a round
 _ROUNDS = 40
 _GAIN = 2e-4  # a symbol worth less than this share of the loss ends the search
 _TIGHT = 3e-4  # a tangent that lies closer than this share of the loss is close enough
-_REFINING = 80  # times that tangents are added where no symbol will be
+_REFINING = 24  # times that tangents are added where no symbol will be
 _KEPT = 40  # symbols that stay although the solution does not use them
 _FORBIDDING = 1e3  # what a unit of distortion beyond the limit costs
 

@@ -16,6 +16,7 @@ from aegis.candidates.sanitizers.cones import Cone
 
 Floats = NDArray[np.float64]
 _STEPS = 24
+_TOGETHER = 3  # trials whose symbols are put together
 _REFINED = 60  # values up to which the probabilities are solved for
 
 
@@ -57,13 +58,16 @@ def spent(release: Floats, problem: CappedProblem) -> Floats | None:
 def best_trained(releases: Floats, problem: CappedProblem, cone: Cone) -> tuple[Floats, float] | None:
     """The best of several trained privatizers, under the caps and within the distortion, and its worst loss.
 
-    Every trial is tried by itself and, where the program fits, the symbols of all of them together: what one start did
-    not find another may have.
+    Every trial is tried by itself and, where the program fits, the symbols of the best ones together: what one start
+    did not find another may have.
     """
     tried = [spent(under_caps(release, cone, problem.law.prior), problem) for release in releases]
     if problem.law.size <= _REFINED:
-        together = np.hstack(list(releases)) / len(releases)
-        optima = [refined(problem, release) for release in (*releases, together)]
-        tried += [None if optimum is None else optimum.release for optimum in optima]
+        optima = [optimum for release in releases if (optimum := refined(problem, release)) is not None]
+        best = sorted(optima, key=lambda optimum: -optimum.worst)[:_TOGETHER]
+        if len(best) > 1:
+            together = refined(problem, np.hstack([optimum.release for optimum in best]) / len(best))
+            optima += [] if together is None else [together]
+        tried += [optimum.release for optimum in optima]
     judged = [(release, min(problem.losses_of(release))) for release in tried if release is not None]
     return max(judged, key=lambda kept: kept[1], default=None)
