@@ -24,8 +24,9 @@ from sklearn.metrics import roc_auc_score
 from threadpoolctl import threadpool_limits
 
 from _result import dataset, write
-from aegis.candidates.boxes.growing import GREEDY, Growth, grow_boxes
-from aegis.candidates.boxes.judged import growth_for
+from aegis.candidates.boxes.choosing import growth_for
+from aegis.candidates.boxes.growing import grow_boxes
+from aegis.candidates.boxes.growth import GREEDY, Growth
 from aegis.candidates.boxes.released_features import ReleasedFeatures
 from aegis.candidates.search.search import search
 from aegis.counts.class_table import ClassTable
@@ -181,26 +182,24 @@ def aucs(release: Release, label: Ints, training: Ints, testing: Ints) -> dict[s
     }
 
 
-def runs_of(name: str, chosen: argparse.Namespace) -> list[dict[str, Any]]:
-    table = read(SOURCES[name])
-    runs: list[dict[str, Any]] = []
-    for split in range(chosen.splits):
-        order = np.random.default_rng(split).permutation(len(table.label))
-        edge = int(TRAINING * len(order))
-        training, testing = order[:edge], order[edge:]
-        runs.append(
-            {"table": name, "split": split, "method": "raw", **aucs(raw(table), table.label, training, testing)}
-        )
-        counts = table.counts(training)
-        if split == 0:  # compiled once, so that it is in nobody's seconds
-            for method in chosen.methods:
-                released(method, table, counts, len(training) // 2)
-        for k in chosen.k:
-            for method in chosen.methods:
-                release, facts = released(method, table, counts, k)
-                reached = aucs(release, table.label, training, testing)
-                runs.append({"table": name, "split": split, "k": k, "method": method, **reached, **facts})
-                print(runs[-1], flush=True)
+def runs_of(table: Coded, name: str, split: int, chosen: argparse.Namespace) -> list[dict[str, Any]]:
+    """What every method reaches on one split of a table."""
+    order = np.random.default_rng(split).permutation(len(table.label))
+    edge = int(TRAINING * len(order))
+    training, testing = order[:edge], order[edge:]
+    runs: list[dict[str, Any]] = [
+        {"table": name, "split": split, "method": "raw", **aucs(raw(table), table.label, training, testing)}
+    ]
+    counts = table.counts(training)
+    if split == 0:  # compiled once, so that it is in nobody's seconds
+        for method in chosen.methods:
+            released(method, table, counts, len(training) // 2)
+    for k in chosen.k:
+        for method in chosen.methods:
+            release, facts = released(method, table, counts, k)
+            reached = aucs(release, table.label, training, testing)
+            runs.append({"table": name, "split": split, "k": k, "method": method, **reached, **facts})
+            print(runs[-1], flush=True)
     return runs
 
 
@@ -241,12 +240,14 @@ def main() -> None:
     parser.add_argument("--methods", nargs="+", default=list(METHODS), choices=METHODS)
     parser.add_argument("--tables", nargs="+", default=list(SOURCES), choices=list(SOURCES))
     chosen = parser.parse_args()
+    tables = {name: read(SOURCES[name]) for name in chosen.tables}
     runs: list[dict[str, Any]] = []
     with threadpool_limits(1):
-        for name in chosen.tables:
-            runs += runs_of(name, chosen)
+        for split in range(chosen.splits):
+            for name, table in tables.items():
+                runs += runs_of(table, name, split, chosen)
             summary = summary_of(runs)
-            facts = {"splits": chosen.splits, "training_share": TRAINING, "verdict": verdict_of(summary)}
+            facts = {"splits": split + 1, "training_share": TRAINING, "verdict": verdict_of(summary)}
             write("boxes_tables", {**facts, "summary": summary, "runs": runs})  # what is done is kept
 
 

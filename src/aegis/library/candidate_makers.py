@@ -7,8 +7,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from aegis.candidates.boxes.candidate import BoxesCandidate
+from aegis.candidates.boxes.choosing import growth_for
 from aegis.candidates.boxes.growing import check_possible, grow_boxes
-from aegis.candidates.boxes.judged import growth_for
 from aegis.candidates.clusters.candidate import MOST_ROWS, ClustersCandidate
 from aegis.candidates.search.search import search as search_classes
 from aegis.counts.class_table import ClassTable

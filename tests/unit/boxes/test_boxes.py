@@ -12,9 +12,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from aegis.candidates.boxes.choosing import growth_for
 from aegis.candidates.boxes.estimator import LocalRecoding
-from aegis.candidates.boxes.growing import GREEDY, Growth, grow_boxes
-from aegis.candidates.boxes.judged import growth_for
+from aegis.candidates.boxes.growing import grow_boxes
+from aegis.candidates.boxes.growth import GREEDY, Growth
 from aegis.candidates.boxes.recoding import NO_BOX, Boxes, Cut
 from aegis.candidates.clusters.records import Records
 from aegis.counts.class_table import ClassTable

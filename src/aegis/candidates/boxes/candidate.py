@@ -6,8 +6,9 @@ from dataclasses import replace
 
 import numpy as np
 
+from aegis.candidates.boxes.choosing import growth_for
 from aegis.candidates.boxes.growing import grow_boxes
-from aegis.candidates.boxes.judged import box_columns, growth_for
+from aegis.candidates.boxes.model_columns import box_columns
 from aegis.counts.class_table import ClassTable
 from aegis.learners.candidate import Part
 from aegis.learners.features import CodedColumn, Split, SplitColumn

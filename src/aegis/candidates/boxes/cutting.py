@@ -1,13 +1,6 @@
-"""Where the tuples of a box may be cut in two, and what each cut gains: the compiled part of local recoding.
+"""Boxes grown by k alone: the compiled loop of local recoding.
 
-A box is a stretch ``order[start:end]`` of the distinct tuples. For one column its codes are put in a line (numbers by
-their order, categories by their share of the label among the records of the box, or by a hierarchy), and every place
-in that line is a cut. Missing values of an ordered column have no place in its order: they are tried at either end, so
-that they may have a branch of their own.
-
-The gain of a cut is ``weight × label + (1 − weight) × width``: the share of the table's uncertainty about the label
-that goes away, and the share of the table's width. Uncertainty is entropy for classes and variance for numbers, the
-mean of both where there are several labels; width is how much of a column's line the records of a box take up.
+A box is a stretch ``order[start:end]`` of the distinct tuples. `gains` says what its cuts gain.
 """
 
 from __future__ import annotations
@@ -15,221 +8,7 @@ from __future__ import annotations
 import numpy as np
 
 from aegis.candidates.boxes.compiled import Floats, Ints, compiled
-
-BY_LABEL, BY_RANK = 0, 1
-"""How codes are put in a line: by the label's share among the records of the box, or by a rank that is given."""
-
-FEW = 10.0
-"""So many records of a category weigh as much as the rest of its box when it is put in line by its label."""
-
-NOWHERE = -1.0
-"""The gain of a cut that is not allowed."""
-
-
-@compiled
-def uncertainty(held: Floats, blocks: Ints, scales: Floats) -> float:
-    """What is uncertain about the labels of some records, as a share of the whole table's.
-
-    ``blocks`` has a line (first column, columns, classes or 0 for numbers) per label; the columns of a block count the
-    classes, or hold the number of records, the sum and the sum of squares.
-    """
-    total = 0.0
-    for block in range(len(blocks)):
-        first, columns = blocks[block, 0], blocks[block, 1]
-        if blocks[block, 2] > 0:
-            records, inside = 0.0, 0.0
-            for column in range(first, first + columns):
-                count = held[column]
-                if count > 0:
-                    records += count
-                    inside += count * np.log(count)
-            if records > 0:
-                total += scales[block] * (records * np.log(records) - inside)
-        elif held[first] > 0:
-            total += scales[block] * max(held[first + 2] - held[first + 1] ** 2 / held[first], 0.0)
-    return total
-
-
-@compiled
-def chance_gain(held: Floats, blocks: Ints, scales: Floats, doubt: float) -> float:
-    """What the best of several cuts gains by chance alone, in the unit of `uncertainty`: ``doubt`` nats a parameter."""
-    total = 0.0
-    for block in range(len(blocks)):
-        first = blocks[block, 0]
-        if blocks[block, 2] > 0:
-            total += scales[block] * doubt * (blocks[block, 2] - 1)
-        elif held[first] > 0:
-            variance = max(held[first + 2] - held[first + 1] ** 2 / held[first], 0.0) / held[first]
-            total += scales[block] * 2.0 * doubt * variance
-    return total
-
-
-@compiled
-def standing(table: Floats, codes: Ints, used: int, blocks: Ints, scales: Floats, places: Floats) -> None:
-    """Where each code stands on the line along which the labels of the codes differ most."""
-    columns = table.shape[1]
-    points = np.zeros((used, columns))
-    weights = np.zeros(used)
-    for at in range(used):
-        held = table[codes[at]]
-        for block in range(len(blocks)):
-            first, width = blocks[block, 0], blocks[block, 1]
-            if scales[block] <= 0.0:
-                continue
-            if blocks[block, 2] > 0:
-                records = 0.0
-                for column in range(first, first + width):
-                    records += held[column]
-                if records > 0:
-                    weights[at] = max(weights[at], records)
-                    for column in range(first, first + width):
-                        points[at, column] = held[column] / records
-            elif held[first] > 0:
-                weights[at] = max(weights[at], held[first])
-                points[at, first + 1] = held[first + 1] / held[first] * np.sqrt(scales[block])
-    total = weights.sum()
-    if total <= 0:
-        places[:used] = 0.0
-        return
-    farthest, away = 0, -1.0
-    for column in range(columns):
-        mean = (weights * points[:, column]).sum() / total
-        points[:, column] -= mean
-    for at in range(used):
-        apart = weights[at] * (points[at] ** 2).sum()
-        if apart > away:
-            farthest, away = at, apart
-    direction = points[farthest].copy()
-    for _ in range(12):
-        following = np.zeros(columns)
-        for at in range(used):
-            along = 0.0
-            for column in range(columns):
-                along += points[at, column] * direction[column]
-            for column in range(columns):
-                following[column] += weights[at] * along * points[at, column]
-        length = np.sqrt((following**2).sum())
-        if length <= 0:
-            break
-        direction = following / length
-    for at in range(used):
-        along = 0.0
-        for column in range(columns):
-            along += points[at, column] * direction[column]
-        places[at] = along * weights[at] / (weights[at] + FEW)  # a few records tell little: nearer to the middle
-
-
-@compiled
-def gathered(
-    column: Ints, order: Ints, start: int, end: int, sizes: Ints, labels: Floats, seen: Ints, table: Floats, codes: Ints
-) -> int:
-    """Sum records and labels by code over a box; gives how many codes occur, listed in order in ``codes``.
-
-    ``seen`` and ``table`` are all zero before, and hold the sums after.
-    """
-    used = 0
-    for at in range(start, end):
-        tuple_at = order[at]
-        code = column[tuple_at]
-        if seen[code] == 0:
-            codes[used] = code
-            used += 1
-        seen[code] += sizes[tuple_at]
-        for place in range(labels.shape[1]):
-            table[code, place] += labels[tuple_at, place]
-    codes[:used].sort()
-    return used
-
-
-@compiled
-def cut_gains(
-    codes: Ints,
-    used: int,
-    seen: Ints,
-    table: Floats,
-    blocks: Ints,
-    scales: Floats,
-    before: float,
-    ordered: bool,
-    missing: int,
-    domain: int,
-    records: float,
-    weight: float,
-    doubt: float,
-    least: int,
-    gains: Floats,
-) -> None:
-    """The gain of cutting after each place of a line; `NOWHERE` where a part would have fewer than ``least`` records.
-
-    ``missing`` is the code of missing values, −1 where there is none.
-    """
-    here = 0
-    whole = np.zeros(table.shape[1])
-    for at in range(used):
-        here += seen[codes[at]]
-        whole += table[codes[at]]
-    left, right = np.zeros(table.shape[1]), np.zeros(table.shape[1])
-    span = max(domain - 1, 1)
-    low_all, high_all = _ends(codes, 0, used, missing)
-    width_all = (high_all - low_all if ordered else used - 1) / span
-    by_chance = chance_gain(whole, blocks, scales, doubt)
-    left_records = 0
-    for at in range(used - 1):
-        left_records += seen[codes[at]]
-        left += table[codes[at]]
-        if left_records < least or here - left_records < least:
-            gains[at] = NOWHERE
-            continue
-        label_gain = 0.0
-        if weight > 0.0:
-            for column in range(len(right)):
-                right[column] = whole[column] - left[column]
-            label_gain = before - uncertainty(left, blocks, scales) - uncertainty(right, blocks, scales) - by_chance
-        if ordered:
-            low, high = _ends(codes, 0, at + 1, missing)
-            left_width = (high - low) / span
-            low, high = _ends(codes, at + 1, used, missing)
-            right_width = (high - low) / span
-        else:
-            left_width, right_width = at / span, (used - at - 2) / span
-        narrower = width_all * here - left_width * left_records - right_width * (here - left_records)
-        gains[at] = weight * max(label_gain, 0.0) + (1.0 - weight) * max(narrower, 0.0) / records
-
-
-@compiled
-def _ends(codes: Ints, first: int, last: int, missing: int) -> tuple[int, int]:
-    """The lowest and highest code of a stretch of an ordered line, missing values apart."""
-    if codes[first] == missing:
-        first += 1
-    if last > first and codes[last - 1] == missing:
-        last -= 1
-    if last <= first:
-        return 0, 0
-    return codes[first], codes[last - 1]
-
-
-@compiled
-def in_line(
-    codes: Ints,
-    used: int,
-    table: Floats,
-    blocks: Ints,
-    scales: Floats,
-    ordered: bool,
-    ranks: Ints,
-    by: int,
-    places: Floats,
-) -> None:
-    """Put the codes of a box in the line of their column, in place; equal places stay in the order of the codes."""
-    if ordered:
-        return
-    if by == BY_RANK:
-        for at in range(used):
-            places[at] = ranks[codes[at]]
-    else:
-        standing(table, codes, used, blocks, scales, places)
-    line = np.argsort(places[:used], kind="mergesort")
-    codes[:used] = codes[:used][line]
+from aegis.candidates.boxes.gains import cut_gains, gathered, in_line, uncertainty
 
 
 @compiled
@@ -251,6 +30,112 @@ def divided(column: Ints, order: Ints, start: int, end: int, goes_left: Ints) ->
 
 
 @compiled
+def best_in_column(
+    column: int,
+    columns: Ints,
+    sizes: Ints,
+    labels: Floats,
+    blocks: Ints,
+    scales: Floats,
+    ordered: Ints,
+    missing: Ints,
+    domains: Ints,
+    ranks: Ints,
+    rank_starts: Ints,
+    by: Ints,
+    weight: float,
+    doubt: float,
+    least: int,
+    order: Ints,
+    start: int,
+    end: int,
+    before: float,
+    records: float,
+    seen: Ints,
+    table: Floats,
+    codes: Ints,
+    places: Floats,
+    gains: Floats,
+    left: Ints,
+) -> tuple[float, int]:
+    """The greatest gain of a cut of a box along one column, and how many codes go left: the first of ``left``.
+
+    ``seen`` and ``table`` are all zero before and after.
+    """
+    best, best_at = 0.0, -1
+    used = gathered(columns[column], order, start, end, sizes, labels, seen, table, codes)
+    if used > 1:
+        own = ranks[rank_starts[column] : rank_starts[column + 1]]
+        in_line(codes, used, table, blocks, scales, ordered[column] == 1, own, by[column], places)
+        has_missing = ordered[column] == 1 and codes[used - 1] == missing[column]
+        for turn in range(2 if has_missing else 1):
+            if turn == 1:  # missing values before all others
+                for at in range(used - 1, 0, -1):
+                    codes[at] = codes[at - 1]
+                codes[0] = missing[column]
+            cut_gains(
+                codes, used, seen, table, blocks, scales, before, ordered[column] == 1, missing[column],
+                domains[column], records, weight, doubt, least, gains,
+            )  # fmt: skip
+            better = False
+            for at in range(used - 1):
+                if gains[at] > best * (1 + 1e-12):
+                    best, best_at, better = gains[at], at, True
+            if better:
+                left[: best_at + 1] = codes[: best_at + 1]
+    for at in range(used):
+        seen[codes[at]] = 0
+        table[codes[at]] = 0.0
+    return best, best_at + 1
+
+
+@compiled
+def best_gain(
+    columns: Ints,
+    sizes: Ints,
+    labels: Floats,
+    blocks: Ints,
+    scales: Floats,
+    ordered: Ints,
+    missing: Ints,
+    domains: Ints,
+    ranks: Ints,
+    rank_starts: Ints,
+    by: Ints,
+    weight: float,
+    doubt: float,
+    least: int,
+    order: Ints,
+    start: int,
+    end: int,
+    records: float,
+    seen: Ints,
+    table: Floats,
+    codes: Ints,
+    places: Floats,
+    gains: Floats,
+    left: Ints,
+) -> float:
+    """The greatest gain of a cut of a box along any column; 0 where it cannot be cut."""
+    here = 0
+    whole = np.zeros(labels.shape[1])
+    for at in range(start, end):
+        here += sizes[order[at]]
+        whole += labels[order[at]]
+    if here < 2 * least or end - start < 2:
+        return 0.0
+    before = uncertainty(whole, blocks, scales)
+    best = 0.0
+    for column in range(len(columns)):
+        gain, _ = best_in_column(
+            column, columns, sizes, labels, blocks, scales, ordered, missing, domains, ranks, rank_starts, by, weight,
+            doubt, least, order, start, end, before, records, seen, table, codes, places, gains, left,
+        )  # fmt: skip
+        best = max(best, gain)
+    return best
+
+
+@compiled
 def grown(
     columns: Ints,
     sizes: Ints,
@@ -267,25 +152,33 @@ def grown(
     doubt: float,
     least: int,
     deepest: int,
+    ahead: int,
     order: Ints,
+    begin: int,
+    stop: int,
 ) -> Ints:
-    """Cut every box where the gain is greatest as long as both parts keep ``least`` records.
+    """Cut the box ``order[begin:stop]`` where the gain is greatest and both parts keep ``least``, and each part again.
 
-    ``columns`` has a line of codes per column. Gives a line (column or −1, start, middle, end, left, right) per node,
-    the root first; ``order`` is the tuples in the order of the leaves.
+    ``columns`` has a line of codes per column. With ``ahead`` the best cuts of so many columns are compared by what
+    they gain together with the best cut of each of their parts. Gives a line (column or −1, start, middle, end,
+    left, right) per node, the root first; ``order`` is the tuples in the order of the leaves.
     """
     widest = 1
     for column in range(len(domains)):
         widest = max(widest, domains[column])
     seen = np.zeros(widest, dtype=np.int64)
     table = np.zeros((widest, labels.shape[1]))
-    codes, best_codes = np.empty(widest, dtype=np.int64), np.empty(widest, dtype=np.int64)
+    codes, left, best_left = (
+        np.empty(widest, dtype=np.int64), np.empty(widest, dtype=np.int64), np.empty(widest, dtype=np.int64)
+    )  # fmt: skip
     places, gains = np.empty(widest), np.empty(widest)
     goes_left = np.zeros(widest, dtype=np.int64)
+    tried = order.copy() if ahead > 0 else order[:0].copy()
+    column_gains = np.zeros(len(columns))
     records = float(sizes.sum()) * max(len(columns), 1)
-    nodes = np.empty((2 * len(sizes) + 1, 6), dtype=np.int64)
-    depth = np.zeros(2 * len(sizes) + 1, dtype=np.int64)
-    nodes[0] = -1, 0, 0, len(sizes), -1, -1
+    nodes = np.empty((2 * (stop - begin) + 1, 6), dtype=np.int64)
+    depth = np.zeros(2 * (stop - begin) + 1, dtype=np.int64)
+    nodes[0] = -1, begin, begin, stop, -1, -1
     made, node = 1, 0
     while node < made:
         start, end = nodes[node, 1], nodes[node, 3]
@@ -294,37 +187,49 @@ def grown(
         for at in range(start, end):
             here += sizes[order[at]]
             whole += labels[order[at]]
-        best, best_column, best_at = 0.0, -1, 0
+        best, best_column, best_many = 0.0, -1, 0
         if here >= 2 * least and end - start > 1 and (deepest < 0 or depth[node] < deepest):
             before = uncertainty(whole, blocks, scales)
             for column in range(len(columns)):
-                used = gathered(columns[column], order, start, end, sizes, labels, seen, table, codes)
-                if used > 1:
-                    own = ranks[rank_starts[column] : rank_starts[column + 1]]
-                    in_line(codes, used, table, blocks, scales, ordered[column] == 1, own, by[column], places)
-                    has_missing = ordered[column] == 1 and codes[used - 1] == missing[column]
-                    for turn in range(2 if has_missing else 1):
-                        if turn == 1:  # missing values before all others
-                            for at in range(used - 1, 0, -1):
-                                codes[at] = codes[at - 1]
-                            codes[0] = missing[column]
-                        cut_gains(
-                            codes, used, seen, table, blocks, scales, before, ordered[column] == 1, missing[column],
-                            domains[column], records, weight, doubt, least, gains,
+                column_gains[column], many = best_in_column(
+                    column, columns, sizes, labels, blocks, scales, ordered, missing, domains, ranks, rank_starts, by,
+                    weight, doubt, least, order, start, end, before, records, seen, table, codes, places, gains, left,
+                )  # fmt: skip
+                if column_gains[column] > best * (1 + 1e-12):
+                    best, best_column, best_many = column_gains[column], column, many
+                    best_left[:many] = left[:many]
+            if ahead > 1 and best_column >= 0:
+                together = -1.0
+                ranked = np.argsort(-column_gains, kind="mergesort")
+                for column in ranked[:ahead]:
+                    if column_gains[column] <= 0.0:
+                        break
+                    gain, many = best_in_column(
+                        column, columns, sizes, labels, blocks, scales, ordered, missing, domains, ranks, rank_starts,
+                        by, weight, doubt, least, order, start, end, before, records, seen, table, codes, places,
+                        gains, left,
+                    )  # fmt: skip
+                    chosen = left[:many].copy()
+                    for at in range(many):
+                        goes_left[chosen[at]] = 1
+                    tried[start:end] = order[start:end]
+                    middle = divided(columns[column], tried, start, end, goes_left)
+                    for at in range(many):
+                        goes_left[chosen[at]] = 0
+                    for first, last in ((start, middle), (middle, end)):
+                        gain += best_gain(
+                            columns, sizes, labels, blocks, scales, ordered, missing, domains, ranks, rank_starts, by,
+                            weight, doubt, least, tried, first, last, records, seen, table, codes, places, gains, left,
                         )  # fmt: skip
-                        for at in range(used - 1):
-                            if gains[at] > best * (1 + 1e-12):
-                                best, best_column, best_at = gains[at], column, at
-                                best_codes[: at + 1] = codes[: at + 1]
-                for at in range(used):
-                    seen[codes[at]] = 0
-                    table[codes[at]] = 0.0
+                    if gain > together * (1 + 1e-12):
+                        together, best_column, best_many = gain, column, many
+                        best_left[:many] = chosen
         if best_column >= 0:
-            for at in range(best_at + 1):
-                goes_left[best_codes[at]] = 1
+            for at in range(best_many):
+                goes_left[best_left[at]] = 1
             middle = divided(columns[best_column], order, start, end, goes_left)
-            for at in range(best_at + 1):
-                goes_left[best_codes[at]] = 0
+            for at in range(best_many):
+                goes_left[best_left[at]] = 0
             nodes[node, 0], nodes[node, 2] = best_column, middle
             nodes[node, 4], nodes[node, 5] = made, made + 1
             nodes[made] = -1, start, start, middle, -1, -1

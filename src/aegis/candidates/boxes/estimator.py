@@ -10,8 +10,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from aegis.candidates.boxes.growing import Grown, Growth, check_possible, grow_boxes
-from aegis.candidates.boxes.judged import growth_for
+from aegis.candidates.boxes.choosing import growth_for
+from aegis.candidates.boxes.growing import Grown, check_possible, grow_boxes
+from aegis.candidates.boxes.growth import Growth
 from aegis.candidates.boxes.recoding import Boxes
 from aegis.candidates.clusters.anonymizer import Anonymized, Anonymizer, Diagnosis, check_feasible, check_parameters
 from aegis.candidates.clusters.arrays import Ints

@@ -12,51 +12,25 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import NDArray
 
-from aegis.candidates.boxes.compiled import Floats, Ints
-from aegis.candidates.boxes.cutting import cut_gains, divided, gathered, grown, in_line, uncertainty
+from aegis.candidates.boxes.compiled import Ints
+from aegis.candidates.boxes.cutting import grown
+from aegis.candidates.boxes.gains import uncertainty
+from aegis.candidates.boxes.growing_by_models import grown_by_models
+from aegis.candidates.boxes.growth import Growth
 from aegis.candidates.boxes.recoding import BoxColumn, Boxes, Cut, Leaf, shown_values
 from aegis.candidates.boxes.tuples import BoxTuples, box_tuples
 from aegis.candidates.search.masks import edge_between
 from aegis.counts.class_table import ClassTable
-from aegis.counts.content import Content
 from aegis.counts.grouping import Tuples
 from aegis.data.domain import Domain
 from aegis.data.hierarchy import Hierarchy
 from aegis.data.kind import Kind
-from aegis.errors import AnonymizerError, PolicyNotSatisfiedError
+from aegis.errors import PolicyNotSatisfiedError
 from aegis.privacy.judgement import Judgement, hopeless, judge_all
 from aegis.privacy.model import ClassModel
 from aegis.privacy.models.k_anonymity import KAnonymity
 from aegis.privacy.policy import Policy
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Growth:
-    """How boxes are grown.
-
-    ``label_weight`` is how much the label counts against the width of intervals and sets, 0 to 1. ``doubt_nats`` is
-    what a cut must tell about the label before that counts at all: the best of many cuts tells something by chance, and
-    boxes that follow chance teach models nothing. Where no cut tells more, width decides. ``least_records`` is
-    the size below which no box is cut off; the policy's own k unless given. A smaller one than k makes boxes that the
-    policy suppresses, which helps where it allows that. ``most_cuts`` limits the cuts on the way to a box.
-    """
-
-    label_weight: float = 0.99
-    doubt_nats: float = 6.0
-    least_records: int | None = None
-    most_cuts: int | None = None
-
-    def __post_init__(self) -> None:
-        if not 0.0 <= self.label_weight <= 1.0:
-            raise AnonymizerError("the weight of the label lies between 0 and 1")
-        if self.doubt_nats < 0.0 or (self.least_records or 1) < 1 or (self.most_cuts or 0) < 0:
-            raise AnonymizerError("doubt, records and cuts of boxes cannot be negative; a box has at least one record")
-
-
-GREEDY = Growth(label_weight=1.0, doubt_nats=0.0)
-"""Cut wherever the label gains anything, as LeFevre, DeWitt and Ramakrishnan do."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
@@ -89,34 +63,53 @@ def grow_boxes(
     if not ready.scales.any():
         chosen = replace(chosen, label_weight=0.0)
     k = max((model.k for model in policy.models if isinstance(model, KAnonymity)), default=1)
-    least = chosen.least_records or k
-    others = [m for m in policy.models if isinstance(m, ClassModel) and not isinstance(m, KAnonymity)]
     order = np.arange(table.classes, dtype=np.int64)
-    deepest = -1 if chosen.most_cuts is None else chosen.most_cuts
+    nodes = _cut(ready, policy, chosen, chosen.least_records or k, order, 0, table.classes)
+    pruned = _pruned(ready, nodes, order, policy)
+    if pruned.joined and (chosen.least_records or k) < k:
+        pruned = _regrown(ready, pruned, policy, replace(chosen, least_records=k))
+    boxes = _as_boxes(ready, pruned, policy, tuple(labels))
+    return Grown(boxes=boxes, judgement=pruned.judgement, box_of_tuple=pruned.box_of_tuple)
+
+
+def _cut(ready: BoxTuples, policy: Policy, growth: Growth, least: int, order: Ints, begin: int, stop: int) -> Ints:
+    """The nodes of a tree over the tuples ``order[begin:stop]``, which are put in the order of its leaves."""
+    others = [m for m in policy.models if isinstance(m, ClassModel) and not isinstance(m, KAnonymity)]
     if others:
-        nodes = _grown_by_models(ready, others, chosen.label_weight, chosen.doubt_nats, least, deepest, order)
-    else:
-        nodes = grown(
-            ready.columns, ready.sizes, ready.labels, ready.blocks, ready.scales, ready.ordered, ready.missing,
-            ready.domains, ready.ranks, ready.rank_starts, ready.by, chosen.label_weight, chosen.doubt_nats, least,
-            deepest, order,
-        )  # fmt: skip
-    return _pruned(ready, nodes, order, policy, tuple(labels))
+        return grown_by_models(ready, others, growth, least, order, begin, stop)
+    deepest = -1 if growth.most_cuts is None else growth.most_cuts
+    return grown(
+        ready.columns, ready.sizes, ready.labels, ready.blocks, ready.scales, ready.ordered, ready.missing,
+        ready.domains, ready.ranks, ready.rank_starts, ready.by, growth.label_weight, growth.doubt_nats, least,
+        deepest, growth.look_ahead, order, begin, stop,
+    )  # fmt: skip
 
 
-def _pruned(ready: BoxTuples, nodes: Ints, order: Ints, policy: Policy, labels: tuple[str, ...]) -> Grown:
-    """The boxes after those that the policy fails were joined with their neighbours."""
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
+class _Pruned:
+    """Nodes of a tree whose leaves the policy lets stand; ``joined`` are those that were cut before."""
+
+    nodes: Ints
+    order: Ints
+    leaves: list[int]
+    joined: list[int]
+    box_of_tuple: Ints
+    judgement: Judgement
+
+
+def _pruned(ready: BoxTuples, nodes: Ints, order: Ints, policy: Policy) -> _Pruned:
+    """The tree after leaves that the policy fails were joined with their neighbours."""
     parents = np.full(len(nodes), -1, dtype=np.int64)
     for place, node in enumerate(nodes):
         if node[0] >= 0:
             parents[node[4]] = parents[node[5]] = place
+    joined: set[int] = set()
     while True:
         leaves = [place for place in _reached(nodes) if nodes[place, 0] < 0]
         box_of_tuple = np.empty(len(order), dtype=np.int64)
         for box, place in enumerate(leaves):
             box_of_tuple[order[nodes[place, 1] : nodes[place, 3]]] = box
-        table = boxed(ready.table, box_of_tuple, len(leaves))
-        judgement = judge_all(table, policy)
+        judgement = judge_all(boxed(ready.table, box_of_tuple, len(leaves)), policy)
         if judgement.satisfied:
             break
         if len(leaves) == 1:
@@ -126,14 +119,71 @@ def _pruned(ready: BoxTuples, nodes: Ints, order: Ints, policy: Policy, labels: 
             failing |= verdict.failing[: len(leaves)]
         if not failing.any():
             failing[:] = True
-        joined = {int(parents[place]) for place, fails in zip(leaves, failing.tolist(), strict=True) if fails}
-        for place in joined - {-1}:
-            nodes[place, 0] = -1
-    kept = np.zeros(len(leaves), dtype=bool)
-    released = judgement.released.codes[:, 0]
-    kept[released[released >= 0]] = True
-    boxes = _as_boxes(ready, nodes, order, leaves, kept, policy, labels)
-    return Grown(boxes=boxes, judgement=judgement, box_of_tuple=box_of_tuple)
+        failed = [place for place, fails in zip(leaves, failing.tolist(), strict=True) if fails]
+        for place in _not_worth_it(ready, nodes, order, parents, failed, judgement):
+            if parents[place] >= 0:
+                nodes[parents[place], 0] = -1
+                joined.add(int(parents[place]))
+    return _Pruned(
+        nodes=nodes,
+        order=order,
+        leaves=leaves,
+        joined=[place for place in leaves if place in joined],
+        box_of_tuple=box_of_tuple,
+        judgement=judgement,
+    )
+
+
+def _regrown(ready: BoxTuples, pruned: _Pruned, policy: Policy, growth: Growth) -> _Pruned:
+    """What was joined cut again, now with parts that stand by themselves; as it was where that breaks the policy."""
+    nodes, order = pruned.nodes.copy(), pruned.order.copy()
+    for place in pruned.joined:
+        assert growth.least_records is not None, "boxes grow again with the policy's own k"
+        begin, stop = nodes[place, [1, 3]].tolist()
+        again = _cut(ready, policy, growth, growth.least_records, order, begin, stop)
+        for side in (4, 5):  # the first of the new nodes takes the place of the old one
+            again[:, side] = np.where(again[:, 0] >= 0, again[:, side] + len(nodes) - 1, -1)
+        nodes[place] = again[0]
+        nodes = np.vstack([nodes, again[1:]])
+    leaves = [place for place in _reached(nodes) if nodes[place, 0] < 0]
+    box_of_tuple = np.empty(len(order), dtype=np.int64)
+    for box, place in enumerate(leaves):
+        box_of_tuple[order[nodes[place, 1] : nodes[place, 3]]] = box
+    judgement = judge_all(boxed(ready.table, box_of_tuple, len(leaves)), policy)
+    if not judgement.satisfied:
+        return pruned
+    return _Pruned(nodes=nodes, order=order, leaves=leaves, joined=[], box_of_tuple=box_of_tuple, judgement=judgement)
+
+
+def _not_worth_it(
+    ready: BoxTuples, nodes: Ints, order: Ints, parents: Ints, failed: list[int], judgement: Judgement
+) -> list[int]:
+    """The failing boxes to join again: where some may be suppressed, those whose cuts tell least for each record of it.
+
+    The others, as many records as the policy's limit leaves room for, stay cut off and are suppressed.
+    """
+    sizes = {place: int(ready.sizes[order[nodes[place, 1] : nodes[place, 3]]].sum()) for place in failed}
+    excess = sum(sizes.values()) - judgement.records_suppressible
+    if excess <= 0 or judgement.records_suppressible == 0:
+        return failed
+    worth = {place: _told(ready, nodes, order, int(parents[place])) / sizes[place] for place in failed}
+    joined = []
+    for place in sorted(failed, key=lambda place: (worth[place], -sizes[place])):
+        joined.append(place)
+        excess -= sizes[place]
+        if excess <= 0:
+            break
+    return joined
+
+
+def _told(ready: BoxTuples, nodes: Ints, order: Ints, place: int) -> float:
+    """What the cut of a node tells about the labels, as a share of the table's uncertainty."""
+    if place < 0:
+        return 0.0
+    start, middle, end = nodes[place, 1:4].tolist()
+    known = [ready.labels[order[part]].sum(axis=0) for part in (slice(start, middle), slice(middle, end))]
+    parts = [float(uncertainty(held, ready.blocks, ready.scales)) for held in (known[0] + known[1], *known)]
+    return parts[0] - parts[1] - parts[2]
 
 
 def check_possible(table: ClassTable, policy: Policy) -> None:
@@ -169,15 +219,11 @@ def _reached(nodes: Ints) -> list[int]:
     return sorted(found)
 
 
-def _as_boxes(
-    ready: BoxTuples,
-    nodes: Ints,
-    order: Ints,
-    leaves: list[int],
-    kept: NDArray[np.bool_],
-    policy: Policy,
-    labels: tuple[str, ...],
-) -> Boxes:
+def _as_boxes(ready: BoxTuples, pruned: _Pruned, policy: Policy, labels: tuple[str, ...]) -> Boxes:
+    nodes, order, leaves = pruned.nodes, pruned.order, pruned.leaves
+    kept = np.zeros(len(leaves), dtype=bool)
+    released = pruned.judgement.released.codes[:, 0]
+    kept[released[released >= 0]] = True
     table = ready.table
     shown = [shown_values(domain) for domain in table.domains]
     reached = _reached(nodes)
@@ -233,116 +279,3 @@ def _ordered_cut(column: int, domain: Domain, codes: list[Ints], children: list[
         below = str(second)
     side = "then" if holds_missing[low] else "else" if holds_missing[1 - low] else None
     return Cut(column=column, then=children[low], other=children[1 - low], below=below, missing=side)  # type: ignore[arg-type]
-
-
-def _grown_by_models(
-    ready: BoxTuples, models: Sequence[ClassModel], weight: float, doubt: float, least: int, deepest: int, order: Ints
-) -> Ints:
-    """As `grown` does, with every part judged by the models."""
-    widest = int(ready.domains.max(initial=1))
-    seen, table = np.zeros(widest, dtype=np.int64), np.zeros((widest, ready.labels.shape[1]))
-    codes, places, gains = np.empty(widest, dtype=np.int64), np.empty(widest), np.empty(widest)
-    goes_left = np.zeros(widest, dtype=np.int64)
-    records = float(ready.sizes.sum()) * max(len(ready.columns), 1)
-    nodes, depths = [[-1, 0, 0, len(ready.sizes), -1, -1]], [0]
-    place = 0
-    while place < len(nodes):
-        start, end = nodes[place][1], nodes[place][3]
-        inside = order[start:end]
-        here = int(ready.sizes[inside].sum())
-        lines: list[tuple[float, int, Ints, Floats]] = []
-        if here >= 2 * least and (deepest < 0 or depths[place] < deepest):
-            before = uncertainty(ready.labels[inside].sum(axis=0), ready.blocks, ready.scales)
-            for column in range(len(ready.columns)):
-                ordered = ready.ordered[column] == 1
-                used = gathered(ready.columns[column], order, start, end, ready.sizes, ready.labels, seen, table, codes)
-                if used > 1:
-                    own = ready.ranks[ready.rank_starts[column] : ready.rank_starts[column + 1]]
-                    in_line(codes, used, table, ready.blocks, ready.scales, ordered, own, ready.by[column], places)
-                    line = codes[:used].copy()
-                    turns = [line]
-                    if ordered and line[-1] == ready.missing[column]:
-                        turns.append(np.roll(line, 1))
-                    for turn in turns:
-                        cut_gains(
-                            turn, used, seen, table, ready.blocks, ready.scales, before, ordered,
-                            int(ready.missing[column]), int(ready.domains[column]), records, weight, doubt, least,
-                            gains,
-                        )  # fmt: skip
-                        best = float(gains[: used - 1].max())
-                        if best > 0:
-                            lines.append((best, column, turn, gains[: used - 1].copy()))
-                seen[codes[:used]] = 0
-                table[codes[:used]] = 0.0
-        chosen = _best_allowed(ready, models, inside, lines)
-        if chosen is not None:
-            column, left = chosen
-            goes_left[left] = 1
-            middle = divided(ready.columns[column], order, start, end, goes_left)
-            goes_left[left] = 0
-            nodes[place] = [column, start, int(middle), end, len(nodes), len(nodes) + 1]
-            nodes += [[-1, start, start, int(middle), -1, -1], [-1, int(middle), int(middle), end, -1, -1]]
-            depths += [depths[place] + 1] * 2
-        place += 1
-    return np.array(nodes, dtype=np.int64)
-
-
-def _best_allowed(
-    ready: BoxTuples, models: Sequence[ClassModel], inside: Ints, lines: list[tuple[float, int, Ints, Floats]]
-) -> tuple[int, Ints] | None:
-    """The column and the codes that go left of the best cut whose two parts the models let stand."""
-    best, chosen = 0.0, None
-    for most, column, line, gains in sorted(lines, key=lambda entry: -entry[0]):
-        if most <= best:
-            break
-        places = np.flatnonzero(gains > max(best, 0.0))
-        allowed = _allowed(ready, models, inside, column, line, places)
-        for at in places[np.argsort(-gains[places], kind="stable")].tolist():
-            if allowed[at]:
-                best, chosen = float(gains[at]), (column, line[: at + 1])
-                break
-    return chosen
-
-
-def _allowed(
-    ready: BoxTuples, models: Sequence[ClassModel], inside: Ints, column: int, line: Ints, places: Ints
-) -> dict[int, bool]:
-    """For each place to cut a line whether both parts satisfy every model, each part judged as a class of its own."""
-    position = np.empty(int(ready.domains[column]), dtype=np.int64)
-    position[line] = np.arange(len(line))
-    at = position[ready.columns[column][inside]]
-    sizes = np.cumsum(np.bincount(at, weights=ready.sizes[inside], minlength=len(line)))
-    parts = np.concatenate([sizes[places], sizes[-1] - sizes[places]]).astype(np.int64)
-    contents = {}
-    for name in dict.fromkeys(attribute for model in models for attribute in model.needs):
-        content = ready.table.contents[name]
-        held = content.selected(inside)
-        counted = np.bincount(
-            at[held.owners] * content.domain.size + held.values,
-            weights=held.counts,
-            minlength=len(line) * content.domain.size,
-        ).reshape(len(line), -1)
-        running = np.cumsum(counted, axis=0)
-        matrix = np.concatenate([running[places], running[-1] - running[places]]).astype(np.int64)
-        owners, values = np.nonzero(matrix)
-        contents[name] = Content.grouped(
-            domain=content.domain,
-            owners=owners,
-            values=values,
-            counts=matrix[owners, values],
-            classes=len(parts),
-            totals=content.totals,
-            levels=content.levels,
-        )
-    table = ClassTable(
-        columns=("part",),
-        domains=(Domain.of(Kind.INTEGER, np.arange(len(parts))),),
-        tuples=Tuples(np.arange(len(parts), dtype=np.int64).reshape(-1, 1)),
-        sizes=parts,
-        contents=contents,
-    )
-    failing = np.zeros(len(parts), dtype=bool)
-    for model in models:
-        failing |= model.failing(table, model.scores(table))
-    fails = failing[: len(places)] | failing[len(places) :]
-    return dict(zip(places.tolist(), (~fails).tolist(), strict=True))

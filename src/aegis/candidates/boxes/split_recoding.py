@@ -15,9 +15,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from aegis.candidates.boxes.candidate import scaled_policy
+from aegis.candidates.boxes.choosing import growth_for
 from aegis.candidates.boxes.compiled import Ints
 from aegis.candidates.boxes.growing import grow_boxes
-from aegis.candidates.boxes.judged import growth_for
 from aegis.counts.class_table import ClassTable
 from aegis.data.domain import Domain
 from aegis.data.kind import Kind

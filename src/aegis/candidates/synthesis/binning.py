@@ -7,6 +7,7 @@ what will be measured of them to stand out of the noise.
 from __future__ import annotations
 
 import heapq
+from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,10 +27,11 @@ def information(table: Floats) -> Floats:
     return np.asarray(-(counts * np.log(counts / total)).sum(axis=-1))
 
 
-def cut_bins(noisy: Floats, *, variance: Floats, least: float, most: int) -> list[int]:
+def cut_bins(noisy: Floats, *, variance: Floats, least: float, most: int, given: Sequence[int] = ()) -> list[int]:
     """Where bins of cells in order begin, given noisy counts (cell × label) and the variance of each cell's total.
 
-    A part is cut while both sides have ``least`` records, and more than the noise of their cells may feign.
+    A part is cut while both sides have ``least`` records, and more than the noise of their cells may feign; at the
+    places ``given`` it is cut before.
     """
     cells, labels = noisy.shape
     sums = np.vstack([np.zeros(labels), np.cumsum(noisy, axis=0)])
@@ -54,8 +56,9 @@ def cut_bins(noisy: Floats, *, variance: Floats, least: float, most: int) -> lis
         best = int(np.argmax(np.where(enough, gain, -np.inf)))
         heapq.heappush(waiting, (-float(gain[best]), first, last, int(places[best])))
 
-    starts = [0]
-    consider(0, cells)
+    starts = [0, *given]
+    for first, last in zip(starts, [*given, cells], strict=True):
+        consider(first, last)
     while waiting and len(starts) < most:
         _, first, last, place = heapq.heappop(waiting)
         starts.append(place)

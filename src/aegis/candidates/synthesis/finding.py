@@ -1,7 +1,8 @@
 """Which values an attribute has: declared, or found with a part of the budget. Nothing is read off the data for free.
 
 Texts: those that so many records have that their noisy count exceeds a threshold; the others share one code. Numbers,
-dates and times: their powers of two say the range, a coarse grid narrows it, a fine one by label says the bins.
+dates and times: their powers of two by label say the range and the first cuts, which are all that a long tail allows; a
+coarse grid by label, and a fine one where many records lie, say the others.
 """
 
 from __future__ import annotations
@@ -38,7 +39,7 @@ _JUST_ABOVE_ZERO = 1e-300
 _EMPTY, _SURE = 2.0, 3.0  # below so many a cell is taken for empty, above so many for certainly not
 _SPLIT = 5.0  # and above so many a cell is worth being taken apart
 
-_PARTS = {"size": 0.15, "coarse": 0.35, "fine": 0.4, "decimals": 0.1}
+_PARTS = {"size": 0.3, "coarse": 0.3, "fine": 0.3, "decimals": 0.1}
 """How the budget of a column of numbers is divided among the questions about it."""
 
 
@@ -144,15 +145,45 @@ def _listed(counter: Counter, column: Column, declared: DeclaredValues, measurer
     return Attribute(column=coded, groups=groups, values=tuple(values), origin=declared.origin)
 
 
-def _range_of(counter: Counter, column: Column, measurer: Measurer, rho: float) -> tuple[float, float]:
-    """From where to where numbers lie, by their powers of two: the least and the greatest that clearly occur."""
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class _Sizes:
+    """From where to where numbers lie, and the powers of two between at which they are cut first."""
+
+    low: float
+    high: float
+    cuts: tuple[float, ...]
+
+
+def _sizes(
+    counter: Counter, column: Column, measurer: Measurer, rho: float, *, context: Context | None, least: float
+) -> _Sizes:
+    """Numbers by powers of two and label: the least and the greatest that clearly occur, and cuts between them.
+
+    Equal cells over a long tail hold too few records each to be told from noise; its powers of two hold many.
+    """
     sizes = Magnitudes()
     coded = CodedColumn(name=column.name, kind=column.kind, cells=sizes)
-    noisy = measurer.counts(counter.count([coded]), rho=rho, what="powers of two", columns=(column.name,))[:-1]
-    clear = np.flatnonzero(noisy > _CLEAR * measurer.sigma(rho))
+    names = (column.name, *(() if context is None else (context.label.name,)))
+    noisy = measurer.counts(_by_label(counter, coded, context), rho=rho, what="powers of two", columns=names)[:-1]
+    variance = measurer.sigma(rho) ** 2 * noisy.shape[1]
+    totals = noisy.sum(axis=1)
+    clear = np.flatnonzero(totals > _CLEAR * math.sqrt(variance))
     if not len(clear):
-        clear = np.array([int(np.argmax(noisy))])
-    return sizes.bounds(int(clear[0]), int(clear[-1]))
+        clear = np.array([int(np.argmax(totals))])
+    first, last = int(clear[0]), int(clear[-1])
+    empty = totals < _EMPTY * math.sqrt(variance)
+    cells = np.where(empty[:, None], 0.0, noisy)[first : last + 1]
+    spread = np.where(empty, 0.0, variance)[first : last + 1]
+    places = cut_bins(cells, variance=spread, least=least, most=MOST_BINS)
+    low, high = sizes.bounds(first, last)
+    return _Sizes(low=low, high=high, cuts=tuple(sizes.bounds(first + place, last)[0] for place in places[1:]))
+
+
+def _by_label(counter: Counter, coded: CodedColumn, context: Context | None) -> NDArray[np.int64]:
+    """Counts by cell and label."""
+    if context is None:
+        return counter.count([coded])[:, None]
+    return context.pushed(counter.count([coded, context.label.column]), 1)
 
 
 def _decimals(counter: Counter, column: Column, measurer: Measurer, rho: float) -> int | None:
@@ -192,22 +223,17 @@ def _numbers(
     parts = dict(_PARTS)
     if column.kind is not Kind.REAL or declared is not None:
         del parts["decimals"]
-    if declared is not None:
-        del parts["size"]
     shares = {part: rho * share / sum(parts.values()) for part, share in parts.items()}
+    sizes = _sizes(counter, column, measurer, shares["size"], context=context, least=least)
     if declared is None:
-        low, high = _range_of(counter, column, measurer, shares["size"])
+        low, high = sizes.low, sizes.high
         decimals = _decimals(counter, column, measurer, shares["decimals"]) if "decimals" in shares else None
     else:
         low, high, decimals = declared.low, declared.high, declared.decimals
     grid, finer = _grid(low, high, column.kind)
     coded = CodedColumn(name=column.name, kind=column.kind, cells=grid)
-    if context is None:
-        counts = counter.count([coded])[:, None]
-    else:
-        counts = context.pushed(counter.count([coded, context.label.column]), 1)
-    with_label = () if context is None else (context.label.name,)
-    names = (column.name, *with_label)
+    counts = _by_label(counter, coded, context)
+    names = (column.name, *(() if context is None else (context.label.name,)))
     coarse = np.vstack([np.add.reduceat(counts[: grid.cells], np.arange(0, grid.cells, finer)), counts[-2:]])
     noisy = measurer.counts(coarse, rho=shares["coarse"], what="coarse grid", columns=names)
     sigmas = measurer.sigma(shares["coarse"]), measurer.sigma(shares["fine"])
@@ -222,7 +248,9 @@ def _numbers(
     low_edges, high_edges, cells, missing = _in_order(edges, np.column_stack([noisy, variance, sure]), column.kind)
     noisy, variance, sure = cells[:, :-2], cells[:, -2], cells[:, -1]
     missing = missing[:-2]
-    cuts = cut_bins(noisy, variance=variance * noisy.shape[1], least=least, most=MOST_BINS)
+    after_zero = 1.0 if column.kind is not Kind.REAL else _JUST_ABOVE_ZERO
+    first = {int(np.argmin(np.abs(low_edges - (cut if cut > after_zero else after_zero)))) for cut in sizes.cuts}
+    cuts = cut_bins(noisy, variance=variance * noisy.shape[1], least=least, most=MOST_BINS, given=sorted(first - {0}))
     has_missing = bool(missing.sum() > _CLEAR * sigma * math.sqrt(len(missing)))
     if declared is not None and declared.missing is not None:
         has_missing = declared.missing

@@ -327,12 +327,24 @@ def _singles(table: _Measuring, rho: float, label: Attribute | None) -> tuple[li
     each = rho / (number + merged)
     noisy = [table.single(place, each) for place in range(number)]
     totals = totals_of(noisy, [table._measurer.sigma(each)] * number)
-    singles = [nearest(counts, totals) for counts in noisy]
+    singles = [_shrunk(counts, totals, sigma=table._measurer.sigma(each)) for counts in noisy]
     if label is None:
         return singles, totals, None
     if not merged:
         return singles, totals, totals
     return singles, totals, nearest(table.label(each)[:, None], np.array([totals.sum()]))[:, 0]
+
+
+def _shrunk(noisy: Floats, totals: Floats, *, sigma: float) -> Floats:
+    """Counts that could be, whose departures from what the label's shares expect of each value stand out of the noise.
+
+    A rare value is hardly more than noise in each label; taken as measured, it would seem to decide the label.
+    """
+    if len(totals) == 1:
+        return nearest(noisy, totals)
+    of_values = nearest(noisy.sum(axis=1, keepdims=True), totals.sum(keepdims=True))
+    expected = of_values * (totals / totals.sum())
+    return nearest(denoised(noisy, expected, sigma=sigma), totals)
 
 
 def _most_telling(singles: Sequence[Floats], number: int) -> list[int]:

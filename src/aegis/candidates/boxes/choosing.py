@@ -1,0 +1,172 @@
+"""Which way to grow boxes: the one on which learners do best with records that were held out.
+
+Ways are tried round by round. The first round holds the usual way beside a greedy one, one that looks ahead, a
+less doubtful one, larger boxes and, where the policy allows suppression, smaller ones. A way that is clearly better
+than the present one takes its place, and the next round holds its neighbours; when none is clearly better, the score
+has stopped rising. Clearly is by more than the standard error of the difference, record by record: on a small table
+much seems better by chance.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from aegis.candidates.boxes.compiled import Floats, Ints
+from aegis.candidates.boxes.growing import grow_boxes
+from aegis.candidates.boxes.growth import GREEDY, Growth
+from aegis.candidates.boxes.model_columns import box_columns
+from aegis.candidates.boxes.recoding import Boxes
+from aegis.candidates.boxes.tuples import FEW_NUMBERS, label_numbers
+from aegis.counts.class_table import ClassTable
+from aegis.data.domain import Domain
+from aegis.learners.features import Split
+from aegis.learners.goal import GOALS
+from aegis.learners.learner import LEARNERS, expect
+from aegis.learners.target import Target
+from aegis.privacy.models.k_anonymity import KAnonymity
+from aegis.privacy.policy import Policy
+from aegis.progress import Progress
+
+MOST_ROWS = 6_000
+"""Ways to grow are compared on so many records."""
+LEAST_ROWS = 100
+"""With fewer records nothing can be compared."""
+TESTED = 0.4
+MOST_TURNS = 6
+"""A small table is held out from by turns, so often at most: one turn of few records tells little."""
+MOST_ROUNDS = 3
+CLEARLY = 0.001
+"""By so much, and by a standard error, learners have to do better with another way."""
+LARGER = (20, 60)
+"""Boxes may be larger than the policy asks: these many records are tried with the usual way."""
+AHEAD = 3
+
+
+def growth_for(
+    table: ClassTable,
+    policy: Policy,
+    label: str,
+    *,
+    seed: int = 0,
+    progress: Progress | None = None,
+) -> Growth:
+    """The way to grow boxes on which learners do best with records that were held out.
+
+    The records are those of ``table`` alone: whoever keeps rows aside for a test does not count them in it. k is scaled
+    to the records that are trained on.
+    """
+    trial = _Trial(table, policy, label, seed=seed)
+    if trial.rows < LEAST_ROWS:
+        return Growth()
+    k = max((model.k for model in policy.models if isinstance(model, KAnonymity)), default=1)
+    chosen = Growth()
+    reached = {chosen: trial.scores(chosen)}
+    for number in range(MOST_ROUNDS):
+        ways = [way for way in _ways(chosen, k, policy, first=number == 0) if way not in reached]
+        for at, way in enumerate(ways):
+            if progress is not None:
+                progress(at, len(ways), "comparing ways to cut")
+            reached[way] = trial.scores(way)
+        rises = [_rise(reached[way], reached[chosen]) for way in ways]
+        if not rises or max(rises) <= 0:
+            break
+        chosen = ways[int(np.argmax(rises))]
+    return chosen
+
+
+def _rise(scores: Floats, present: Floats) -> float:
+    """By how much scores are clearly higher, 0 or less where they are not."""
+    apart = scores - present
+    return float(apart.mean() - max(CLEARLY, apart.std() / np.sqrt(len(apart))))
+
+
+def _ways(present: Growth, k: int, policy: Policy, *, first: bool) -> list[Growth]:
+    """What is tried beside the present way."""
+    ways = [replace(present, look_ahead=0 if present.look_ahead else AHEAD)]
+    least = present.least_records or k
+    if first:
+        ways += [GREEDY, replace(present, doubt_nats=2.0)]
+        ways += [replace(present, least_records=larger) for larger in LARGER if larger > k]
+    else:
+        ways += [replace(present, doubt_nats=doubt) for doubt in (present.doubt_nats / 2, 2 * present.doubt_nats)]
+        ways += [replace(present, least_records=2 * least)]
+    if policy.max_suppression > 0 and k > 2:
+        smaller = max(2, k // 2) if first else max(1, least // 2)
+        ways.append(replace(present, least_records=smaller))
+    return ways
+
+
+class _Trial:
+    """Records of a table, some trained on and some held out, by turns; every way meets the same ones."""
+
+    def __init__(self, table: ClassTable, policy: Policy, label: str, *, seed: int) -> None:
+        rng = np.random.default_rng(seed)
+        self._table, self._policy, self._label, self._seed = table, policy, label, seed
+        self._tuples, self._labels = _rows(table, label, rng)
+        self.rows = len(self._tuples)
+        domain = table.contents[label].domain
+        self._target = _target(domain.kind.is_ordered and len(domain.values) > FEW_NUMBERS, domain, self._labels)
+        turns = min(max(MOST_ROWS // max(self.rows, 1), 1), MOST_TURNS)
+        self._turns = [np.split(rng.permutation(self.rows), [int(TESTED * self.rows)]) for _ in range(turns)]
+
+    def scores(self, growth: Growth) -> Floats:
+        """What learners reach on each record that was held out, its mean over turns."""
+        sums, times = np.zeros(self.rows), np.zeros(self.rows)
+        for testing, training in self._turns:
+            share = len(training) / self._table.records
+            least = None if growth.least_records is None else max(1, round(growth.least_records * share))
+            grown = grow_boxes(
+                self._part(training),
+                _scaled(self._policy, share),
+                labels=[self._label],
+                growth=replace(growth, least_records=least),
+            )
+            sums[testing] += self._reached(grown.boxes, training, testing)
+            times[testing] += 1
+        met = times > 0
+        return np.asarray(sums[met] / times[met])
+
+    def _part(self, training: Ints) -> ClassTable:
+        domain = self._table.contents[self._label].domain
+        return ClassTable.from_codes(
+            columns=self._table.columns,
+            domains=self._table.domains,
+            codes=self._table.codes[self._tuples[training]],
+            counts=np.ones(len(training), dtype=np.int64),
+            contents={self._label: (domain, self._labels[training])},
+            encoded=True,
+        )
+
+    def _reached(self, boxes: Boxes, training: Ints, testing: Ints) -> Floats:
+        goal = GOALS["auc"] if self._target.classes else GOALS["r2"]
+        box = boxes.box_of(self._table.domains, self._table.codes[self._tuples])
+        learnt, wanted = self._target.at(training), self._target.at(testing)
+        split = Split(columns=box_columns(boxes, box[training], box[testing]), target=learnt, test_rows=len(testing))
+        learners = [LEARNERS[name] for name in LEARNERS]
+        by_row = [goal.by_row(expect(learner, split, seed=self._seed), wanted, learnt) for learner in learners]
+        return np.asarray(np.mean(by_row, axis=0))
+
+
+def _scaled(policy: Policy, share: float) -> Policy:
+    """k alone, in proportion: what else a policy asks needs contents that a trial does not count."""
+    k = max((model.k for model in policy.models if isinstance(model, KAnonymity)), default=1)
+    return replace(policy, models=(KAnonymity(k=max(2, round(k * share))),))
+
+
+def _rows(table: ClassTable, label: str, rng: np.random.Generator) -> tuple[Ints, Ints]:
+    """The tuple and the label of some records, from counts."""
+    content = table.contents[label]
+    known = content.values < len(content.domain.values)
+    owners, values, counts = content.owners[known], content.values[known], content.counts[known]
+    total = int(counts.sum())
+    places = np.arange(total) if total <= MOST_ROWS else np.sort(rng.choice(total, MOST_ROWS, replace=False))
+    entry = np.searchsorted(np.cumsum(counts), places, side="right")
+    return owners[entry].astype(np.int64), values[entry].astype(np.int64)
+
+
+def _target(numbers: bool, domain: Domain, labels: Ints) -> Target:
+    if numbers:
+        return Target.of_numbers(label_numbers(domain)[labels])
+    return Target.of_classes(labels, len(domain.values))

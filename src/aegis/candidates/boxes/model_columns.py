@@ -1,0 +1,62 @@
+"""Boxes as models meet them: what a consumer makes of intervals and sets.
+
+A number becomes the two ends of its interval and, for a few knots, how far the interval lies above them, so that a line
+can bend; a category becomes, for each of the commonest values, one over the size of the set that holds it. All columns
+of a box share its number as their code.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from aegis.candidates.boxes.compiled import Floats, Ints
+from aegis.candidates.boxes.recoding import Boxes, ends
+from aegis.learners.features import CodedColumn, SplitColumn
+
+MOST_VALUES = 12
+"""So many values of a category have a column of their own."""
+KNOTS = 5
+"""So many places where a line through the numbers of a column may bend."""
+
+
+def box_columns(boxes: Boxes, training: Ints, testing: Ints) -> tuple[SplitColumn, ...]:
+    """What models see of records in these boxes, `NO_BOX` included."""
+    columns = []
+    places = [np.where(box < 0, len(boxes.leaves), box).astype(np.int32) for box in (training, testing)]
+    hidden = np.array([leaf.suppressed for leaf in boxes.boxes])
+    for at, column in enumerate(boxes.columns):
+        if column.ordered:
+            lines = _sides(boxes, at)
+        else:
+            sets = [way[at].values or () for way in boxes.regions]
+            inside = np.array([[value in held for value in column.values] for held in sets], dtype=np.float64)
+            share = inside / np.maximum(inside.sum(axis=1, keepdims=True), 1.0)
+            weights = np.array([leaf.records for leaf in boxes.boxes]) @ share
+            lines = [share[:, value] for value in np.argsort(-weights, kind="stable")[:MOST_VALUES]]
+        for line in lines:
+            numbers = np.append(np.where(hidden, np.nan, line), np.nan)
+            described = CodedColumn(size=len(numbers), numbers=numbers)
+            columns.append(SplitColumn(described, training=places[0], testing=places[1]))
+    return tuple(columns)
+
+
+def _sides(boxes: Boxes, column: int) -> list[Floats]:
+    """The two ends of each box, and the mean of max(x − knot, 0) over it for knots at quantiles of the records."""
+    low, high = ends(boxes, column)
+    present = ~np.isnan(low)
+    if not present.any():
+        return [low, high]
+    order = np.argsort((low + high)[present] / 2, kind="stable")
+    running = np.cumsum(np.array([leaf.records for leaf in boxes.boxes])[present][order])
+    places = np.searchsorted(running, running[-1] * np.arange(1, KNOTS + 1) / (KNOTS + 1))
+    knots = np.unique(((low + high)[present] / 2)[order][places])
+    wide = np.where(high > low, high - low, 1.0)
+    above = [
+        np.where(
+            high > low,
+            (np.maximum(high - knot, 0.0) ** 2 - np.maximum(low - knot, 0.0) ** 2) / (2.0 * wide),
+            np.maximum(high - knot, 0.0),
+        )
+        for knot in knots
+    ]
+    return [low, high, *(np.where(present, line, np.nan) for line in above)]

@@ -1,0 +1,101 @@
+"""How boxes grow beyond the greedy way: they look ahead, suppress where it helps most, and stop with the score."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from aegis.candidates.boxes import choosing
+from aegis.candidates.boxes.choosing import growth_for
+from aegis.candidates.boxes.growing import grow_boxes
+from aegis.candidates.boxes.growth import Growth
+from aegis.candidates.boxes.recoding import Boxes, Cut
+from aegis.counts.class_table import ClassTable
+from aegis.data.domain import Domain
+from aegis.data.kind import Kind
+from aegis.errors import AnonymizerError
+from aegis.privacy.policy import Policy
+
+FOUR = Domain.of(Kind.INTEGER, range(4))
+LABEL = Domain.of(Kind.TEXT, ["no", "yes"])
+
+
+def decided_together() -> ClassTable:
+    """``first`` and ``second`` decide the label together and say nothing alone; ``hint`` says a little alone."""
+    first, second, hint = (axis.ravel() for axis in np.meshgrid(range(4), range(4), range(4), indexing="ij"))
+    codes = np.repeat(np.column_stack([first, second, hint]), 10, axis=0)
+    label = ((codes[:, 0] >= 2) ^ (codes[:, 1] >= 2)).astype(np.int64)
+    label = np.where((np.arange(len(codes)) % 10 == 0) & (codes[:, 2] >= 2), 1, label)
+    return ClassTable.from_codes(
+        columns=("first", "second", "hint"), domains=[FOUR] * 3, codes=codes,
+        counts=np.ones(len(codes), dtype=np.int64), contents={"label": (LABEL, label)},
+    )  # fmt: skip
+
+
+def columns_cut(boxes: Boxes) -> list[str]:
+    return [boxes.columns[node.column].name for node in boxes.nodes if isinstance(node, Cut)]
+
+
+@pytest.mark.parametrize("models", [{}, {"l": {"label": 1}}], ids=["by k", "by models"])
+def test_looking_ahead_sees_attributes_that_decide_together(models: dict[str, object]) -> None:
+    table = decided_together()
+    policy = Policy.from_mapping({"k": table.records // 4, **models})
+    growth = Growth(doubt_nats=0.0)
+    at_once = grow_boxes(table, policy, labels=["label"], growth=growth).boxes
+    ahead = grow_boxes(table, policy, labels=["label"], growth=Growth(doubt_nats=0.0, look_ahead=3)).boxes
+    assert columns_cut(at_once)[0] == "hint"
+    assert sorted(columns_cut(ahead)) in (["first", "second", "second"], ["first", "first", "second"])
+
+
+def outliers() -> ClassTable:
+    """Two small groups at the ends: the label of the first is its own, that of the last is like its neighbours'."""
+    place = np.repeat(np.arange(4), [4, 60, 60, 4])
+    label = np.concatenate([np.ones(4), np.tile([0, 1], 62)]).astype(np.int64)
+    label[4:64] = 0
+    return ClassTable.from_codes(
+        columns=("place",), domains=[FOUR], codes=place[:, None], counts=np.ones(len(place), dtype=np.int64),
+        contents={"label": (LABEL, label)},
+    )  # fmt: skip
+
+
+def test_suppression_goes_where_it_tells_most_and_the_rest_is_cut_again() -> None:
+    growth = Growth(least_records=4, doubt_nats=0.0)
+    limit = {"k": 10, "max_suppression": 4 / 128, "suppressed": "dropped"}
+    boxes = grow_boxes(outliers(), Policy.from_mapping(limit), labels=["label"], growth=growth).boxes
+    box = boxes.box_of([FOUR], np.arange(4)[:, None])
+    assert [boxes.boxes[at].suppressed for at in box] == [True, False, False, False]
+    assert len(set(box[:3].tolist())) == 3
+    assert box[2] == box[3], "the last group is joined with its neighbours, and these stay cut apart from the others"
+    more = {**limit, "max_suppression": 8 / 128}
+    assert grow_boxes(outliers(), Policy.from_mapping(more), labels=["label"], growth=growth).boxes.suppressed == 8
+
+
+def test_another_way_is_taken_where_it_is_clearly_better(monkeypatch: pytest.MonkeyPatch) -> None:
+    rng = np.random.default_rng(5)
+    codes = rng.integers(0, 4, (300, 1))
+    table = ClassTable.from_codes(
+        columns=("place",), domains=[FOUR], codes=codes, counts=np.ones(300, dtype=np.int64),
+        contents={"label": (LABEL, rng.integers(0, 2, 300))},
+    )  # fmt: skip
+    tried: list[Growth] = []
+
+    def scores(rise: float, spread: float, doubt: float = 2.0):  # type: ignore[no-untyped-def]
+        def by_row(trial: object, growth: Growth) -> np.ndarray:
+            tried.append(growth)
+            better = rise * (growth.doubt_nats == doubt)
+            return 0.7 + better + spread * (np.arange(100) % 2 - 0.5) * (growth.doubt_nats == doubt)
+
+        return by_row
+
+    policy = Policy.from_mapping({"k": 2})
+    monkeypatch.setattr(choosing._Trial, "scores", scores(0.02, 0.0))
+    assert growth_for(table, policy, "label") == Growth(doubt_nats=2.0)
+    assert Growth(doubt_nats=1.0) in tried, "a second round looks around the better way"
+    assert len(tried) == len(set(tried)), "nothing is tried twice"
+    monkeypatch.setattr(choosing._Trial, "scores", scores(0.02, 1.0))
+    assert growth_for(table, policy, "label") == Growth(), "less than its standard error may be chance"
+
+
+def test_growth_out_of_range_is_refused() -> None:
+    with pytest.raises(AnonymizerError, match="cannot be negative"):
+        Growth(look_ahead=-1)
