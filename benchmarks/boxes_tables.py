@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import argparse
 import csv
+import json
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -23,7 +24,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import roc_auc_score
 from threadpoolctl import threadpool_limits
 
-from _result import dataset, write
+from _result import RESULTS, dataset, write
 from aegis.candidates.boxes.choosing import growth_for
 from aegis.candidates.boxes.growing import grow_boxes
 from aegis.candidates.boxes.growth import GREEDY, Growth
@@ -191,9 +192,8 @@ def runs_of(table: Coded, name: str, split: int, chosen: argparse.Namespace) -> 
         {"table": name, "split": split, "method": "raw", **aucs(raw(table), table.label, training, testing)}
     ]
     counts = table.counts(training)
-    if split == 0:  # compiled once, so that it is in nobody's seconds
-        for method in chosen.methods:
-            released(method, table, counts, len(training) // 2)
+    for method in chosen.methods:  # compiled once, so that it is in nobody's seconds
+        released(method, table, counts, len(training) // 2)
     for k in chosen.k:
         for method in chosen.methods:
             release, facts = released(method, table, counts, k)
@@ -239,16 +239,27 @@ def main() -> None:
     parser.add_argument("--k", type=int, nargs="+", default=[5, 10, 50, 100])
     parser.add_argument("--methods", nargs="+", default=list(METHODS), choices=METHODS)
     parser.add_argument("--tables", nargs="+", default=list(SOURCES), choices=list(SOURCES))
+    parser.add_argument("--resume", action="store_true", help="keep the runs of the last result, add what is missing")
     chosen = parser.parse_args()
-    tables = {name: read(SOURCES[name]) for name in chosen.tables}
-    runs: list[dict[str, Any]] = []
+    runs = kept_runs() if chosen.resume else []
     with threadpool_limits(1):
         for split in range(chosen.splits):
-            for name, table in tables.items():
-                runs += runs_of(table, name, split, chosen)
-            summary = summary_of(runs)
-            facts = {"splits": split + 1, "training_share": TRAINING, "verdict": verdict_of(summary)}
-            write("boxes_tables", {**facts, "summary": summary, "runs": runs})  # what is done is kept
+            for name in chosen.tables:
+                done = {(run.get("k"), run["method"]) for run in runs if (run["table"], run["split"]) == (name, split)}
+                if done >= {(None, "raw"), *((k, method) for k in chosen.k for method in chosen.methods)}:
+                    continue
+                runs = [run for run in runs if (run["table"], run["split"]) != (name, split)]
+                runs += runs_of(read(SOURCES[name]), name, split, chosen)
+                summary = summary_of(runs)
+                splits = {table: len({run["split"] for run in runs if run["table"] == table}) for table in SOURCES}
+                facts = {"splits": splits, "training_share": TRAINING, "verdict": verdict_of(summary)}
+                write("boxes_tables", {**facts, "summary": summary, "runs": runs})  # what is done is kept
+
+
+def kept_runs() -> list[dict[str, Any]]:
+    """The runs of the last result."""
+    path = RESULTS / "boxes_tables.json"
+    return list(json.loads(path.read_text(encoding="utf-8"))["runs"]) if path.exists() else []
 
 
 if __name__ == "__main__":
