@@ -1,0 +1,183 @@
+"""Made-up rows of Aegis beside AIM, MST and PrivBayes of ``dpmm`` and MST and AIM of SmartNoise, at equal ε.
+
+Four public tables, δ = 10⁻⁶, values and ranges declared for all. Seven tenths are synthesized, three tenths test: a
+logistic regression on indicators of categories and of 32 quantile bins of each number, learnt from the made-up rows.
+The peers pin versions of their own, so each library gets an environment of its own under ``--environments`` (made on
+first use from the package index). A fit that needs more than ``--cpu-limit`` seconds is stopped and named. The peers'
+noise comes from seeded generators here; that of Aegis from OpenDP.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import subprocess
+import sys
+import time
+import venv
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from sklearn.compose import ColumnTransformer
+from sklearn.linear_model import LogisticRegression
+from sklearn.metrics import roc_auc_score
+from sklearn.model_selection import train_test_split
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import KBinsDiscretizer, OneHotEncoder
+
+import aegis
+from _result import dataset, write
+
+DELTA = 1e-6
+PACKAGES = {"dpmm": "dpmm==0.1.9", "smartnoise": "smartnoise-synth==1.0.8"}
+METHODS = ("aegis", "dpmm:mst", "dpmm:privbayes", "dpmm:aim", "smartnoise:mst", "smartnoise:aim")
+FEW = 20
+"""Columns of numbers with at most so many values are declared as lists."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Source:
+    """A file, its label with the value that is predicted, and columns that are left out."""
+
+    file: str
+    label: str
+    positive: str
+    without: tuple[str, ...] = ()
+
+
+SOURCES = {
+    "adult": Source(file="adult/adult_complete_45222.csv", label="income", positive=">50K"),
+    "german": Source(file="german/german_credit_labelled.csv", label="class", positive="good"),
+    "hotel": Source(
+        file="hotel/hotel_reservations.csv", label="booking_status", positive="Canceled", without=("Booking_ID",)
+    ),
+    "air_quality": Source(file="air_quality/updated_pollution_dataset.csv", label="Air Quality", positive="Good"),
+}
+
+
+def declared(table: pd.DataFrame) -> dict[str, dict[str, Any]]:
+    """What a code book would say of each column; ranges are widened to round numbers."""
+    columns: dict[str, dict[str, Any]] = {}
+    for name in table.columns:
+        if pd.api.types.is_numeric_dtype(table[name]) and table[name].nunique() > FEW:
+            low, high = float(table[name].min()), float(table[name].max())
+            step = 10.0 ** np.floor(np.log10(max(high - low, 1e-9)))
+            low, high = np.floor(low / step) * step, np.ceil(high / step) * step
+            columns[name] = {"min": float(low), "max": float(high), "missing": False}
+        else:
+            columns[name] = {"values": sorted(table[name].unique().tolist()), "missing": False}
+    return columns
+
+
+def score(made: pd.DataFrame, testing: pd.DataFrame, source: Source, columns: dict[str, Any]) -> tuple[float, float]:
+    """Accuracy and AUC on real rows of a model of made-up ones."""
+    numbers = [name for name, says in columns.items() if "min" in says and name != source.label]
+    others = [name for name in columns if name not in numbers and name != source.label]
+    made, testing = made.copy(), testing.copy()
+    for frame in (made, testing):
+        frame[others] = frame[others].astype(str)
+        frame[numbers] = frame[numbers].astype(float)
+    bins = KBinsDiscretizer(32, encode="onehot", quantile_method="averaged_inverted_cdf")
+    features = ColumnTransformer([("n", bins, numbers), ("c", OneHotEncoder(handle_unknown="ignore"), others)])
+    wanted = made[source.label].astype(str) == source.positive
+    truth = (testing[source.label].astype(str) == source.positive).to_numpy()
+    if wanted.nunique() < 2:
+        return float(max(truth.mean(), 1 - truth.mean())), 0.5
+    model = make_pipeline(features, LogisticRegression(max_iter=300))
+    model.fit(made[numbers + others], wanted)
+    chances = model.predict_proba(testing[numbers + others])[:, 1]
+    return float(((chances > 0.5) == truth).mean()), float(roc_auc_score(truth, chances))
+
+
+def environment(folder: Path, library: str) -> Path:
+    """The Python of a peer's own environment, made on first use."""
+    home = folder / library
+    python = home / "bin" / "python"
+    if not python.exists():
+        venv.create(home, with_pip=True)
+        subprocess.run([python, "-m", "pip", "install", "--quiet", PACKAGES[library]], check=True)
+    return python
+
+
+def made_by(
+    method: str, training: pd.DataFrame, columns: dict[str, Any], source: Source, seed: int, chosen: argparse.Namespace
+) -> tuple[pd.DataFrame | None, float | None]:
+    """Made-up rows and the CPU seconds; None for rows that did not come."""
+    if method == "aegis":
+        began = time.process_time()
+        made = aegis.synthesize(
+            training, epsilon=chosen.epsilon, delta=DELTA, label=source.label, domain={"columns": columns}
+        )
+        assert made.table is not None
+        return made.table.to_pandas(), round(time.process_time() - began, 1)
+    folder = Path(chosen.environments)
+    python = environment(folder, method.split(":")[0])
+    rows, out, job = folder / "training.csv", folder / "made.csv", folder / "job.json"
+    training.to_csv(rows, index=False)
+    out.unlink(missing_ok=True)
+    content = {
+        "method": method, "training": str(rows), "out": str(out), "epsilon": chosen.epsilon, "delta": DELTA,
+        "seed": seed, "columns": columns, "cpu_limit": chosen.cpu_limit,
+    }  # fmt: skip
+    job.write_text(json.dumps(content), encoding="utf-8")
+    script = Path(__file__).with_name("_synthesis_peer.py")
+    done = subprocess.run([python, script, job], capture_output=True, text=True, check=False)
+    if done.returncode or not out.exists():
+        print(done.stderr[-400:], file=sys.stderr)
+        return None, None
+    seconds = json.loads(done.stdout.strip().splitlines()[-1])["cpu_seconds"]
+    return pd.read_csv(out, keep_default_na=False), float(seconds)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--environments", required=True, help="a folder for the peers' environments")
+    parser.add_argument("--epsilon", type=float, default=1.0)
+    parser.add_argument("--seeds", type=int, default=3)
+    parser.add_argument("--cpu-limit", type=int, default=600)
+    parser.add_argument("--methods", nargs="+", default=list(METHODS), choices=METHODS)
+    parser.add_argument("--tables", nargs="+", default=list(SOURCES), choices=list(SOURCES))
+    chosen = parser.parse_args()
+    Path(chosen.environments).mkdir(parents=True, exist_ok=True)
+    runs: list[dict[str, Any]] = []
+    for seed in range(chosen.seeds):
+        for name in chosen.tables:
+            source = SOURCES[name]
+            table = pd.read_csv(dataset(source.file), keep_default_na=False).drop(columns=list(source.without))
+            columns = declared(table)
+            training, testing = train_test_split(table, test_size=0.3, random_state=seed, stratify=table[source.label])
+            real = score(training, testing, source, columns)
+            runs.append({"table": name, "seed": seed, "method": "real rows", "accuracy": real[0], "auc": real[1]})
+            for method in chosen.methods:
+                made, seconds = made_by(method, training, columns, source, seed, chosen)
+                run: dict[str, Any] = {"table": name, "seed": seed, "method": method, "cpu_seconds": seconds}
+                if made is None:
+                    run["ended"] = f"no rows within {chosen.cpu_limit} CPU seconds, or an error"
+                else:
+                    run["accuracy"], run["auc"] = score(made, testing, source, columns)
+                runs.append(run)
+                print(runs[-1], flush=True)
+            facts = {"epsilon": chosen.epsilon, "delta": DELTA, "packages": PACKAGES, "cpu_limit": chosen.cpu_limit}
+            write("synthesis_peers", {**facts, "summary": summary_of(runs), "runs": runs})  # what is done is kept
+
+
+def summary_of(runs: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The means over seeds."""
+    rows = []
+    for table, method in dict.fromkeys((run["table"], run["method"]) for run in runs):
+        own = [run for run in runs if (run["table"], run["method"]) == (table, method)]
+        reached = [run for run in own if "auc" in run]
+        row: dict[str, Any] = {"table": table, "method": method, "seeds": len(own), "seeds_with_rows": len(reached)}
+        for figure in ("accuracy", "auc", "cpu_seconds"):
+            held = [run[figure] for run in reached if run.get(figure) is not None]
+            if held:
+                row[figure] = round(float(np.mean(held)), 4)
+        rows.append(row)
+    return rows
+
+
+if __name__ == "__main__":
+    main()
