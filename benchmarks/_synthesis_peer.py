@@ -20,7 +20,7 @@ BINS = 32
 
 
 def by_dpmm(method: str, table: pd.DataFrame, job: dict[str, Any]) -> pd.DataFrame:
-    from dpmm.pipelines import AIMPipeline, MSTPipeline, PrivBayesPipeline
+    from dpmm.pipelines import AIMPipeline, MSTPipeline, PrivBayesPipeline  # type: ignore[import-not-found]
 
     pipeline = {"aim": AIMPipeline, "mst": MSTPipeline, "privbayes": PrivBayesPipeline}[method](
         epsilon=0.9 * job["epsilon"], proc_epsilon=0.1 * job["epsilon"], delta=job["delta"], n_jobs=1
@@ -38,8 +38,8 @@ def by_dpmm(method: str, table: pd.DataFrame, job: dict[str, Any]) -> pd.DataFra
 
 def by_smartnoise(method: str, table: pd.DataFrame, job: dict[str, Any]) -> pd.DataFrame:
     import numpy as np
-    from snsynth import Synthesizer
-    from snsynth.transform import BinTransformer, LabelTransformer, TableTransformer
+    from snsynth import Synthesizer  # type: ignore[import-not-found]
+    from snsynth.transform import BinTransformer, LabelTransformer, TableTransformer  # type: ignore[import-not-found]
 
     np.random.seed(job["seed"])  # noqa: NPY002  the peer draws from it
     parts = [

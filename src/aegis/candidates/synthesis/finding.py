@@ -256,6 +256,9 @@ def _numbers(
         has_missing = declared.missing
     totals = noisy.sum(axis=1)
     spans = list(zip(cuts, [*cuts[1:], len(low_edges)], strict=True))
+    steps = CodedColumn(name=column.name, kind=column.kind, cells=Steps(starts=tuple(low_edges[cuts].tolist())))
+    if declared is not None:  # the cells at the ends reach beyond: no number is drawn there
+        low_edges, high_edges = (np.clip(edges, declared.low, declared.high) for edges in (low_edges, high_edges))
     values: list[Any] = [
         _spread(low_edges[a:b], high_edges[a:b], totals[a:b] * (sure[a:b] > 0), sigma * math.sqrt(noisy.shape[1]))
         for a, b in spans
@@ -265,7 +268,6 @@ def _numbers(
         values.append(None)
     else:
         groups[-1] = int(np.argmax([totals[a:b].sum() for a, b in spans]))
-    steps = CodedColumn(name=column.name, kind=column.kind, cells=Steps(starts=tuple(low_edges[cuts].tolist())))
     origin = "found" if declared is None else declared.origin
     return Attribute(column=steps, groups=groups, values=tuple(values), origin=origin, decimals=decimals)
 
@@ -332,5 +334,7 @@ def _spread(low: Floats, high: Floats, noisy: Floats, noise: float) -> NumberCel
     room = np.where((clear > 0) | (noisy <= 0), 0.0, widths)
     if room.sum() <= 0:
         room = np.where(clear > 0, widths, 0.0) if clear.sum() > 0 else widths
+    if room.sum() <= 0:  # all of it lies beyond the declared range, at one of its ends
+        room = np.ones_like(widths)
     weights = clear + evenly * room / room.sum()
     return NumberCells(low=low, high=high, chance=weights / weights.sum())
