@@ -34,7 +34,8 @@ from sklearn.tree import DecisionTreeRegressor
 from _result import dataset, write
 from aegis.candidates.sanitizers.attackers import View
 from aegis.candidates.sanitizers.audited_column import Fitted
-from aegis.candidates.sanitizers.capped_program import CappedProblem, solve_or_none, with_bound
+from aegis.candidates.sanitizers.capped_problem import CappedProblem
+from aegis.candidates.sanitizers.capped_program import solve_or_none, with_bound
 from aegis.candidates.sanitizers.caps import Caps
 from aegis.candidates.sanitizers.cells import ADVERSARY_LEVELS, AUTHORIZED_LEVELS, fit_cells
 from aegis.candidates.sanitizers.cones import cone_of

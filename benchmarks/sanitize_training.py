@@ -17,7 +17,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from _result import dataset, write
-from aegis.candidates.sanitizers.capped_program import CappedProblem, refined, solve_or_none, with_bound
+from aegis.candidates.sanitizers.capped_problem import CappedProblem
+from aegis.candidates.sanitizers.capped_program import refined, solve_or_none, with_bound
 from aegis.candidates.sanitizers.caps import Caps
 from aegis.candidates.sanitizers.cells import ADVERSARY_LEVELS, AUTHORIZED_LEVELS, fit_cells
 from aegis.candidates.sanitizers.cones import cone_of

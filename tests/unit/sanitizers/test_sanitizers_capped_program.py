@@ -11,7 +11,8 @@ import pytest
 from numpy.typing import NDArray
 from scipy.optimize import linprog
 
-from aegis.candidates.sanitizers.capped_program import CappedProblem, solve, solve_or_none, with_bound
+from aegis.candidates.sanitizers.capped_problem import CappedProblem
+from aegis.candidates.sanitizers.capped_program import solve, solve_or_none, with_bound
 from aegis.candidates.sanitizers.caps import Caps
 from aegis.candidates.sanitizers.cones import cone_of
 from aegis.candidates.sanitizers.costs import LogCost, MatrixCost, SquaredCost, bayes, zero_one

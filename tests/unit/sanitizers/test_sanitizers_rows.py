@@ -7,7 +7,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from aegis.candidates.sanitizers.capped_program import CappedProblem, solve
+from aegis.candidates.sanitizers.capped_problem import CappedProblem
+from aegis.candidates.sanitizers.capped_program import solve
 from aegis.candidates.sanitizers.caps import Caps
 from aegis.candidates.sanitizers.cones import Cone, cone_of
 from aegis.candidates.sanitizers.costs import zero_one

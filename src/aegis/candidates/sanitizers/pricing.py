@@ -18,7 +18,7 @@ from aegis.candidates.sanitizers.cones import Cone
 from aegis.candidates.sanitizers.costs import bayes
 
 if TYPE_CHECKING:
-    from aegis.candidates.sanitizers.capped_program import CappedProblem
+    from aegis.candidates.sanitizers.capped_problem import CappedProblem
 
 Floats = NDArray[np.float64]
 _MOST_CHOICES = 900  # binary variables that a bound is sought with

@@ -18,7 +18,6 @@ from aegis.candidates.sanitizers.attackers import View
 from aegis.candidates.sanitizers.attackers import available as available_attackers
 from aegis.candidates.sanitizers.audit import PartyAudit
 from aegis.candidates.sanitizers.audited_column import Fitted, Protection
-from aegis.candidates.sanitizers.capped_column import symbol_matrix
 from aegis.candidates.sanitizers.caps import Caps
 from aegis.candidates.sanitizers.encoding import Encoder
 from aegis.candidates.sanitizers.fitting import Columns, fit
@@ -39,6 +38,7 @@ from aegis.candidates.sanitizers.posterior import (
 )
 from aegis.candidates.sanitizers.proxies import Proxy, both_files_loss, proxies
 from aegis.candidates.sanitizers.split import CERTAIN_CAP, Split, Training, refuse_certain
+from aegis.candidates.sanitizers.symbol_column import symbol_matrix
 from aegis.errors import SanitizerError, VerificationError
 from aegis.progress import Progress
 

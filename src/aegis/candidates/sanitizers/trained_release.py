@@ -11,7 +11,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from aegis.candidates.sanitizers.capped_program import CappedProblem, refined
+from aegis.candidates.sanitizers.capped_problem import CappedProblem
+from aegis.candidates.sanitizers.capped_program import refined
 from aegis.candidates.sanitizers.cones import Cone
 
 Floats = NDArray[np.float64]

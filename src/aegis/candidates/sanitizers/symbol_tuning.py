@@ -1,0 +1,173 @@
+"""The release under caps whose reconstructors spend their distortions: by the program, or by networks that beat it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from aegis.candidates.sanitizers.audited_column import Reconstruction
+from aegis.candidates.sanitizers.capped_problem import CappedProblem
+from aegis.candidates.sanitizers.capped_program import (
+    CappedOptimum,
+    nearest_distortions,
+    solve,
+    solve_or_none,
+    with_bound,
+)
+from aegis.candidates.sanitizers.cones import cone_of
+from aegis.candidates.sanitizers.costs import SquaredCost
+from aegis.candidates.sanitizers.posterior import Belief, Certainty
+from aegis.candidates.sanitizers.split import Split, Training
+from aegis.candidates.sanitizers.symbol_column import (
+    SymbolColumn,
+    SymbolMechanism,
+    drawn,
+    group_losses,
+    reconstructions_of,
+)
+from aegis.candidates.sanitizers.trained_release import best_trained
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True)
+class TunedRelease:
+    mechanism: SymbolMechanism
+    release: Floats
+    reconstructions: tuple[Reconstruction, ...]
+    after: list[Certainty]
+    optimum: CappedOptimum
+    method: str
+    problem: CappedProblem
+
+
+def tuned(problem: CappedProblem, column: SymbolColumn, split: Split, beliefs: Sequence[Belief]) -> TunedRelease:
+    """The best release under the caps whose reconstructor spends the distortion and no more.
+
+    The caps are asked for over the whole set of laws first; where the rows are too few for that, under the estimate.
+    """
+    silent = problem.silent_distortions
+    aims = tuple(min(asked, left) for asked, left in zip(split.distortions, silent, strict=True))
+    over_set = _spent(problem, column, split, beliefs, aims)
+    if over_set is not None and not over_set.short:
+        return _accepted(over_set, column, split, beliefs)
+    problem = replace(problem, law=problem.law.estimate)
+    asked = replace(problem, distortions=aims)
+    found = _spent(problem, column, split, beliefs, aims)
+    if found is None:
+        # cells are a summary: what the reconstructor makes of its columns may still meet the distortion
+        nearest = tuple(min(near, left) for near, left in zip(nearest_distortions(asked), silent, strict=True))
+        found = _spent(problem, column, split, beliefs, nearest)
+        if found is None or found.short:
+            solve(asked)  # raises, and says how far it is
+    assert found is not None
+    return _accepted(found, column, split, beliefs)
+
+
+@dataclass(frozen=True, slots=True)
+class _Aimed:
+    """The release for the aims that spend the distortions; ``short`` where even the smallest aims err too much."""
+
+    problem: CappedProblem
+    optimum: CappedOptimum
+    mechanism: SymbolMechanism
+    release: Floats
+    short: bool
+
+
+def _spent(
+    problem: CappedProblem, column: SymbolColumn, split: Split, beliefs: Sequence[Belief], aims: tuple[float, ...]
+) -> _Aimed | None:
+    """The release whose reconstructors spend the distortions on the tuning rows; None where the caps allow no aims."""
+    most = problem.silent_distortions
+    found: _Aimed | None = None
+    # cells are a summary of what an authorised group knows, so the first try often finds distortion to spare
+    for _ in range(5):
+        tried = replace(problem, distortions=aims)
+        optimum = solve_or_none(tried)
+        if optimum is None:
+            break  # the aims before were the smallest that the caps allow
+        mechanism, release = drawn(column, split, optimum.release)
+        losses = group_losses(column, split, beliefs, mechanism, release)
+        short = any(split.needs_release(lost, group=group) for group, lost in enumerate(losses))
+        if found is None or found.short or not short:
+            found = _Aimed(tried, optimum, mechanism, release, short)
+        changed = tuple(
+            aim if (wanted := split.spent(lost, aim, group=group)) is None else min(wanted, limit)
+            for group, (lost, aim, limit) in enumerate(zip(losses, aims, most, strict=True))
+        )
+        if changed == aims:
+            break
+        aims = changed
+    return found
+
+
+def _accepted(found: _Aimed, column: SymbolColumn, split: Split, beliefs: Sequence[Belief]) -> TunedRelease:
+    """The release with its reconstructors' errors on the measured rows, which must be within the distortions."""
+    return TunedRelease(
+        found.mechanism,
+        found.release,
+        reconstructions_of(column, split, beliefs, found.mechanism, found.release),
+        split.known_channel(found.mechanism, found.release, column.truth, beliefs),
+        with_bound(found.problem, found.optimum),
+        "program under caps" if column.category else f"program under caps, {column.size} bins",
+        found.problem,
+    )
+
+
+def or_trained(
+    chosen: TunedRelease, column: SymbolColumn, split: Split, beliefs: Sequence[Belief], training: Training
+) -> TunedRelease:
+    """What networks found on the rows, where it beats the program under the same caps; the method says which."""
+    from aegis.candidates.sanitizers.row_training import Part, Rows, RowSettings, symbols_for, train_rows
+
+    problem, cost = chosen.problem, column.cost
+    cone = cone_of(problem.law, problem.caps)
+    if isinstance(cost, SquaredCost):
+        part = Part(codes=np.arange(column.size), cost=cost.means[:, None], loss="squared")
+        offset = float((problem.law.prior * cost.variances).sum())
+    else:
+        part = Part(codes=np.arange(column.size), cost=cost.tangents().T)
+        offset = 0.0
+    half = split.half
+    trained = train_rows(
+        Rows(
+            codes=column.codes[:half],
+            groups=tuple(side[:half] for side in split.sides[: split.groups]),
+            adversaries=tuple(side[:half] for side in split.adversary_sides),
+            parts=(part,),
+        ),
+        distortions=[max(asked - offset, 0.05 * asked) for asked in problem.distortions],
+        cone=cone,
+        settings=RowSettings(
+            symbols=symbols_for(column.size), steps=training.steps, seed=int(split.rng.integers(2**31))
+        ),
+        checkpoint=training.checkpoint,
+        progress=training.progress,
+    )
+    best = best_trained(trained.releases, problem, cone)
+    share = 0.0 if best is None else best[1] / chosen.optimum.worst
+    if best is None or share <= 1.001:
+        return replace(chosen, method=f"{chosen.method} (networks reached {100 * share:.1f} % of it)")
+    mechanism, release = drawn(column, split, best[0])
+    losses = group_losses(column, split, beliefs, mechanism, release)
+    if any(float(lost.mean()) > asked for lost, asked in zip(losses, split.distortions, strict=True)):
+        return replace(chosen, method=f"{chosen.method} (networks missed the distortion)")
+    return TunedRelease(
+        mechanism,
+        release,
+        reconstructions_of(column, split, beliefs, mechanism, release),
+        split.known_channel(mechanism, release, column.truth, beliefs),
+        replace(
+            chosen.optimum,
+            release=best[0],
+            distortions=problem.distortions_of(best[0]),
+            adversary_losses=problem.losses_of(best[0]),
+            bound=max(chosen.optimum.bound, best[1]),
+        ),
+        f"networks trained on the rows ({100 * share:.1f} % of the program under caps)",
+        problem,
+    )
