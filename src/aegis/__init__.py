@@ -52,8 +52,10 @@ if TYPE_CHECKING:
     from aegis.library.reference import list_masks as list_masks
     from aegis.library.reference import list_measures as list_measures
     from aegis.library.release import release as release
+    from aegis.library.run import run as run
     from aegis.library.sanitize import sanitize as sanitize
     from aegis.library.search import search as search
+    from aegis.library.start import start as start
     from aegis.library.summarize import summarize as summarize
     from aegis.library.synthesize import synthesize as synthesize
     from aegis.library.tune import tune as tune
@@ -105,8 +107,10 @@ _HOMES: dict[str, str] = {
     "reconstruct": "aegis.library.reconstruct",
     "release": "aegis.library.release",
     "restore": "aegis.catalog.commands.backup",
+    "run": "aegis.library.run",
     "sanitize": "aegis.library.sanitize",
     "search": "aegis.library.search",
+    "start": "aegis.library.start",
     "summarize": "aegis.library.summarize",
     "synthesize": "aegis.library.synthesize",
     "tune": "aegis.library.tune",

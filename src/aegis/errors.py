@@ -13,6 +13,7 @@
     │   ├── ConfigurationError                  a configuration file is malformed
     │   ├── SummaryError                        a summary is malformed, contradictory or of a newer format
     │   ├── PolicyError                         a policy is malformed or names what does not exist
+    │   ├── ProjectError                        a project file is malformed, or not as far as it is needed
     │   ├── MeasureError                        a measure, privacy model or reference does not exist or does not apply
     │   ├── AnonymizerError                     clustering parameters that no table of this kind can satisfy
     │   ├── SanitizerError                      a sanitizer's problem or model file that makes no sense
@@ -93,6 +94,10 @@ class SummaryError(InputError):
 
 class PolicyError(InputError):
     """A policy is malformed or names what does not exist."""
+
+
+class ProjectError(InputError):
+    """A project file is malformed, or somebody left before what is needed of it was decided."""
 
 
 class MeasureError(InputError):

@@ -13,6 +13,7 @@ from aegis._version import __version__
 from aegis.catalog.commands import audit, backup, provide, pull, push, serve, worker
 from aegis.commands import interruption
 from aegis.commands.command import COMMANDS, GROUP_HELP, GROUPS, Command, as_function
+from aegis.commands.project_defaults import USES, completed
 from aegis.errors import AegisError
 
 CATALOG = (
@@ -52,6 +53,22 @@ class _Declared(TyperCommand):
     @params.setter
     def params(self, _none: Any) -> None:
         """Typer sets the options of every command: here they come from the declaration."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """The words that were typed, completed by what the project file says."""
+        if self._made.name in USES and not set(ctx.help_option_names) & set(args):
+            typed, _, _ = self.make_parser(ctx).parse_args(args=list(args))
+            args, said = completed(self._made.name, {name: _given(value) for name, value in typed.items()}, args)
+            if said:
+                from aegis.commands.terminal import aside
+
+                aside(said)
+        return super().parse_args(ctx, args)
+
+
+def _given(value: Any) -> Any:
+    """What was typed for an option, None where nothing was: the parser has a mark of its own for that."""
+    return None if type(value).__name__ == "Sentinel" else value
 
 
 class _Commands(TyperGroup):

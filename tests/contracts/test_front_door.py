@@ -47,6 +47,9 @@ rows: int = aegis.release("x.csv", policy="policy.yaml", out="out.csv").rows
 aegis.reconstruct("x.csv", with_="own.csv", model="m.npz", out="e.csv")
 aegis.sanitize("x.csv", private=["age"], authorized=["zip"], adversary=[["sex"]], distortion=0.2, out="out.csv")
 aegis.search("x.csv", policy="policy.yaml", label="y", train=2, seconds=None)
+aegis.run("x.csv", project="aegis.yaml", choose=True)
+aegis.start("x.csv", yes=True, purpose="public", quasi=["age"])
+released_to: Path | None = aegis.start("x.csv", yes=True).out
 aegis.summarize("x.csv", label="y", generate=3, out="summary")
 aegis.tune("x.csv", quasi=["age"], k_values=[5, 10])
 aegis.verify("out.csv", "out.csv.certificate.json")
@@ -90,6 +93,8 @@ aegis.release("x.csv", policy="policy.yaml")
 certificate: str = aegis.release("x.csv", policy="policy.yaml", out="out.csv").certificate
 aegis.sanitize("x.csv", private=["age"], adversaries=[["sex"]])
 aegis.search("x.csv", policy="policy.yaml", verify=2)
+aegis.run("x.csv", "aegis.yaml")
+aegis.start("x.csv", k="five")
 aegis.summarize("x.csv", label=3)
 aegis.tune("x.csv", k_values=["five"])
 aegis.verify("out.csv")

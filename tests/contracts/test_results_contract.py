@@ -13,6 +13,8 @@ import aegis
 from aegis.errors import InputError
 from aegis.library import clinic
 from aegis.library.release import Released
+from aegis.library.run import Rerun
+from aegis.library.start import Started
 from aegis.library.verify import Verification
 from aegis.result import Result
 
@@ -61,6 +63,34 @@ def _on_record(home: Path, work: Path) -> Path:
     return ledger
 
 
+def _started(home: Path, work: Path) -> Started:
+    """A walk over the small table, left beside it under a name of its own each time."""
+    number = len(list(work.glob("walk-*.yaml")))
+    return aegis.start(
+        home / "few.csv",
+        yes=True,
+        label="smoker",
+        quasi=["gender"],
+        insensitive=["age", "weight", "zip", "admitted"],
+        purpose="internal",
+        candidates=["masks"],
+        generate=2,
+        ledger=work / f"walk-{number}.ledger.jsonl",
+        project=work / f"walk-{number}.yaml",
+        out=work / f"walk-{number}.csv",
+        report=work / f"walk-{number}.html",
+    )
+
+
+def _run_again(home: Path, work: Path) -> Rerun:
+    started = _started(home, work)
+    ledger = started.project.with_suffix(".ledger.jsonl")
+    assert started.out is not None
+    return aegis.run(
+        home / "few.csv", project=started.project, ledger=ledger, out=started.out.with_suffix(".again.csv")
+    )
+
+
 RESULTS: dict[str, Callable[[Path, Path], Result]] = {
     "inspect": lambda home, _: aegis.inspect(home / "clinic.csv"),
     "exposure": lambda home, _: aegis.exposure(home / "summary", k=30),
@@ -94,6 +124,8 @@ RESULTS: dict[str, Callable[[Path, Path], Result]] = {
         policy=home / "policy.yaml",
         attacks=["prosecutor", "averaging"],
     ),
+    "start": lambda home, work: _started(home, work),
+    "run": lambda home, work: _run_again(home, work),
     "apply": lambda home, work: aegis.apply(
         home / "clinic.csv", config=home / "configurations" / "generations.yaml", out=work / "masked.csv"
     ),

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -287,15 +285,6 @@ def test_a_search_refuses_a_quasi_identifier_without_values(aegis: Aegis, tmp_pa
     assert "column 'b' has no value in any row; drop it, or take it out of the quasi-identifiers" in answer.err
 
 
-def test_start_leaves_an_all_null_column_out_and_says_so(aegis: Aegis, tmp_path: Path) -> None:
-    rows = "".join(f"{i % 5},,{'uv'[i % 3 == 0]}\n" for i in range(60))
-    data = _write(tmp_path, "mine.csv", "a,b,y\n" + rows)
-    answer = aegis("start", data, "--yes")
-    assert answer.status == 0, answer.err
-    assert "b has no value in any row and is left out" in answer.err
-    assert "b" in (tmp_path / "mine.roles.yaml").read_text(encoding="utf-8")
-
-
 PUBLISHED = """\
 dataset: {original_path: x.csv, target_variable: y}
 masking:
@@ -367,36 +356,6 @@ def test_fewer_configurations_than_asked_are_ranked_and_said(aegis: Aegis, tmp_p
     assert "fewer than 500" in answer.err
 
 
-def test_start_walks_a_newcomer_to_a_ranking(aegis: Aegis, clinic: Path, tmp_path: Path) -> None:
-    data = _write(tmp_path, "mine.csv", (clinic / "clinic.csv").read_bytes())
-    answer = aegis("start", data, "--yes", "--report", tmp_path / "r.html")
-    assert answer.status == 0, answer.err
-    assert "rank" in answer.out
-    assert (tmp_path / "r.html").exists()
-    roles = (tmp_path / "mine.roles.yaml").read_text(encoding="utf-8")
-    assert "label: health" in roles
-    assert "patient" in roles
-    assert "k: 5" in (tmp_path / "mine.policy.yaml").read_text(encoding="utf-8")
-
-
-def test_start_takes_names_with_commas_and_shows_commands_that_a_shell_takes(aegis: Aegis, tmp_path: Path) -> None:
-    rows = "".join(f'"P{i}, x",{i % 7},{"ab"[i % 2]}\n' for i in range(60))
-    data = _write(tmp_path, "my own.csv", '"name, full",count,how well\n' + rows)
-    answer = aegis("start", data, "--yes")
-    assert answer.status == 0, answer.err
-    assert "left out: name, full (identifying" in answer.err
-    assert f"next: aegis advise '{data}' --label 'how well' " in answer.err
-    flagged = aegis("advise", data, "--label", "how well", "--generate", "2", "--identifying", '"name, full"')
-    assert "left out: name, full (identifying" in flagged.err
-
-
-def test_start_keeps_nothing_where_no_ranking_came_of_it(aegis: Aegis, tmp_path: Path) -> None:
-    data = _write(tmp_path, "one.csv", "a,y\n1,p\n")
-    answer = aegis("start", data, "--yes")
-    assert answer.status == 2
-    assert [path.name for path in tmp_path.iterdir()] == ["one.csv"]
-
-
 def test_brackets_in_a_path_are_no_markup(aegis: Aegis, tmp_path: Path) -> None:
     folder = tmp_path / "final[" / "x]"
     folder.mkdir(parents=True)
@@ -413,18 +372,6 @@ def test_generated_configurations_are_followed_by_a_command_that_works(aegis: Ae
     data = _write(tmp_path, "data.csv", GOOD)
     answer = aegis("generate", data, "--label", "y", "--count", "2", "--out", tmp_path / "made.yaml")
     assert f"next: aegis advise {data} --label y --configs {tmp_path / 'made.yaml'}" in answer.err
-
-
-def test_start_asks_and_listens(clinic: Path, tmp_path: Path) -> None:
-    data = _write(tmp_path, "mine.csv", (clinic / "clinic.csv").read_bytes())
-    said = "nonsense\nhealth\npatient\nage, zip\ndiagnosis\n7\n2\nn\nn\n5\nheavy\n"
-    answer = subprocess.run(
-        [sys.executable, "-m", "aegis", "start", str(data)], input=said, capture_output=True, text=True, check=False
-    )
-    assert answer.returncode == 0, answer.stderr
-    assert "there is no such column" in answer.stderr
-    assert answer.stdout.count("\n") >= 6
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["mine.csv"], "nothing is saved without a yes"
 
 
 def test_one_configuration_is_singular(aegis: Aegis, tmp_path: Path) -> None:

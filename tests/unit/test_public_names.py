@@ -22,6 +22,8 @@ PUBLIC = {
     "advise",
     "tune",
     "search",
+    "run",
+    "start",
     "evaluate",
     "compare",
     "curve_binary",

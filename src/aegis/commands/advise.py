@@ -72,6 +72,9 @@ class Advise(Proposing, WithRoles, WithLedger, Working):
         Sequence[str],
         Option("Kinds of candidates to make: masks, search, clusters, boxes, sanitized; comma separated."),
     ] = ("masks",)
+    seconds: Annotated[
+        float | None, Option("The most that a search for candidates may take (search, sanitized).", above=0)
+    ] = None
     policy: Annotated[PolicyLike | None, Option("Keep only configurations that satisfy this policy.")] = None
     seed: Seed = 0
     top: Annotated[int, Option("How many rows the table shows.", minimum=1)] = 20
@@ -93,6 +96,8 @@ class Advise(Proposing, WithRoles, WithLedger, Working):
             self.refuse("candidates", because="what is no configuration is judged by models, not from counts alone")
         if self.made_kinds and self.policy is None:
             raise OptionError(f"{', '.join(self.made_kinds)} are made to satisfy a policy; give one with --policy")
+        if not {"search", "sanitized"} & set(self.candidates):
+            self.refuse("seconds", because="no search is made: --candidates names neither search nor sanitized")
         if self.policy is None:
             self.refuse("ledger", "recipient", because="without a policy nothing is judged")
         if "masks" not in self.candidates:

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from aegis.data.kind import Kind
+from aegis.data.project_part import MARK, part_of
 from aegis.data.yaml_text import read_mapping
 from aegis.errors import RoleError
 
@@ -191,9 +192,10 @@ def roles_beside(source: Any) -> RolesFile:
 
 
 def read_roles(path: Path) -> RolesFile:
-    """Read ``{label: …, quasi_identifying: […], …, missing: ["?"]}``."""
-    content = dict(read_mapping(path, error=RoleError))
-    missing = content.pop("missing", [])
+    """Read ``{label: …, quasi_identifying: […], …, missing: ["?"]}``, or the roles of a project file."""
+    whole = read_mapping(path, error=RoleError)
+    content = dict(part_of(whole, "roles", where=path.name))
+    missing = content.pop("missing", []) if MARK not in whole else (whole.get("reading") or {}).get("missing", [])
     if isinstance(missing, str):
         missing = [missing]
     if not isinstance(missing, list) or not all(isinstance(text, str) for text in missing):

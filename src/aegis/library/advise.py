@@ -24,7 +24,7 @@ from aegis.data.output import check_apart, check_free, write_text
 from aegis.data.schema import Roles
 from aegis.errors import LabelError, PolicyNotSatisfiedError, SummaryError
 from aegis.learners.race_result import RaceResult
-from aegis.library.candidate_kinds import CANDIDATES, Made, Workshop, make_candidates
+from aegis.library.candidate_kinds import CANDIDATES, SEARCH_SECONDS, Made, Workshop, make_candidates
 from aegis.library.counting import count, masked
 from aegis.library.finished_tables import JudgedTable, judged_tables
 from aegis.library.judging import judged, read_policy
@@ -227,6 +227,7 @@ def _raced(
                 roles=roles,
                 hierarchies=hierarchies,
                 seed=options.seed,
+                seconds=options.seconds or SEARCH_SECONDS,
                 progress=options.progress,
             ),
         )
@@ -284,7 +285,12 @@ def _measured(dataset: Dataset, counted: Counted, counts: Summary, verdicts: Ver
 def _privacy(verdicts: Mapping[str, CandidateVerdict], tables: Sequence[JudgedTable | Made]) -> dict[str, Privacy]:
     both = {**verdicts, **{table.name: table.verdict for table in tables if table.verdict is not None}}
     return {
-        name: Privacy(satisfied=verdict.satisfied, smallest_class=verdict.smallest_class, suppressed=verdict.suppressed)
+        name: Privacy(
+            satisfied=verdict.satisfied,
+            smallest_class=verdict.smallest_class,
+            suppressed=verdict.suppressed,
+            average_risk=verdict.average_risk,
+        )
         for name, verdict in both.items()
         if verdict.smallest_class
     }

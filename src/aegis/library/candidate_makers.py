@@ -124,4 +124,5 @@ def _verdict(judgement: Judgement) -> CandidateVerdict:
         suppressed=judgement.suppressed,
         smallest_class=judgement.smallest_class,
         failing=failing or (() if judgement.satisfied else ("max_suppression",)),
+        average_risk=judgement.classes / max(judgement.records, 1),
     )

@@ -93,7 +93,13 @@ def _judged(
 def _verdict(classes: ClassTable, policy: Policy | None) -> CandidateVerdict:
     if policy is None:
         smallest = int(classes.sizes.min()) if classes.classes else 0
-        return CandidateVerdict(satisfied=None, suppressed=classes.suppressed, smallest_class=smallest, failing=())
+        return CandidateVerdict(
+            satisfied=None,
+            suppressed=classes.suppressed,
+            smallest_class=smallest,
+            failing=(),
+            average_risk=classes.classes / max(classes.records, 1),
+        )
     judged = judge_all(classes, policy, suppress=False)
     failing = tuple(verdict.title for verdict in judged.verdicts if not verdict.satisfied)
     if not judged.satisfied and not failing:
@@ -103,4 +109,5 @@ def _verdict(classes: ClassTable, policy: Policy | None) -> CandidateVerdict:
         suppressed=judged.suppressed,
         smallest_class=judged.smallest_class,
         failing=failing,
+        average_risk=judged.classes / max(judged.records, 1),
     )

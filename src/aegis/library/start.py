@@ -1,121 +1,436 @@
-"""The first ranking as a conversation: what is in the table, what its columns are, what must hold, what is tried."""
+"""From somebody's own file to a release one would sign: the steps in order, each kept in the project file."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from aegis.commands import terminal
-from aegis.commands.fields import STRENGTHS
-from aegis.commands.start import (
-    Questions,
-    Start,
-    ask_label_bins,
-    ask_policy,
-    ask_roles,
-    may_save,
-    show_columns,
-)
-from aegis.counts.profile import profile
+from aegis._version import __version__
+from aegis.commands.fields import READING
+from aegis.commands.start import Start
 from aegis.data.dataset import Dataset
-from aegis.data.schema import Roles
-from aegis.data.yaml_text import dump
-from aegis.errors import PolicyNotSatisfiedError
-from aegis.library.advise import advise
+from aegis.data.project import PROJECT_FILE, Project, read_project
+from aegis.data.schema import Role, Roles
+from aegis.data.shell import word
+from aegis.errors import OptionError, ProjectError, RoleError
+from aegis.library.candidate_kinds import CANDIDATES
+from aegis.library.guided.changes import ColumnChange, changes
+from aegis.library.guided.comparing import Compared, Comparison, Settings, compare
+from aegis.library.guided.guide import Guide
+from aegis.library.guided.kept import comparison_path, keep, kept, key_of
+from aegis.library.guided.leaving import AttackFigures, Left, free_name, leave
+from aegis.library.guided.looking import Look, SuggestedRole, likely_label, look, roles_of, suggest_roles
+from aegis.library.guided.purposes import PURPOSES, USUAL, policy_for
+from aegis.library.guided.terminal_guide import TerminalGuide
+from aegis.library.judging import read_policy
 from aegis.library.opening import open_table
+from aegis.masking.configuration_file import configurations_from_mapping, to_mapping
 from aegis.operation import operation
-from aegis.privacy.policy import Policy
-from aegis.ranking.ranking import Ranking
-
-_ROLE_WORDS = (
-    "[bold]identifying[/bold] names a person · [bold]quasi_identifying[/bold] could single one out "
-    "together with others · [bold]sensitive[/bold] must not be learned about a person · "
-    "[bold]insensitive[/bold] is neither"
-)
+from aegis.report.page import write_page
+from aegis.report.start_report import render_start
+from aegis.result import Result
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Started:
-    """What the conversation came to; ``none_passed`` says that the policy let no candidate through."""
+class Started(Result):
+    """What the path came to: the decisions, the candidates, and the release; None where somebody left before it.
 
-    ranking: Ranking
-    roles: Roles
+    ``commands`` repeat it: the first does it again on tomorrow's file.
+    """
+
+    data: str
+    rows: int
+    project: Path
+    report: Path
+    roles: Mapping[str, Any]
+    purpose: str | None
     policy: Mapping[str, Any]
-    label_bins: int | None
-    candidates: int
-    strength: str
-    none_passed: bool
-    roles_file: Path
-    policy_file: Path
-    saved: tuple[Path, ...]
+    noticed: tuple[str, ...]
+    candidates: tuple[Compared, ...]
+    rejected: Mapping[str, str]
+    recommended: str
+    why: str
+    chosen: str
+    changes: tuple[ColumnChange, ...]
+    out: Path | None
+    certificate: Path | None
+    rows_released: int | None
+    rows_suppressed: int | None
+    smallest_class: int | None
+    attacks: tuple[AttackFigures, ...]
+    commands: tuple[str, ...]
+
+    @property
+    def headline(self) -> str:
+        if self.out is None:
+            return f"{self.chosen} is chosen for {self.data}, and nothing was released yet"
+        nobody = (
+            f"somebody is singled out by {', '.join(self.exposing)}"
+            if self.exposing
+            else f"nobody is singled out by the {len(self.attacks)} attacks that were run"
+        )
+        return f"{self.out.name}: {self.rows_released:,} rows, at least {self.smallest_class:,} alike, {nobody}"
+
+    @property
+    def exposing(self) -> tuple[str, ...]:
+        """The attacks on the release that single somebody out."""
+        return tuple(each.name for each in self.attacks if each.singles_out)
+
+    def table_rows(self) -> list[dict[str, Any]]:
+        return [
+            {
+                "candidate": each.name,
+                "kind": each.kind,
+                "performance": each.performance,
+                "low": each.low,
+                "high": each.high,
+                "smallest_class": each.smallest_class,
+                "rows_suppressed": each.suppressed,
+                "on_front": each.on_front,
+            }
+            for each in self.candidates
+        ]
 
 
 @operation(Start)
 def start(options: Start) -> Started:
-    """Ask for roles, a policy and candidates, each with a suggestion, and rank them."""
-    questions = Questions(options.yes)
-    talk = terminal.talk()
+    """Lead from a table to a release: what is in it, roles, what must hold, candidates, the choice, the release.
 
-    talk.print("1 · What is in the table", style="bold")
-    dataset = open_table(options.data, options)
-    columns = profile(dataset)
-    show_columns(columns)
+    With ``yes`` every suggestion is taken; otherwise the terminal asks. What is decided stands in the project file at
+    once, so the path can be left anywhere and taken up again.
+    """
+    return walk(options, TerminalGuide(ask=not options.yes))
 
-    talk.print("\n2 · Which part each column plays", style="bold")
-    talk.print(_ROLE_WORDS, markup=True)
-    roles = ask_roles(columns, questions)
-    assert roles.label is not None
-    label_bins = ask_label_bins(columns, roles.label, questions)
 
-    talk.print("\n3 · What a release must satisfy", style="bold")
-    policy = ask_policy(roles, questions)
-    folder = Path(options.data).parent if "://" not in options.data else Path()
-    roles_file, policy_file = (folder / f"{dataset.name}.{what}.yaml" for what in ("roles", "policy"))
-    wanted = [path for path in (roles_file, policy_file) if may_save(path, questions, options.overwrite)]
+def walk(options: Start, guide: Guide) -> Started:
+    """The path with somebody to ask; see `Guide`."""
+    for kind in options.candidates:
+        CANDIDATES[kind]  # says which there are if it is not one of them
+    project = opened_project(options)
+    guide.begin(1, "What is in the table")
+    project, dataset, seen = _looked(project, options, guide)
+    guide.begin(2, "Which part each column plays")
+    project = _with_roles(project, seen, options, guide).write()
+    guide.begin(3, "What must hold")
+    project = _with_policy(project, seen, options, guide).write()
+    guide.begin(4, "Candidates, side by side")
+    comparison = compared(project, options, guide)
+    guide.show_comparison(comparison)
+    guide.begin(5, "What each column becomes")
+    project, changed = _chosen(project, dataset, comparison, options, guide)
+    project.write()
+    report = Path(options.report) if options.report is not None else report_path(project)
+    guide.begin(6, "The release")
+    left = _left(project, options, guide)
+    if left is not None:
+        project = with_release(project, left).write()
+        comparison_path(project.path).unlink(missing_ok=True)
+    started = outcome(project, seen, comparison, changed, left, report=report, given=options)
+    write_page(report, render_start(started, seen, comparison, version=__version__), overwrite=True)
+    return started
 
-    talk.print("\n4 · Candidates", style="bold")
-    candidates = questions.number("How many maskings shall be tried?", 40, least=1)
-    strength = questions.choice("How strong?", list(STRENGTHS), "mixed")
 
-    talk.print("\n5 · Ranking", style="bold")
-    judged_by = Policy.from_mapping(policy) if roles.quasi_identifying else None
-
-    def ranked(policy: Policy | None) -> Ranking:
-        opened: Dataset = dataset.with_roles(roles)
-        with terminal.progress("counting") as progress:
-            return advise(
-                opened,
-                generate=candidates,
-                strength=strength,
-                label_bins=label_bins,
-                policy=policy,
-                seed=options.seed,
-                progress=progress,
-                report=options.report,
-                overwrite=options.overwrite,
+def opened_project(options: Start) -> Project:
+    """The project of the table, begun or taken up again."""
+    data = str(options.data)
+    folder = Path() if "://" in data or options.engine else Path(data).parent
+    path = Path(options.project) if options.project is not None else folder / PROJECT_FILE
+    if path.is_file() and not options.restart:
+        project = read_project(path)
+        if not project.is_about(data):
+            raise ProjectError(
+                f"{path} is about another table ({project.data}); name another file with --project, or add --restart "
+                "to replace it"
             )
+        return project
+    given = {name: getattr(options, name) for name in READING if name in options.given()}
+    if "missing" in given:
+        given["missing"] = list(given["missing"])
+    if "engine" in given and "@" in str(given["engine"]):
+        raise OptionError("the URL of the engine holds a password, which no project file should; give one without it")
+    named = data if "://" in data or options.engine else _relative(Path(data), path)
+    return Project(path=path, data=named, reading=given, seed=options.seed)
 
-    none_passed = False
+
+def _relative(data: Path, project: Path) -> str:
+    """The path of the data as the project file names it."""
     try:
-        ranking = ranked(judged_by)
-    except PolicyNotSatisfiedError:
-        none_passed = True
-        talk.print(f"None of the {candidates} satisfies the policy; this is their ranking without it.")
-        ranking = ranked(None)
-    # Answers that led to no ranking are not worth keeping: a label that is none would fail again.
-    for path in wanted:
-        path.write_text(dump(roles.to_mapping() if path == roles_file else policy), encoding="utf-8")
+        return data.resolve().relative_to(project.resolve().parent).as_posix()
+    except ValueError:
+        return str(data.resolve())
+
+
+def reading_of(project: Project) -> dict[str, Any]:
+    """The options of reading that a project holds."""
+    given = dict(project.reading)
+    if "missing" in given:
+        given["missing"] = tuple(given["missing"])
+    return given
+
+
+def _looked(project: Project, options: Start, guide: Guide) -> tuple[Project, Dataset, Look]:
+    dataset = open_project_table(project, options)
+    seen = look(dataset)
+    guide.show_look(seen)
+    if seen.marks and project.roles is None:
+        chosen = guide.missing(seen)
+        if chosen:
+            project = replace(
+                project, reading={**project.reading, "missing": [*project.reading.get("missing", ()), *chosen]}
+            )
+            guide.note(f"read as missing: {' '.join(chosen)}")
+            dataset = open_project_table(project, options)
+            seen = look(dataset)
+    return project, dataset, seen
+
+
+def open_project_table(project: Project, options: Start) -> Dataset:
+    """The table of a project, with the roles of the options."""
+    return open_table(project.source, replace(options, **{**_reading_defaults(), **reading_of(project)}))
+
+
+def _reading_defaults() -> dict[str, Any]:
+    return {"delimiter": None, "encoding": "utf-8", "missing": (), "table": None, "engine": None}
+
+
+_ROLES_GIVEN = ("label", "label_bins", "identifying", "quasi", "sensitive", "insensitive", "roles")
+
+
+def _with_roles(project: Project, seen: Look, options: Start, guide: Guide) -> Project:
+    """The roles, as they were decided before unless the options say something of them."""
+    before = project.roles
+    if before is not None and not set(_ROLES_GIVEN) & set(options.given()):
+        guide.note(f"as decided in {project.path.name}: {_roles_in_words(before)}")
+        return project
+    label = options.label or (before.label if before is not None else None)
+    label = label or guide.label(seen, likely_label(seen))
+    if label not in seen.columns:
+        raise OptionError(f"there is no column {label!r}; the columns are {', '.join(seen.columns)}")
+    bins = options.label_bins if options.label_bins is not None else guide.label_bins(seen, label)
+    suggested = _given_roles(suggest_roles(seen, label), before, options)
+    decided = guide.roles(label, suggested)
+    if not any(each.role is Role.QUASI_IDENTIFYING for each in decided):
+        raise RoleError(
+            "no column is quasi-identifying, so nothing could be promised; name what somebody may know of a person "
+            "(age, zip, sex, …) with --quasi"
+        )
+    roles = roles_of(label, decided, label_is_sensitive=label in options.sensitive)
+    return replace(project.without_choice(), roles=roles, label_bins=bins, policy=None)
+
+
+def _given_roles(
+    suggested: tuple[SuggestedRole, ...], before: Roles | None, options: Start
+) -> tuple[SuggestedRole, ...]:
+    """What the options say of single columns goes before what was decided, and that before what was suggested."""
+    decided = {} if before is None else {each.column: before.get(each.column) for each in suggested}
+    said: dict[str, Role] = {name: role for name, role in decided.items() if role not in (None, Role.LABEL)}
+    said |= dict.fromkeys(options.identifying, Role.IDENTIFYING)
+    said |= dict.fromkeys(options.quasi, Role.QUASI_IDENTIFYING)
+    said |= dict.fromkeys(options.sensitive, Role.SENSITIVE)
+    said |= dict.fromkeys(options.insensitive, Role.INSENSITIVE)
+    return tuple(
+        SuggestedRole(column=each.column, role=said[each.column], why="as given") if each.column in said else each
+        for each in suggested
+    )
+
+
+def _roles_in_words(roles: Roles) -> str:
+    return (
+        f"label {roles.label}, {len(roles.quasi_identifying)} quasi-identifying, {len(roles.sensitive)} sensitive, "
+        f"{len(roles.identifying)} identifying, {len(roles.insensitive)} insensitive"
+    )
+
+
+def _with_policy(project: Project, seen: Look, options: Start, guide: Guide) -> Project:
+    """What must hold, as it was decided before unless the options say something of it."""
+    assert project.roles is not None
+    if project.policy is not None and not {"purpose", "k", "policy"} & set(options.given()):
+        what = PURPOSES[project.purpose].title if project.purpose in PURPOSES else "a policy of your own"
+        guide.note(f"as decided in {project.path.name}: {what}")
+        return project
+    if options.policy is not None:
+        policy = read_policy(options.policy).to_mapping()
+        return replace(project.without_choice(), purpose=None, policy=policy)
+    purpose = options.purpose or project.purpose or guide.purpose(project.roles, USUAL)
+    k = options.k or guide.fewest(purpose, project.roles, PURPOSES[purpose].k)
+    distinct = {column.name: column.distinct for column in seen.profile.columns}
+    policy = policy_for(purpose, project.roles, distinct=distinct, k=k)
+    return replace(project.without_choice(), purpose=purpose, policy=policy)
+
+
+def compared(project: Project, options: Start, guide: Guide) -> Comparison:
+    """The candidates of a project: those of the last sitting if nothing changed, or raced now."""
+    assert project.roles is not None
+    assert project.policy is not None
+    settings = settings_of(project, options)
+    key = key_of(
+        project.source,
+        options.ledger,
+        reading=reading_of(project),
+        roles=project.roles.to_mapping(),
+        policy=dict(project.policy),
+        bins=project.label_bins,
+        settings=settings.to_mapping(),
+        seed=settings.seed,
+        recipient=options.recipient,
+    )
+    path = comparison_path(project.path)
+    known = kept(path, key)
+    if known is not None:
+        guide.note("as raced in the last sitting: nothing changed since")
+        return known
+    with guide.working("making candidates") as progress:
+        comparison = compare(
+            project.source,
+            roles=project.roles,
+            policy=project.policy,
+            settings=settings,
+            reading=reading_of(project),
+            label_bins=project.label_bins,
+            ledger=options.ledger,
+            recipient=options.recipient,
+            progress=progress,
+        )
+    keep(path, key, comparison)
+    return comparison
+
+
+def settings_of(project: Project, options: Start) -> Settings:
+    """What is made: as the options say, else as the project says, else everything."""
+    before = dict(project.candidates or {})
+    return Settings(
+        kinds=tuple(options.candidates) or tuple(before.get("kinds", ())),
+        generate=options.generate if options.generate is not None else int(before.get("generate", 40)),
+        seconds=options.seconds or float(before.get("seconds", 20.0)),
+        seed=project.seed,
+    )
+
+
+def _chosen(
+    project: Project, dataset: Dataset, comparison: Comparison, options: Start, guide: Guide
+) -> tuple[Project, tuple[ColumnChange, ...]]:
+    name = guide.choose(comparison)
+    chosen = comparison.named(name)
+    configuration = comparison.configurations[name]
+    assert project.roles is not None
+    changed = changes(dataset, project.roles, configuration)
+    guide.show_changes(changed)
+    return replace(
+        project,
+        candidates=settings_of(project, options).to_mapping(),
+        chosen={"name": name, "kind": chosen.kind},
+        configuration=to_mapping(configuration),
+    ), changed
+
+
+def _left(project: Project, options: Start, guide: Guide) -> Left | None:
+    out = Path(options.out) if options.out is not None else free_name(project.data, project.folder)
+    if not guide.may_leave(out):
+        return None
+    left = left_now(project, out, ledger=options.ledger, recipient=options.recipient, overwrite=options.overwrite)
+    guide.show_left(left)
+    return left
+
+
+def left_now(
+    project: Project,
+    out: Path,
+    *,
+    data: str | None = None,
+    ledger: str | Path | None = None,
+    recipient: str | None = None,
+    overwrite: bool = False,
+) -> Left:
+    """Release what the project has chosen."""
+    if project.configuration is None or project.roles is None or project.policy is None:
+        raise ProjectError(f"{project.path.name} has nothing chosen yet; aegis start goes on where it was left")
+    (configuration,) = configurations_from_mapping(
+        project.configuration, name=(project.chosen or {}).get("name", "chosen")
+    )
+    return leave(
+        data or project.source,
+        configuration=configuration,
+        roles=project.roles,
+        policy=project.policy,
+        out=out,
+        reading=reading_of(project),
+        ledger=ledger,
+        recipient=recipient,
+        overwrite=overwrite,
+    )
+
+
+def with_release(project: Project, left: Left) -> Project:
+    """The project with what left."""
+    released = left.released
+    stated = released.ledger or {}
+    return replace(
+        project,
+        release={
+            "out": _relative(Path(released.out), project.path),
+            "certificate": _relative(released.certificate_path, project.path),
+            **({"ledger": stated["name"], "number": stated["number"]} if stated else {}),
+        },
+    )
+
+
+def report_path(project: Project) -> Path:
+    """Where the report of a project stands."""
+    return project.folder / f"{Path(project.data).name.split('.')[0] or 'table'}.report.html"
+
+
+def outcome(
+    project: Project,
+    seen: Look,
+    comparison: Comparison,
+    changed: tuple[ColumnChange, ...],
+    left: Left | None,
+    *,
+    report: Path,
+    given: Start,
+) -> Started:
+    """The answer: everything that was decided and found."""
+    assert project.roles is not None
+    assert project.policy is not None
+    assert project.chosen is not None
+    released = None if left is None else left.released
     return Started(
-        ranking=ranking,
-        roles=roles,
-        policy=policy,
-        label_bins=label_bins,
-        candidates=candidates,
-        strength=strength,
-        none_passed=none_passed,
-        roles_file=roles_file,
-        policy_file=policy_file,
-        saved=tuple(wanted),
+        data=project.data,
+        rows=seen.profile.rows,
+        project=project.path,
+        report=report,
+        roles=project.roles.to_mapping(),
+        purpose=project.purpose,
+        policy=dict(project.policy),
+        noticed=seen.sentences(),
+        candidates=comparison.candidates,
+        rejected=dict(comparison.rejected),
+        recommended=comparison.recommended,
+        why=comparison.why,
+        chosen=project.chosen["name"],
+        changes=changed,
+        out=None if released is None else Path(released.out),
+        certificate=None if released is None else released.certificate_path,
+        rows_released=None if released is None else released.rows,
+        rows_suppressed=None if released is None else released.suppressed,
+        smallest_class=None if released is None else released.smallest_class,
+        attacks=() if left is None else left.attacks,
+        commands=commands_of(project, left),
+    )
+
+
+def commands_of(project: Project, left: Left | None) -> tuple[str, ...]:
+    """The commands that repeat it and look after what left; run where the project file is, they need nothing else."""
+    about = "" if project.path.name == PROJECT_FILE else f" --project {word(project.path.name)}"
+    if left is None:
+        return (f"aegis start {word(project.source)}{about}",)
+    out, certificate = word(left.released.out), word(left.released.certificate_path)
+    file = word(project.path)
+    return (
+        f"aegis run TOMORROW.csv --project {file}",
+        f"aegis verify {out} {certificate}",
+        f"aegis attack {out} --original {word(project.source)} --policy {file} --roles {file}",
+        f"aegis ledger show {word(project.source)}",
     )

@@ -22,6 +22,7 @@ import yaml
 
 from aegis.data.hierarchy import Hierarchy, read_hierarchies
 from aegis.data.output import write_text
+from aegis.data.project_part import part_of
 from aegis.data.schema import Roles
 from aegis.errors import ConfigurationError, HierarchyError, InputError, OutputError
 from aegis.masking.configuration import Configuration
@@ -161,6 +162,8 @@ def _of_file(path: Path, hierarchies: Mapping[str, Hierarchy]) -> list[Configura
         where = f": see line {mark.line + 1}" if mark else ""
         raise ConfigurationError(f"{path} is not valid YAML, or names a key twice{where}") from None
     try:
+        if isinstance(content, Mapping):
+            content = part_of(content, "configuration", where=path.name)
         return configurations_from_mapping(content, name=path.stem, hierarchies=hierarchies, folder=path.parent)
     except InputError as error:
         raise ConfigurationError(f"{path}: {error}") from None

@@ -16,6 +16,7 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Any
 
+from aegis.data.project_part import part_of
 from aegis.data.schema import Role, Roles, Schema
 from aegis.errors import PolicyError, RoleError
 from aegis.privacy.model import Model, Range
@@ -229,12 +230,13 @@ class Policy:
 
     @classmethod
     def read(cls, path: Path) -> Policy:
-        """Read a policy file."""
+        """Read a policy file, or the policy of a project file."""
         try:
             text = path.read_text(encoding="utf-8")
         except (OSError, UnicodeDecodeError):
             raise PolicyError(f"the policy {path} cannot be read; give the path of a YAML file") from None
-        return cls.from_yaml(text, where=f"policy {path.name}")
+        where = f"policy {path.name}"
+        return cls.from_mapping(part_of(parsed_yaml(text, where=where), "policy", where=path.name), where=where)
 
 
 def _order(model: Model) -> tuple[str, ...]:

@@ -46,12 +46,14 @@ class AttributeLoss:
 class Privacy:
     """What the policy's class table says of a candidate: its smallest class, and how many records are suppressed.
 
-    ``satisfied`` is None where no policy was given.
+    ``satisfied`` is None where no policy was given. ``average_risk`` is the share of rows that somebody names rightly
+    who knows everybody's quasi-identifiers and guesses among the rows that fit; None where that was not counted.
     """
 
     satisfied: bool | None
     smallest_class: int
     suppressed: int
+    average_risk: float | None = None
 
     @property
     def risk(self) -> float:

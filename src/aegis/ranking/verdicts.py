@@ -27,13 +27,18 @@ class ReleasedClasses:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CandidateVerdict:
-    """Whether a candidate satisfies the policy; None where a mask draws, so that only its release can tell."""
+    """Whether a candidate satisfies the policy; None where a mask draws, so that only its release can tell.
+
+    ``average_risk`` is the share of rows that somebody would name rightly who knows everybody's quasi-identifiers and
+    takes one of the rows that fit at random: classes by rows. None where the classes are not known.
+    """
 
     satisfied: bool | None
     suppressed: int
     smallest_class: int
     failing: tuple[str, ...]
     released: ReleasedClasses | None = None
+    average_risk: float | None = None
 
     @property
     def reason(self) -> str:
@@ -92,7 +97,11 @@ def class_sizes(configurations: Iterable[Configuration], classes: ClassTable) ->
         if merged is not None:
             smallest = int(merged.sizes.min())
             sizes[configuration.name] = CandidateVerdict(
-                satisfied=None, suppressed=0, smallest_class=smallest, failing=()
+                satisfied=None,
+                suppressed=0,
+                smallest_class=smallest,
+                failing=(),
+                average_risk=merged.classes / max(merged.records, 1),
             )
     return sizes
 
@@ -137,6 +146,7 @@ def _verdict(configuration: Configuration, classes: ClassTable, policy: Policy, 
         smallest_class=judged.smallest_class,
         failing=failing,
         released=ReleasedClasses(table=judged.released, partitions=partitions),
+        average_risk=judged.classes / max(judged.records, 1),
     )
 
 
@@ -155,4 +165,5 @@ def _verdict_together(
         smallest_class=own.smallest_class,
         failing=failing or (() if together.satisfied else ("max_suppression",)),
         released=ReleasedClasses(table=own.released, partitions=partitions),
+        average_risk=own.classes / max(own.records, 1),
     )

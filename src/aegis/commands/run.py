@@ -1,0 +1,54 @@
+"""``aegis run``: what a project decided, done again on tomorrow's file."""
+
+from __future__ import annotations
+
+from dataclasses import KW_ONLY, dataclass
+from typing import TYPE_CHECKING, Annotated
+
+from aegis.commands import terminal
+from aegis.commands.check import show_verdicts
+from aegis.commands.command import RELEASE, command
+from aegis.commands.fields import Argument, Option, Overwrite, PathLike, WithLedger, Working
+from aegis.commands.release import show_ledger
+from aegis.masking.plural import count
+
+if TYPE_CHECKING:
+    from aegis.library.run import Rerun
+
+
+@dataclass(frozen=True)
+class Run(WithLedger, Working):
+    """Release a table again as its project decided: the same roles, policy and masks, attacked, with the same ledger.
+
+    The file is another state of the same table. --choose races new candidates; the masks stay otherwise.
+    """
+
+    data: Annotated[PathLike | None, Argument("The file of today (default: the one that the project names).")] = None
+    _: KW_ONLY
+    project: Annotated[PathLike, Option("The project file that aegis start wrote.")] = "aegis.yaml"
+    choose: Annotated[bool, Option("Race candidates again and take the one that is recommended now.")] = False
+    out: Annotated[PathLike | None, Option("The release (default: NAME.released.csv beside the project).")] = None
+    overwrite: Overwrite = False
+
+
+@command(
+    "run",
+    Run,
+    run="aegis.library.run:run",
+    group=RELEASE,
+    working="releasing",
+    interrupted="nothing was released",
+)
+def show(rerun: Rerun, options: Run) -> None:
+    """What changed since, what was released, and how to check it."""
+    released = rerun.released
+    for text in rerun.differences:
+        terminal.aside(text)
+    show_verdicts(
+        released.verdicts,
+        title=f"{released.out} · {count(released.rows, 'row')} in {count(released.classes, 'class', 'classes')}, "
+        f"the smallest of {released.smallest_class:,}",
+    )
+    show_ledger(released.ledger)
+    terminal.talk().print(rerun.headline, soft_wrap=True)
+    terminal.next_step(f"aegis verify {terminal.word(released.out)} {terminal.word(released.certificate_path)}")

@@ -1,0 +1,267 @@
+"""What is in a table that somebody should know before deciding anything: marks of missing values, numbers and dates
+that are read as text, people with several rows, columns that tell the label or each other, and the shapes of columns.
+
+Counts are of all rows; what needs rows side by side is read off the first `LOOKED_AT` of them, and says so. Nothing
+here holds a value of a record: a mark such as ``?`` is none, and a shape is heights of bars without names.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from aegis.counts.answer import ask
+from aegis.counts.profile import Profile
+from aegis.data.dataset import Dataset
+from aegis.data.kind import Kind
+from aegis.data.schema import Role
+
+LOOKED_AT = 10_000
+"""Shapes, formats and dependencies are read off so many rows."""
+
+SURE_MARKS = ("?", "NA", "N/A", "#N/A", "<NA>", "n/a", "NaN", "nan", "NULL", "null", "(null)", "\\N", "Null")
+"""Texts that are no value of anything."""
+LIKELY_MARKS = ("-", "--", ".", "..", "none", "None", "missing", "Missing", "unknown", "n.a.", "nil", "*")
+"""Texts that may be a value; they are marks where everything else in the column is a number."""
+
+_NUMBER = re.compile(r"^\s*[-+]?\d+([.]\d+)?\s*$")
+_COMMA_NUMBER = re.compile(r"^\s*[-+]?\d{1,3}(\.\d{3})*(,\d+)?\s*$|^\s*[-+]?\d+(,\d+)?\s*$")
+_DAY_FIRST = re.compile(r"^\s*\d{1,2}[./-]\d{1,2}[./-](\d{4}|\d{2})\s*$")
+_MOSTLY = 0.97
+_TELLS = 0.95
+"""A column tells another where it removes this share of the errors that guessing makes."""
+_RIGHT = 0.97
+_BINS, _ROWS_A_BIN = 64, 16
+_SHAPE_BARS = 12
+
+Codes = NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Marks:
+    """Texts in a column that mean a missing value, and in how many rows one of them stands."""
+
+    column: str
+    texts: tuple[str, ...]
+    rows: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Written:
+    """A column of text whose values are something else: ``decimal comma`` numbers or ``day first`` dates."""
+
+    column: str
+    what: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class People:
+    """A column that looks like naming people who have several rows each."""
+
+    column: str
+    people: int
+    rows: int
+
+    @property
+    def rows_each(self) -> float:
+        return self.rows / max(self.people, 1)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tells:
+    """``column`` tells ``other``: the share of rows in which it is right, and in which guessing would be."""
+
+    column: str
+    other: str
+    right: float
+    guessing: float
+
+    @property
+    def share(self) -> float:
+        """The share of the errors of guessing that is gone."""
+        return 0.0 if self.guessing >= 1 else max(0.0, (self.right - self.guessing) / (1 - self.guessing))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Findings:
+    """What was noticed; ``shapes`` are heights of bars, 0 to 1, by column; ``rows_looked_at`` says of how many rows."""
+
+    marks: tuple[Marks, ...] = ()
+    written: tuple[Written, ...] = ()
+    people: tuple[People, ...] = ()
+    shapes: Mapping[str, tuple[float, ...]]
+    rows_looked_at: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
+class FirstRows:
+    """The first rows of a table, every column as small codes; numbers and dates in ranges of equally many rows."""
+
+    rows: int
+    codes: Mapping[str, Codes]
+
+    def tells(self, column: str, other: str) -> Tells:
+        """How well ``column`` tells ``other``: learnt on half of the rows, tried on the others.
+
+        So a column with another value in every row tells nothing, however many there are.
+        """
+        return _tells(column, other, self.codes[column], self.codes[other])
+
+
+def first_rows(dataset: Dataset) -> FirstRows:
+    """Read the beginning of a table."""
+    return _coded(_fetched(dataset), dataset)
+
+
+def find(dataset: Dataset, profile: Profile) -> tuple[Findings, FirstRows]:
+    """Look at the rows of a table whose columns were counted."""
+    table = _fetched(dataset)
+    texts = [column.name for column in dataset.schema if column.kind is Kind.TEXT]
+    marks = _marks(dataset, table, texts)
+    found = Findings(
+        marks=marks,
+        written=_written(table, texts, {mark.column: mark.texts for mark in marks}),
+        people=_people(profile),
+        shapes={column.name: _shape(table[column.name], column.kind) for column in dataset.schema},
+        rows_looked_at=len(table),
+    )
+    return found, _coded(table, dataset)
+
+
+def leaks(rows: FirstRows, label: str, columns: Sequence[str]) -> tuple[Tells, ...]:
+    """The columns that tell the label by themselves: copies of it, or what was written down after it was known."""
+    if label not in rows.codes:
+        return ()
+    told = (rows.tells(column, label) for column in columns if column in rows.codes and column != label)
+    return tuple(each for each in told if each.share >= _TELLS and each.right >= _RIGHT)
+
+
+def dependent(rows: FirstRows, masked: Sequence[str], others: Sequence[str]) -> tuple[Tells, ...]:
+    """The columns among ``others`` that tell one of ``masked``: what is masked there could be read here."""
+    return tuple(
+        told
+        for other in masked
+        for column in others
+        if column in rows.codes and other in rows.codes and column != other
+        for told in (rows.tells(column, other),)
+        if told.share >= _TELLS
+    )
+
+
+def _fetched(dataset: Dataset) -> pa.Table:
+    return ask(dataset.table.limit(LOOKED_AT))
+
+
+def _coded(table: pa.Table, dataset: Dataset) -> FirstRows:
+    codes = {column.name: _codes(table[column.name], column.kind) for column in dataset.schema}
+    return FirstRows(rows=len(table), codes={name: each for name, each in codes.items() if each.max(initial=0) > 0})
+
+
+def _codes(column: pa.ChunkedArray, kind: Kind) -> Codes:
+    """Small codes; 0 is a missing value where there is one. Ordered values are put into ranges if they are many."""
+    packed = column.combine_chunks().dictionary_encode()
+    indices = pc.fill_null(packed.indices, -1).to_numpy(zero_copy_only=False).astype(np.int64)
+    bins = min(_BINS, max(len(indices) // _ROWS_A_BIN, 2))
+    if kind.is_ordered and len(packed.dictionary) > bins:
+        ranks = np.argsort(np.argsort(_numbers(packed.dictionary)))
+        order = np.where(indices >= 0, ranks[indices], -1)
+        known = np.sort(order[order >= 0])
+        edges = np.unique(known[np.linspace(0, len(known) - 1, bins + 1).astype(int)[1:-1]])
+        binned = np.searchsorted(edges, order, side="right") + 1
+        return np.where(order >= 0, binned, 0)
+    return indices + 1
+
+
+def _numbers(values: pa.Array) -> NDArray[np.float64]:
+    if pa.types.is_temporal(values.type):
+        values = values.cast(pa.timestamp("us")).cast(pa.int64())
+    numbers: NDArray[np.float64] = values.cast(pa.float64()).to_numpy(zero_copy_only=False)
+    return numbers
+
+
+def _tells(column: str, other: str, left: Codes, right: Codes) -> Tells:
+    learn = np.random.default_rng(0).random(len(left)) < 0.5  # by chance: the order of rows may have a rhythm
+    test = ~learn
+    if not learn.any() or not test.any():
+        return Tells(column=column, other=other, right=0.0, guessing=1.0)
+    guess = int(np.bincount(right[learn]).argmax())
+    guessing = float((right[test] == guess).mean())
+    size = int(right.max(initial=0)) + 1
+    pairs, counts = np.unique(left[learn] * size + right[learn], return_counts=True)
+    best = np.full(int(left.max(initial=0)) + 1, guess, dtype=np.int64)
+    order = np.argsort(counts, kind="stable")  # the most common comes last and stays
+    best[pairs[order] // size] = pairs[order] % size
+    hits = float((best[left[test]] == right[test]).mean())
+    return Tells(column=column, other=other, right=hits, guessing=guessing)
+
+
+def _marks(dataset: Dataset, table: pa.Table, texts: Sequence[str]) -> tuple[Marks, ...]:
+    """Marks of missing values in columns of text, counted in all rows."""
+    wanted: dict[str, tuple[str, ...]] = {}
+    for name in texts:
+        values = [value for value in table[name].combine_chunks().dictionary_encode().dictionary.to_pylist() if value]
+        others = [value for value in values if value not in SURE_MARKS and value not in LIKELY_MARKS]
+        numbers = sum(1 for value in others if _NUMBER.match(value))
+        numeric = bool(others) and numbers >= _MOSTLY * len(others)
+        wanted[name] = SURE_MARKS + (LIKELY_MARKS if numeric else ())
+    if not wanted:
+        return ()
+    source = dataset.table
+    measures = [source[name].isin(list(marks)).sum().name(f"m{n}") for n, (name, marks) in enumerate(wanted.items())]
+    answer = ask(source.aggregate(measures))
+    found = []
+    for number, (name, marks) in enumerate(wanted.items()):
+        rows = int(answer[f"m{number}"][0].as_py() or 0)
+        if rows:
+            seen = ask(source.filter(source[name].isin(list(marks))).select(mark=source[name]).distinct())
+            found.append(Marks(column=name, texts=tuple(sorted(seen["mark"].to_pylist())), rows=rows))
+    return tuple(found)
+
+
+def _written(table: pa.Table, texts: Sequence[str], marks: Mapping[str, tuple[str, ...]]) -> tuple[Written, ...]:
+    found = []
+    for name in texts:
+        values = table[name].combine_chunks().dictionary_encode().dictionary.to_pylist()
+        known = [value for value in values if value and value not in marks.get(name, ())]
+        if len(known) < 2:
+            continue
+        if all(_COMMA_NUMBER.match(value) for value in known) and any("," in value for value in known):
+            found.append(Written(column=name, what="decimal comma"))
+        elif all(_DAY_FIRST.match(value) for value in known):
+            found.append(Written(column=name, what="day first"))
+    return tuple(found)
+
+
+def _people(profile: Profile) -> tuple[People, ...]:
+    """Columns that look identifying and have fewer values than rows."""
+    found = []
+    for column in profile.columns:
+        present = profile.rows - column.missing
+        is_name = (column.role or column.suggested) is Role.IDENTIFYING
+        if is_name and 20 < column.distinct < 0.98 * present:
+            found.append(People(column=column.name, people=column.distinct, rows=present))
+    return tuple(found)
+
+
+def _shape(column: pa.ChunkedArray, kind: Kind) -> tuple[float, ...]:
+    """Heights of a few bars: ranges of equal width for numbers and dates, the most common first for others."""
+    known = column.drop_null().combine_chunks()
+    if not len(known):
+        return ()
+    counts: NDArray[Any]
+    if kind.is_ordered:
+        numbers = _numbers(known)
+        low, high = np.quantile(numbers, [0.01, 0.99])
+        inside = numbers[(numbers >= low) & (numbers <= high)]
+        counts = np.histogram(inside, bins=min(_SHAPE_BARS, max(len(np.unique(inside)), 1)))[0]
+    else:
+        packed = known.dictionary_encode()
+        counts = np.sort(np.bincount(packed.indices.to_numpy(zero_copy_only=False)))[::-1][:_SHAPE_BARS]
+    return tuple((counts / max(counts.max(), 1)).round(3).tolist())

@@ -1,0 +1,118 @@
+"""The fifth step: what each column becomes, with made-up examples."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from aegis.counts.answer import ask
+from aegis.data.dataset import Dataset
+from aegis.data.domain import Domain
+from aegis.data.kind import Kind
+from aegis.data.schema import Role, Roles
+from aegis.errors import InputError
+from aegis.masking.configuration import Configuration
+from aegis.masking.mask import MappedMask, Mask, PermutingMask, RandomMask
+from aegis.masking.masks.suppress import STAR
+from aegis.masking.partition import Partition
+from aegis.masking.transition import transition
+from aegis.releases.fit import is_fitted, links_of
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ColumnChange:
+    """A column, its role, and what a release makes of it; ``example`` is a made-up value and what becomes of that."""
+
+    column: str
+    role: str
+    becomes: str
+    example: tuple[str, str] | None = None
+
+
+def changes(dataset: Dataset, roles: Roles, configuration: Configuration) -> tuple[ColumnChange, ...]:
+    """What a release by ``configuration`` makes of every column of a table."""
+    masked = [column for column in dataset.schema if column.name in configuration.masks]
+    made_up = _made_up(dataset, {column.name: column.kind for column in masked})
+    answer = []
+    for column in dataset.schema:
+        role = roles.get(column.name)
+        mask = configuration.masks.get(column.name)
+        if mask is not None:
+            becomes = mask.describe()
+        elif role is Role.IDENTIFYING:
+            becomes = "hidden: * in every row"
+        elif role is Role.QUASI_IDENTIFYING:
+            becomes = "as it is, in groups that are large enough"
+        else:
+            becomes = "as it is"
+        example = None
+        if mask is not None and column.name in made_up:
+            example = _example(mask, column.kind, made_up[column.name])
+        answer.append(
+            ColumnChange(column=column.name, role="" if role is None else role.value, becomes=becomes, example=example)
+        )
+    return tuple(answer)
+
+
+def _made_up(dataset: Dataset, kinds: Mapping[str, Kind]) -> dict[str, Any]:
+    """A value for each column that is like its own and nobody's: a round number in the middle, a made-up code."""
+    table, asked = dataset.table, {}
+    for number, (name, kind) in enumerate(kinds.items()):
+        column = table[name]
+        if kind.is_number:
+            asked[f"c{number}"] = column.quantile(0.5)
+        elif kind in (Kind.DATE, Kind.TIMESTAMP):
+            asked[f"c{number}"] = column.max().year()
+        elif kind is Kind.TEXT:
+            asked[f"c{number}"] = column.length().max()
+            asked[f"d{number}"] = column.re_search("^[0-9]+$").mean()
+    if not asked:
+        return {}
+    answer = ask(table.aggregate(**asked))
+    values: dict[str, Any] = {}
+    for number, (name, kind) in enumerate(kinds.items()):
+        if f"c{number}" not in answer.column_names:
+            continue
+        middle = answer[f"c{number}"][0].as_py()
+        if middle is None:
+            continue
+        if kind.is_number:
+            values[name] = _round(float(middle), whole=kind is Kind.INTEGER)
+        elif kind in (Kind.DATE, Kind.TIMESTAMP):
+            values[name] = np.datetime64(f"{int(middle)}-05-17")
+        elif (answer[f"d{number}"][0].as_py() or 0.0) > 0.9:
+            values[name] = ("1234567890" * 3)[: int(middle)]
+    return values
+
+
+def _round(value: float, *, whole: bool) -> float | int:
+    """A round number near ``value``.
+
+    >>> _round(4137.2, whole=True), _round(0.0371, whole=False), _round(37.0, whole=True)
+    (4100, 0.037, 37)
+    """
+    if value == 0:
+        return 0
+    digits = 1 - math.floor(math.log10(abs(value)))
+    return round(round(value, digits)) if whole else round(value, digits)
+
+
+def _example(mask: Mask, kind: Kind, value: Any) -> tuple[str, str] | None:
+    """What a mask makes of a value; None where it draws, or reads off the table what it does."""
+    if any(isinstance(link, RandomMask | PermutingMask | MappedMask) for link in links_of(mask)):
+        return None
+    if not is_fitted(mask, kind):
+        return None
+    domain = Domain.of(kind, np.array([value], dtype=kind.dtype))
+    try:
+        change = transition(mask, domain, np.ones(1))
+    except InputError:
+        return None  # a list of categories, or a hierarchy, that knows no made-up value
+    if not isinstance(change, Partition):
+        return None
+    after = change.target.labels()[int(change.codes[0])]
+    return None if after == STAR else (domain.labels()[0], after)

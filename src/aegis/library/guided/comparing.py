@@ -1,0 +1,290 @@
+"""The fourth step: candidates of every kind, made and raced under the policy, and the one that is recommended."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from aegis.commands.fields import TableLike
+from aegis.data.schema import Roles
+from aegis.errors import GuaranteeError, LabelError, PolicyNotSatisfiedError
+from aegis.library.advise import advise
+from aegis.library.candidate_kinds import CANDIDATES
+from aegis.library.search import search
+from aegis.masking.configuration import Configuration
+from aegis.masking.configuration_file import configurations_from_mapping, to_mapping
+from aegis.masking.plural import count
+from aegis.progress import Progress
+from aegis.ranking.ranking import RankedConfiguration, Ranking, kept_words
+from aegis.releases.ledger import ledger_path
+
+SEARCHED = "search"
+FOUND_BY_MASKS = frozenset({"masks", "search"})
+"""Kinds that are configurations of masks: `release` writes them with certificate, attacks and ledger."""
+AS_GOOD = 0.001
+"""Candidates this near to the best are taken for equally useful; the safer one is recommended."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settings:
+    """What is made: kinds of the registry, how many generated maskings, and how long a search may take."""
+
+    kinds: tuple[str, ...] = ()
+    generate: int = 40
+    seconds: float = 20.0
+    seed: int = 0
+
+    @property
+    def wanted(self) -> tuple[str, ...]:
+        """The kinds named, or all there are."""
+        return self.kinds or tuple(name for name, _ in CANDIDATES.items())
+
+    def to_mapping(self) -> dict[str, Any]:
+        return {"kinds": list(self.wanted), "generate": self.generate, "seconds": self.seconds}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Compared:
+    """A candidate as the picture shows it.
+
+    ``risk`` is the highest chance to name somebody's row, ``average_risk`` the share of rows that somebody names
+    rightly who knows everybody's quasi-identifiers; None for made-up rows, which are nobody's. ``on_front`` says
+    that no other is both more useful and less risky; ``can_leave`` that it can be released with one command, with
+    certificate, attacks and ledger.
+    """
+
+    name: str
+    kind: str
+    performance: float
+    low: float
+    high: float
+    kept: str
+    smallest_class: int | None
+    average_risk: float | None
+    suppressed: int
+    on_front: bool
+    can_leave: bool
+    why: str
+
+    @property
+    def risk(self) -> float | None:
+        return None if not self.smallest_class else 1.0 / self.smallest_class
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Comparison:
+    """All candidates, the most useful first, and the one that is recommended.
+
+    ``rejected`` says why others were no candidates; ``before`` is the size of the smallest class of the table as it
+    is, and how many of its rows stand alone.
+    """
+
+    ranking: Ranking
+    candidates: tuple[Compared, ...]
+    recommended: str
+    why: str
+    configurations: Mapping[str, Configuration]
+    rejected: Mapping[str, str]
+    notes: tuple[str, ...] = field(default=())
+
+    @property
+    def best(self) -> Compared:
+        """The recommended candidate."""
+        return self.named(self.recommended)
+
+    def named(self, name: str) -> Compared:
+        return next(each for each in self.candidates if each.name == name)
+
+    def shown(self, value: float) -> str:
+        """A performance as people read it."""
+        assert self.ranking.race is not None
+        return self.ranking.race.shown(value)
+
+    def to_json(self) -> dict[str, Any]:
+        """What is kept between two sittings."""
+        return {
+            "ranking": self.ranking.to_json(),
+            "configurations": {name: to_mapping(each) for name, each in self.configurations.items()},
+            "recommended": self.recommended,
+            "why": self.why,
+            "notes": list(self.notes),
+        }
+
+    @classmethod
+    def from_json(cls, content: Mapping[str, Any]) -> Comparison:
+        ranking = Ranking.from_json(content["ranking"])
+        configurations = {
+            name: configurations_from_mapping(each, name=name)[0] for name, each in content["configurations"].items()
+        }
+        return cls(
+            ranking=ranking,
+            candidates=_candidates(ranking, configurations),
+            recommended=content["recommended"],
+            why=content["why"],
+            configurations=configurations,
+            rejected=ranking.rejected,
+            notes=tuple(content["notes"]),
+        )
+
+
+def compare(
+    data: TableLike,
+    *,
+    roles: Roles,
+    policy: Mapping[str, Any],
+    settings: Settings,
+    reading: Mapping[str, Any],
+    label_bins: int | None = None,
+    ledger: str | Path | None = None,
+    recipient: str | None = None,
+    progress: Progress | None = None,
+) -> Comparison:
+    """Make candidates of the kinds that are wanted and race those that satisfy the policy, with the ledger."""
+    together: dict[str, Any] = {"ledger": ledger, "recipient": recipient}
+    something_left = _something_left(data, ledger, reading)
+    notes: list[str] = []
+    rejected: dict[str, str] = {}
+    configurations: list[Configuration] = []
+    if SEARCHED in settings.wanted:
+        try:
+            searched = search(
+                data,
+                policy=policy,
+                roles=roles,
+                seconds=settings.seconds,
+                progress=_titled(progress, "searching"),
+                **together,
+                **reading,
+            )
+            configurations.append(replace(searched.configuration, name=SEARCHED))
+            if searched.bound is not None and not searched.proved:
+                notes.append(
+                    f"the search ended after {settings.seconds:g} seconds without a proof; --seconds gives more"
+                )
+        except (GuaranteeError, LabelError) as error:
+            rejected[SEARCHED] = str(error)
+    kinds = tuple(kind for kind in settings.wanted if kind not in FOUND_BY_MASKS)
+    if something_left and kinds:
+        notes.append(
+            f"something left of this table before, and only masks can be judged together with that: "
+            f"{', '.join(kinds)} were not made"
+        )
+        kinds = ()
+    ranking = advise(
+        data,
+        roles=roles,
+        policy=policy,
+        configs=configurations or None,
+        generate=settings.generate if "masks" in settings.wanted else 0,
+        candidates=("masks", *kinds),
+        seconds=settings.seconds if "sanitized" in kinds else None,
+        label_bins=label_bins,
+        seed=settings.seed,
+        progress=progress,
+        **together,
+        **reading,
+    )
+    known = dict(ranking.configurations)
+    candidates = _candidates(ranking, known)
+    recommended = _recommended(candidates, ranking)
+    return Comparison(
+        ranking=replace(ranking, rejected={**rejected, **ranking.rejected}),
+        candidates=candidates,
+        recommended=recommended.name,
+        why=_why(recommended, candidates, ranking),
+        configurations={name: known[name] for name in known if name in {each.name for each in candidates}},
+        rejected={**rejected, **ranking.rejected},
+        notes=tuple(notes),
+    )
+
+
+def _something_left(data: TableLike, ledger: str | Path | None, reading: Mapping[str, Any]) -> bool:
+    if str(ledger) == "none" or not isinstance(data, str | Path) or "://" in str(data):
+        return False
+    return (Path(ledger) if ledger is not None else ledger_path(Path(data), table=reading.get("table"))).is_file()
+
+
+def _titled(progress: Progress | None, title: str) -> Progress | None:
+    if progress is None:
+        return None
+    call: Callable[[int, int | None, str], None] = progress
+    return lambda done, total, what: call(done, total, f"{title}: {what}")
+
+
+def _candidates(ranking: Ranking, configurations: Mapping[str, Configuration]) -> tuple[Compared, ...]:
+    places = ranking.ranking
+    return tuple(_compared(place, places, can_leave=place.configuration in configurations) for place in places)
+
+
+def _compared(place: RankedConfiguration, all_: Sequence[RankedConfiguration], *, can_leave: bool) -> Compared:
+    assert place.performance is not None
+    size = None if place.privacy is None else place.privacy.smallest_class
+    return Compared(
+        name=place.configuration,
+        kind="search" if place.configuration == SEARCHED else place.kind,
+        performance=place.performance,
+        low=place.interval[0],
+        high=place.interval[1],
+        kept=kept_words(place),
+        smallest_class=size,
+        average_risk=None if place.privacy is None else place.privacy.average_risk,
+        suppressed=0 if place.privacy is None else place.privacy.suppressed,
+        on_front=place.privacy is not None
+        and place.privacy.average_risk is not None
+        and not any(_beats(other, place) for other in all_),
+        can_leave=can_leave,
+        why="; ".join(place.reasons[:2]),
+    )
+
+
+def _beats(other: RankedConfiguration, place: RankedConfiguration) -> bool:
+    """Whether ``other`` is at least as useful and as safe, and better in one of them."""
+    if other.privacy is None or place.privacy is None:
+        return False
+    if other.privacy.average_risk is None or place.privacy.average_risk is None:
+        return False
+    useful = other.rank - place.rank
+    safe = other.privacy.average_risk - place.privacy.average_risk
+    return useful <= 0 and safe <= 0 and (useful < 0 or safe < 0)
+
+
+def _recommended(candidates: Sequence[Compared], ranking: Ranking) -> Compared:
+    """The most useful that can leave; among equally useful ones the one that gives fewest rows away."""
+    able = [each for each in candidates if each.can_leave]
+    if not able:
+        raise PolicyNotSatisfiedError(
+            f"no masking satisfies the policy ({count(len(ranking.rejected), 'candidate')} rejected); ask for less, "
+            "name fewer quasi-identifiers, or let more rows be suppressed"
+        )
+    sign = 1 if ranking.higher_is_better else -1
+    first = able[0]
+    near = [each for each in able if sign * (first.performance - each.performance) <= AS_GOOD]
+    return min(near, key=lambda each: (each.average_risk or 0.0, each.suppressed, -sign * each.performance))
+
+
+def _why(chosen: Compared, candidates: Sequence[Compared], ranking: Ranking) -> str:
+    race = ranking.race
+    assert race is not None
+    said = (
+        f"{chosen.name} reaches {race.shown(chosen.performance)} {race.title} (95 %: {race.shown(chosen.low)} to "
+        f"{race.shown(chosen.high)}), where the unmasked table reaches {race.shown(race.unmasked.performance)} and "
+        f"guessing {race.shown(race.guessing)}"
+    )
+    if chosen.smallest_class:
+        said += f"; nobody can be narrowed down to fewer than {count(chosen.smallest_class, 'row')}"
+    if chosen.average_risk is not None:
+        said += f", and whoever guesses names {100 * chosen.average_risk:.2g} % of the rows rightly"
+    if chosen.suppressed:
+        said += f"; {count(chosen.suppressed, 'row')} would be starred"
+    better = [each for each in candidates if not each.can_leave and _more_useful(each, chosen, ranking)]
+    if better:
+        named = ", ".join(f"{each.name} ({race.shown(each.performance)})" for each in better[:3])
+        said += f". More useful, and released by a command of their own: {named}"
+    return said
+
+
+def _more_useful(each: Compared, chosen: Compared, ranking: Ranking) -> bool:
+    difference = each.performance - chosen.performance
+    return (difference if ranking.higher_is_better else -difference) > AS_GOOD

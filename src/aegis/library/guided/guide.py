@@ -1,0 +1,77 @@
+"""Whoever is led along the path: a terminal that asks, or nobody, for whom every suggestion is taken.
+
+The steps are functions of values (`looking`, `purposes`, `comparing`, `changes`, `leaving`). A guide is asked between
+them, with the suggestion, and is shown what came out; it computes nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+from aegis.data.schema import Roles
+from aegis.library.guided.changes import ColumnChange
+from aegis.library.guided.comparing import Comparison
+from aegis.library.guided.leaving import Left
+from aegis.library.guided.looking import Look, SuggestedRole
+from aegis.progress import Progress
+
+
+class Guide:
+    """Takes every suggestion and shows nothing."""
+
+    def begin(self, step: int, title: str) -> None:
+        """A step begins."""
+
+    def note(self, text: str) -> None:
+        """Something worth knowing, such as what was decided in an earlier sitting."""
+
+    def show_look(self, seen: Look) -> None:
+        """What is in the table."""
+
+    def missing(self, seen: Look) -> tuple[str, ...]:
+        """The texts that mean a missing value, out of those that look like it."""
+        return seen.marks
+
+    def label(self, seen: Look, suggestion: str) -> str:
+        """The column to be predicted."""
+        return suggestion
+
+    def label_bins(self, seen: Look, label: str) -> int | None:
+        """Into how many classes a label of many numbers is cut; None to predict the numbers."""
+        return None
+
+    def roles(self, label: str, suggested: Sequence[SuggestedRole]) -> tuple[SuggestedRole, ...]:
+        """The roles, each confirmed or changed."""
+        return tuple(suggested)
+
+    def purpose(self, roles: Roles, suggestion: str) -> str:
+        """Who gets the table."""
+        return suggestion
+
+    def fewest(self, purpose: str, roles: Roles, suggestion: int) -> int:
+        """How many must look alike."""
+        return suggestion
+
+    @contextmanager
+    def working(self, title: str) -> Iterator[Progress | None]:
+        """Long work, with somebody to tell how far it is."""
+        yield None
+
+    def show_comparison(self, comparison: Comparison) -> None:
+        """The candidates, the picture and the recommendation."""
+
+    def choose(self, comparison: Comparison) -> str:
+        """The candidate to release."""
+        return comparison.recommended
+
+    def show_changes(self, changed: Sequence[ColumnChange]) -> None:
+        """What each column becomes."""
+
+    def may_leave(self, out: Path) -> bool:
+        """Whether the release is to be written there."""
+        return True
+
+    def show_left(self, left: Left) -> None:
+        """What was released."""

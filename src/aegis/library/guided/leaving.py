@@ -1,0 +1,99 @@
+"""The sixth step: the release, with its certificate, the attacks that were run on it, and its place in the ledger."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from aegis.commands.fields import TableLike
+from aegis.data.schema import Roles
+from aegis.library.release import Released, release
+from aegis.masking.configuration import Configuration
+from aegis.releases.certificate import certificate_paths
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AttackFigures:
+    """What an attack on the release found: how many people it claims to know, how many rightly, beside chance."""
+
+    name: str
+    knows: str
+    people: int
+    singled_out: int
+    right: int | None
+    exposed_share: float
+    not_applicable: str | None
+
+    @property
+    def singles_out(self) -> bool:
+        """Whether it points at some people and is right; whoever names a row for everybody only guesses."""
+        return self.exposed_share > 0 and self.singled_out < self.people
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Left:
+    """A release that left, with what attacks on it found."""
+
+    released: Released
+    attacks: tuple[AttackFigures, ...]
+
+    @property
+    def exposing(self) -> tuple[str, ...]:
+        """The attacks that single somebody out."""
+        return tuple(each.name for each in self.attacks if each.singles_out)
+
+
+def attacks_to_run() -> tuple[str, ...]:
+    """The attacks that take a moment and need one release."""
+    from aegis.attacks.attack import ATTACKS  # compiled loops
+
+    return tuple(name for name, made in ATTACKS.items() if made.cheap and made.least_releases == 1)
+
+
+def free_name(source: str, folder: Path) -> Path:
+    """Where a release is written unless somebody says otherwise: beside the project, by the table's name.
+
+    A release that is there stays: the next one has a number.
+    """
+    stem, ending = Path(source).name.split(".")[0] or "table", Path(source).suffix.lower()
+    ending = ending if ending == ".parquet" else ".csv"
+    path, number = folder / f"{stem}.released{ending}", 2
+    while path.exists() or certificate_paths(path)[0].exists():
+        path, number = folder / f"{stem}.released-{number}{ending}", number + 1
+    return path
+
+
+def leave(
+    data: TableLike,
+    *,
+    configuration: Configuration,
+    roles: Roles,
+    policy: Mapping[str, Any],
+    out: Path,
+    reading: Mapping[str, Any],
+    ledger: str | Path | None = None,
+    recipient: str | None = None,
+    overwrite: bool = False,
+) -> Left:
+    """Release the table by the configuration, attacked before it appears; raises, and writes nothing, if it fails."""
+    released = release(
+        data,
+        policy=policy,
+        config=configuration,
+        out=out,
+        roles=roles,
+        attacks=attacks_to_run(),
+        ledger=ledger,
+        recipient=recipient,
+        overwrite=overwrite,
+        **reading,
+    )
+    stated = released.certificate.content.get("attacks", [])
+    return Left(
+        released=released,
+        attacks=tuple(
+            AttackFigures(**{name: each[name] for name in AttackFigures.__dataclass_fields__}) for each in stated
+        ),
+    )

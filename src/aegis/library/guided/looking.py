@@ -1,0 +1,160 @@
+"""The first step: what is in the table, in counts and in sentences."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from aegis.counts.findings import Findings, FirstRows, dependent, find, leaks
+from aegis.counts.profile import Profile, profile
+from aegis.data.dataset import Dataset
+from aegis.data.schema import Role, Roles
+from aegis.errors import LabelError
+from aegis.masking.plural import count
+from aegis.result import plain
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Look:
+    """A table looked at: its columns, what was noticed, and the first rows as codes, which stay in memory."""
+
+    profile: Profile
+    findings: Findings
+    rows: FirstRows
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        return tuple(column.name for column in self.profile.columns)
+
+    @property
+    def marks(self) -> tuple[str, ...]:
+        """Every text that means a missing value in some column."""
+        return tuple(sorted({text for each in self.findings.marks for text in each.texts}))
+
+    def sentences(self) -> tuple[str, ...]:
+        """What was noticed, a sentence each."""
+        found = self.findings
+        said = [
+            f"{each.column}: {' and '.join(each.texts)} in {count(each.rows, 'row')} "
+            f"{'mean' if len(each.texts) > 1 else 'means'} a missing value"
+            for each in found.marks
+        ]
+        advice = {
+            "decimal comma": "holds numbers with a decimal comma, which are read as text: write them with a point, or "
+            "it is masked like a category",
+            "day first": "holds dates written day or month first, which are read as text: write them as 2024-05-31, or "
+            "it is masked like a category",
+        }
+        said += [f"{each.column} {advice[each.what]}" for each in found.written]
+        said += [
+            f"{each.column}: {each.people:,} of them in {each.rows:,} rows, {each.rows_each:.1f} rows each: a class of "
+            "five rows may be fewer people"
+            for each in found.people
+        ]
+        empty = [column.name for column in self.profile.columns if not column.distinct]
+        constant = [column.name for column in self.profile.columns if column.distinct == 1 and not column.missing]
+        if empty:
+            said.append(f"no value in any row: {', '.join(empty)}")
+        if constant:
+            said.append(f"the same value in every row: {', '.join(constant)}")
+        return tuple(said)
+
+    def to_json(self) -> dict[str, Any]:
+        return {**self.profile.to_json(), "findings": plain(self.findings), "noticed": list(self.sentences())}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SuggestedRole:
+    """The role that a column looks like having, and why."""
+
+    column: str
+    role: Role
+    why: str
+
+
+def look(dataset: Dataset) -> Look:
+    """Count the columns of a table in one pass, and look at its first rows."""
+    seen = profile(dataset)
+    findings, rows = find(dataset, seen)
+    return Look(profile=seen, findings=findings, rows=rows)
+
+
+def likely_label(seen: Look) -> str:
+    """The column that looks like being predicted: by role or name, else the last one of two values, of few, the last.
+
+    Raises LabelError where no column has two values.
+    """
+    for column in seen.profile.columns:
+        if column.role is Role.LABEL:
+            return column.name
+    for column in seen.profile.columns:
+        if column.suggested is Role.LABEL and column.role is None:
+            return column.name
+    free = [column for column in seen.profile.columns if column.role in (None, Role.SENSITIVE)]
+    for most in (2, 20):
+        few = [column.name for column in free if 2 <= column.distinct <= most]
+        if few:
+            return few[-1]
+    varied = [column.name for column in free if column.distinct >= 2]
+    if not varied:
+        raise LabelError(f"no column of {seen.profile.name} has two values, so there is nothing to predict")
+    return varied[-1]
+
+
+def suggest_roles(seen: Look, label: str) -> tuple[SuggestedRole, ...]:
+    """A role with its reason for every column but the label, in the table's order.
+
+    What the roles file says stays. A column that tells the label by itself is left out with the identifying ones; one
+    that tells a quasi-identifier is quasi-identifying too, because what is masked there could be read here.
+    """
+    suggested: dict[str, SuggestedRole] = {}
+    for column in seen.profile.columns:
+        if column.name == label:
+            continue
+        role, why = (column.suggested, column.why) if column.role is None else (column.role, "as given")
+        if role is Role.LABEL:
+            role, why = Role.INSENSITIVE, "nothing suggests otherwise"
+        if not column.distinct:
+            role, why = Role.IDENTIFYING, "no value in any row; this role leaves it out"
+        suggested[column.name] = SuggestedRole(column=column.name, role=role, why=why)
+    given = {column.name for column in seen.profile.columns if column.role is not None}
+    people = {each.column: each for each in seen.findings.people}
+    for name, each in people.items():
+        if name in suggested and name not in given:
+            why = f"names somebody: {each.people:,} values in {each.rows:,} rows"
+            suggested[name] = SuggestedRole(column=name, role=Role.IDENTIFYING, why=why)
+    open_columns = [name for name in suggested if name not in given]
+    for told in leaks(seen.rows, label, [name for name in open_columns if not _is(suggested, name, Role.IDENTIFYING)]):
+        why = f"tells {label} by itself ({100 * told.right:.1f} % right): a copy, or known only afterwards; left out"
+        suggested[told.column] = SuggestedRole(column=told.column, role=Role.IDENTIFYING, why=why)
+    quasi = [name for name in suggested if _is(suggested, name, Role.QUASI_IDENTIFYING)]
+    others = [name for name in open_columns if _is(suggested, name, Role.INSENSITIVE)]
+    for told in dependent(seen.rows, quasi, others):
+        why = f"tells {told.other} ({100 * told.right:.1f} % right), which is quasi-identifying"
+        suggested[told.column] = SuggestedRole(column=told.column, role=Role.QUASI_IDENTIFYING, why=why)
+    if not quasi:
+        why = "nothing looks like what people know of each other, so to be safe whatever varies counts"
+        for column in seen.profile.columns:
+            if column.name in others and column.distinct > 1:
+                suggested[column.name] = SuggestedRole(column=column.name, role=Role.QUASI_IDENTIFYING, why=why)
+    return tuple(suggested.values())
+
+
+def _is(suggested: Mapping[str, SuggestedRole], name: str, role: Role) -> bool:
+    return suggested[name].role is role
+
+
+def roles_of(label: str, suggested: Sequence[SuggestedRole], *, label_is_sensitive: bool = False) -> Roles:
+    """Roles from suggestions, confirmed or changed."""
+
+    def of(role: Role) -> tuple[str, ...]:
+        return tuple(each.column for each in suggested if each.role is role)
+
+    return Roles(
+        label=label,
+        identifying=of(Role.IDENTIFYING),
+        quasi_identifying=of(Role.QUASI_IDENTIFYING),
+        sensitive=of(Role.SENSITIVE) + ((label,) if label_is_sensitive else ()),
+        insensitive=of(Role.INSENSITIVE),
+    )

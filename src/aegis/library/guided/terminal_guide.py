@@ -1,0 +1,225 @@
+"""The path on a terminal: what was found is printed to stderr, and every question has a suggestion."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import typer
+
+from aegis.commands import terminal
+from aegis.counts.collect import Limits
+from aegis.data.schema import Role, Roles
+from aegis.library.guided.changes import ColumnChange
+from aegis.library.guided.comparing import Comparison
+from aegis.library.guided.guide import Guide
+from aegis.library.guided.leaving import Left
+from aegis.library.guided.looking import Look, SuggestedRole
+from aegis.library.guided.purposes import PURPOSES, k_in_words
+from aegis.library.guided.text_picture import bars, picture
+from aegis.masking.plural import count
+from aegis.operation import listed, names
+from aegis.progress import Progress
+
+STEPS = 6
+_ROLE_WORDS = (
+    "identifying: names a person, or is to be left out · quasi_identifying: could single one out with others · "
+    "sensitive: must not be learned about a person · insensitive: neither"
+)
+_SHOWN = 12
+
+
+class TerminalGuide(Guide):
+    """Asks on the terminal; without ``ask`` every suggestion is taken, and said."""
+
+    def __init__(self, *, ask: bool) -> None:
+        self._ask = ask
+
+    def begin(self, step: int, title: str) -> None:
+        terminal.talk().print(f"\n{step} of {STEPS} · {title}", style="bold")
+
+    def note(self, text: str) -> None:
+        terminal.aside(text)
+
+    def show_look(self, seen: Look) -> None:
+        rows = [
+            [
+                column.name,
+                column.kind.value,
+                f"{column.distinct:,}",
+                f"{column.missing:,}" if column.missing else "",
+                bars(seen.findings.shapes.get(column.name, ())),
+            ]
+            for column in seen.profile.columns
+        ]
+        columns: list[Any] = ["column", "kind", ("distinct", "right"), ("missing", "right"), "shape"]
+        terminal.talk().print(terminal.table(f"{seen.profile.name}: {count(seen.profile.rows, 'row')}", columns, rows))
+        for sentence in seen.sentences():
+            terminal.talk().print(f"! {sentence}", soft_wrap=True)
+
+    def missing(self, seen: Look) -> tuple[str, ...]:
+        marks = seen.marks
+        return marks if self._agree(f"Read {' '.join(marks)} as missing?") else ()
+
+    def label(self, seen: Look, suggestion: str) -> str:
+        return self._column("Which column shall be predicted (the label)?", suggestion, seen.columns)
+
+    def label_bins(self, seen: Look, label: str) -> int | None:
+        column = next(column for column in seen.profile.columns if column.name == label)
+        if not column.kind.is_number or column.distinct <= Limits().label_classes:
+            return None
+        answer = self._number(
+            f"{label} has {column.distinct:,} distinct numbers. Into how many classes shall it be cut (0: none, the "
+            "numbers are predicted)?",
+            0,
+            least=0,
+        )
+        return answer if answer >= 2 else None
+
+    def roles(self, label: str, suggested: Sequence[SuggestedRole]) -> tuple[SuggestedRole, ...]:
+        talk = terminal.talk()
+        talk.print(_ROLE_WORDS, soft_wrap=True)
+        rows = [[each.column, each.role.value, each.why] for each in suggested]
+        talk.print(terminal.table(f"label: {label}", ["column", "role", "why"], rows))
+        if not self._ask:
+            return tuple(suggested)
+        known = {each.column for each in suggested}
+        answer = {each.column: each for each in suggested}
+        for role in (Role.IDENTIFYING, Role.QUASI_IDENTIFYING, Role.SENSITIVE):
+            usual = [each.column for each in answer.values() if each.role is role]
+            chosen = self._columns(f"Columns that are {role.value}?", usual, known)
+            for name in chosen:
+                if answer[name].role is not role:
+                    answer[name] = SuggestedRole(column=name, role=role, why="as you said")
+            for name in usual:
+                if name not in chosen:
+                    answer[name] = replace(answer[name], role=Role.INSENSITIVE, why="as you said")
+        return tuple(answer.values())
+
+    def purpose(self, roles: Roles, suggestion: str) -> str:
+        for purpose in PURPOSES.values():
+            terminal.talk().print(f"{purpose.name}: {purpose.title}, k = {purpose.k}: {purpose.why}", soft_wrap=True)
+        return self._choice("Who gets the table?", list(PURPOSES), suggestion)
+
+    def fewest(self, purpose: str, roles: Roles, suggestion: int) -> int:
+        k = self._number("How many must look alike (k)?", suggestion, least=1)
+        terminal.talk().print(f"k = {k}: {k_in_words(k, roles.quasi_identifying)}", soft_wrap=True)
+        return k
+
+    @contextmanager
+    def working(self, title: str) -> Iterator[Progress | None]:
+        with terminal.progress(title) as progress:
+            yield progress
+
+    def show_comparison(self, comparison: Comparison) -> None:
+        talk = terminal.talk()
+        race = comparison.ranking.race
+        assert race is not None
+        talk.print(picture(comparison), markup=False, soft_wrap=True)
+        rows = [
+            [
+                ("→ " if each.name == comparison.recommended else "") + each.name,
+                each.kind,
+                f"{race.shown(each.performance)} ({race.shown(each.low)} to {race.shown(each.high)})",
+                each.kept,
+                "made-up rows" if not each.smallest_class else f"{each.smallest_class:,}",
+                "" if each.average_risk is None else f"{100 * each.average_risk:.2g} %",
+                f"{each.suppressed:,}" if each.suppressed else "",
+            ]
+            for each in comparison.candidates[:_SHOWN]
+        ]
+        numbers = [(name, "right") for name in ("smallest class", "named rightly", "starred")]
+        columns: list[Any] = ["candidate", "kind", race.title, "kept", *numbers]
+        talk.print(terminal.table(f"{comparison.ranking.label} · {race.title}", columns, rows))
+        more = len(comparison.candidates) - _SHOWN
+        if more > 0:
+            terminal.aside(f"… and {more} more")
+        if comparison.rejected:
+            kinds = {name: why for name, why in comparison.rejected.items() if not name.startswith("g")}
+            terminal.aside(
+                f"{count(len(comparison.rejected), 'candidate')} may not leave"
+                + "".join(f"; {name}: {why}" for name, why in kinds.items())
+            )
+        for note in (*comparison.notes, *comparison.ranking.notes):
+            terminal.aside(note)
+        talk.print(f"Recommended: {comparison.why}.", style="bold", soft_wrap=True)
+
+    def choose(self, comparison: Comparison) -> str:
+        able = [each.name for each in comparison.candidates if each.can_leave]
+        return self._choice("Which one shall leave?", able, comparison.recommended, list_all=False)
+
+    def show_changes(self, changed: Sequence[ColumnChange]) -> None:
+        rows = [
+            [
+                each.column,
+                each.role,
+                each.becomes,
+                "" if each.example is None else f"{each.example[0]} → {each.example[1]}",
+            ]
+            for each in changed
+        ]
+        terminal.talk().print(terminal.table("", ["column", "role", "becomes", "made-up example"], rows))
+
+    def may_leave(self, out: Path) -> bool:
+        return self._agree(f"Release it as {out.name}, with certificate and ledger?")
+
+    def show_left(self, left: Left) -> None:
+        ran = [each.name for each in left.attacks if each.not_applicable is None]
+        if left.exposing:
+            terminal.warn(
+                f"somebody is singled out by {', '.join(left.exposing)}: look at that before it is given away"
+            )
+        else:
+            terminal.talk().print(f"{count(len(ran), 'attack')} run, nobody singled out: {', '.join(ran)}")
+        ledger = left.released.ledger
+        if ledger is not None:
+            terminal.aside(f"entry {ledger['number']} of the ledger {ledger['name']}")
+
+    def _text(self, question: str, suggestion: str) -> str:
+        if not self._ask:
+            terminal.talk().print(f"{question} [{suggestion}]", soft_wrap=True)
+            return suggestion
+        answer = str(typer.prompt(question, default=suggestion, err=True, show_default=bool(suggestion)))
+        return answer if answer == suggestion else answer.strip()
+
+    def _agree(self, question: str) -> bool:
+        if not self._ask:
+            terminal.talk().print(f"{question} [yes]", soft_wrap=True)
+            return True
+        return bool(typer.confirm(question, default=True, err=True))
+
+    def _number(self, question: str, suggestion: int, *, least: int) -> int:
+        while True:
+            answer = self._text(question, str(suggestion))
+            if answer.isdigit() and int(answer) >= least:
+                return int(answer)
+            terminal.talk().print(f"a whole number from {least} up, please")
+
+    def _choice(self, question: str, allowed: list[str], suggestion: str, *, list_all: bool = True) -> str:
+        while True:
+            answer = self._text(f"{question} ({', '.join(allowed)})" if list_all else question, suggestion)
+            if answer in allowed:
+                return answer
+            terminal.talk().print(f"one of {', '.join(allowed)}, please", soft_wrap=True)
+
+    def _column(self, question: str, suggestion: str, known: Sequence[str]) -> str:
+        while True:
+            answer = self._text(question, suggestion)
+            if answer in known:
+                return answer
+            terminal.talk().print("there is no such column")
+
+    def _columns(self, question: str, suggestion: list[str], known: set[str]) -> tuple[str, ...]:
+        while True:
+            usual = listed(suggestion)
+            answer = self._text(question, usual or "none")
+            if answer == usual:
+                return tuple(suggestion)
+            columns = () if answer in ("", "none", "-") else names(answer)
+            unknown = [name for name in columns if name not in known]
+            if not unknown:
+                return columns
+            terminal.talk().print(f"there is no column {', '.join(unknown)}")

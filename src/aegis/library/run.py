@@ -1,0 +1,142 @@
+"""Do again what a project decided, on tomorrow's file: look, choose or keep, release, attack, remember."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from aegis.commands.run import Run
+from aegis.commands.start import Start
+from aegis.data.project import Project, read_project
+from aegis.errors import ProjectError, RoleError
+from aegis.library.guided.comparing import Comparison, compare
+from aegis.library.guided.leaving import AttackFigures, Left, free_name
+from aegis.library.guided.looking import Look, look
+from aegis.library.release import Released
+from aegis.library.start import left_now, open_project_table, reading_of, settings_of, with_release
+from aegis.masking.configuration_file import to_mapping
+from aegis.operation import listed, operation
+from aegis.releases.ledger import ledger_path
+from aegis.result import Result
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rerun(Result):
+    """A release made as a project decided, what differs from the table that it was decided on, and the attacks."""
+
+    released: Released
+    chosen: str
+    attacks: tuple[AttackFigures, ...]
+    differences: tuple[str, ...] = ()
+
+    @property
+    def exposing(self) -> tuple[str, ...]:
+        """The attacks that single somebody out."""
+        return tuple(each.name for each in self.attacks if each.singles_out)
+
+    @property
+    def headline(self) -> str:
+        nobody = (
+            f"somebody is singled out by {', '.join(self.exposing)}"
+            if self.exposing
+            else f"nobody is singled out by the {len(self.attacks)} attacks that were run"
+        )
+        return f"{self.released.out}: {self.released.rows:,} rows by {self.chosen}, {nobody}"
+
+    def table_rows(self) -> list[dict[str, Any]]:
+        return self.released.table_rows()
+
+    def to_json(self) -> dict[str, Any]:
+        """The object that ``aegis run --json`` prints."""
+        return {
+            **self.released.to_json(),
+            "chosen": self.chosen,
+            "attacks": [
+                {name: getattr(each, name) for name in AttackFigures.__dataclass_fields__} for each in self.attacks
+            ],
+            "differences": list(self.differences),
+        }
+
+    @classmethod
+    def fields_in(cls, content: Mapping[str, Any]) -> Mapping[str, Any]:
+        return {**content, "released": Released.from_json(content)}
+
+
+@operation(Run)
+def run(options: Run) -> Rerun:
+    """Release a table again as its project decided; raises, and releases nothing, where that no longer holds."""
+    path = Path(options.project)
+    if not path.is_file():
+        raise ProjectError(f"there is no project file {path}; aegis start makes one, or name it with --project")
+    project = read_project(path)
+    if project.roles is None or project.policy is None or project.configuration is None:
+        raise ProjectError(f"{path.name} has nothing chosen yet; aegis start goes on where it was left")
+    data = project.source if options.data is None else str(options.data)
+    ledger = options.ledger if options.ledger is not None else _ledger(project)
+    given = Start(data)
+    dataset = open_project_table(replace(project, data=str(Path(data).resolve())), given)
+    seen = look(dataset)
+    differences = _differences(project, seen)
+    if options.choose:
+        if options.progress is not None:
+            options.progress(0, None, "candidates")
+        comparison = compare(
+            data,
+            roles=project.roles,
+            policy=project.policy,
+            settings=settings_of(project, given),
+            reading=reading_of(project),
+            label_bins=project.label_bins,
+            ledger=ledger,
+            recipient=options.recipient,
+            progress=options.progress,
+        )
+        project = _with_choice(project, comparison)
+        differences = (*differences, f"recommended now: {comparison.why}")
+    if options.progress is not None:
+        options.progress(0, None, "release and attacks")
+    out = Path(options.out) if options.out is not None else free_name(data, project.folder)
+    left: Left = left_now(
+        project, out, data=data, ledger=ledger, recipient=options.recipient, overwrite=options.overwrite
+    )
+    with_release(project, left).write()
+    return Rerun(
+        released=left.released,
+        chosen=(project.chosen or {}).get("name", "chosen"),
+        attacks=left.attacks,
+        differences=differences,
+    )
+
+
+def _ledger(project: Project) -> Path | None:
+    """The ledger of the project's own table: another state of it is the same table."""
+    if "://" in project.data or project.reading.get("engine"):
+        return None
+    return ledger_path(Path(project.source), table=project.reading.get("table"))
+
+
+def _with_choice(project: Project, comparison: Comparison) -> Project:
+    chosen = comparison.best
+    return replace(
+        project,
+        chosen={"name": chosen.name, "kind": chosen.kind},
+        configuration=to_mapping(comparison.configurations[chosen.name]),
+    )
+
+
+def _differences(project: Project, seen: Look) -> tuple[str, ...]:
+    """What is new in the file; raises where a column came or went, because nobody decided about that."""
+    assert project.roles is not None
+    decided = set(project.roles.named)
+    new = [name for name in seen.columns if name not in decided]
+    gone = [name for name in project.roles.named if name not in seen.columns]
+    if new or gone:
+        said = [f"nobody decided about {listed(new)}"] if new else []
+        said += [f"{listed(gone)} is gone"] if gone else []
+        raise RoleError(
+            f"the file is not the table that {project.path.name} is about: {'; '.join(said)}; change its roles there, "
+            "or start again with aegis start --restart"
+        )
+    return tuple(f"{each.column}: {' '.join(each.texts)} may mean a missing value" for each in seen.findings.marks)

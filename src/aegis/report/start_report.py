@@ -1,0 +1,155 @@
+"""What ``aegis start`` came to, as one page: the release in a sentence, usefulness against risk, every column."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from aegis.learners.goal import goal_called
+from aegis.report.charts.scatter import Point, scatter
+from aegis.report.figures import count, percent
+from aegis.report.page import picture, render_page
+from aegis.report.ranking_words import Fact
+from aegis.report.svg import Svg
+
+if TYPE_CHECKING:
+    from aegis.library.guided.comparing import Comparison
+    from aegis.library.guided.looking import Look
+    from aegis.library.start import Started
+
+
+def render_start(started: Started, seen: Look, comparison: Comparison, *, version: str) -> str:
+    """The page, as one self-contained HTML document. It names columns and masks, and no value of a record."""
+    return render_page(
+        "start.html",
+        title=f"{started.data} · Aegis",
+        version=version,
+        source=started.data,
+        headline=sentence(started, comparison),
+        why=started.why,
+        facts=facts(started, seen, comparison),
+        chart=picture(risk_chart(comparison)),
+        candidates=rows_of(comparison),
+        value_name=comparison.ranking.race.title if comparison.ranking.race else "",
+        rejected=sorted(started.rejected.items()),
+        changes=started.changes,
+        columns=columns_of(seen),
+        noticed=started.noticed,
+        attacks=started.attacks,
+        policy=policy_lines(started),
+        commands=started.commands,
+    )
+
+
+def sentence(started: Started, comparison: Comparison) -> str:
+    """The first sentence: for somebody who will read no other."""
+    best = comparison.named(started.chosen)
+    race = comparison.ranking.race
+    assert race is not None
+    alike = (
+        "" if not best.smallest_class else f" no row can be told from fewer than {best.smallest_class - 1} others, and"
+    )
+    verb = "may leave" if started.out is None else "is released"
+    return (
+        f"{started.data} {verb}:{alike} models reach {race.shown(best.performance)} {race.title} on it, where the "
+        f"original gives {race.shown(race.unmasked.performance)}."
+    )
+
+
+def facts(started: Started, seen: Look, comparison: Comparison) -> tuple[Fact, ...]:
+    best = comparison.named(started.chosen)
+    race = comparison.ranking.race
+    assert race is not None
+    risk = "–" if best.risk is None else percent(best.risk)
+    average = "–" if best.average_risk is None else percent(best.average_risk)
+    return (
+        Fact(term="chance to name a row, at most", value=risk),
+        Fact(term="rows a guess names rightly", value=average),
+        Fact(term=f"{race.title}, released", value=race.shown(best.performance)),
+        Fact(term=f"{race.title}, original", value=race.shown(race.unmasked.performance)),
+        Fact(term="rows starred", value=f"{best.suppressed:,}", unit=f"of {seen.profile.rows:,}"),
+        Fact(
+            term="people exposed by attacks",
+            value="not run"
+            if not started.attacks
+            else str(sum(a.exposed_share > 0 for a in started.attacks) or "none"),
+            is_name=True,
+        ),
+    )
+
+
+def risk_chart(comparison: Comparison, *, chosen: str | None = None) -> str:
+    """Usefulness against risk, with the front."""
+    race = comparison.ranking.race
+    assert race is not None
+    scale = 100.0 if goal_called(race.goal).percent else 1.0
+    points = [
+        Point(
+            label=each.name,
+            x=100 * each.average_risk,
+            y=scale * each.performance,
+            chosen=each.name == (chosen or comparison.recommended),
+        )
+        for each in comparison.candidates
+        if each.average_risk is not None
+    ]
+    return scatter(
+        points,
+        title="Usefulness against risk",
+        x_axis="rows that somebody names rightly who knows all quasi-identifiers and guesses, in percent",
+        y_axis=race.title + (" in percent" if scale > 1 else ""),
+        more_x_is_better=False,
+        more_y_is_better=comparison.ranking.higher_is_better,
+    )
+
+
+def rows_of(comparison: Comparison) -> list[dict[str, Any]]:
+    """Every candidate, as the table shows it."""
+    return [
+        {
+            "name": each.name,
+            "kind": each.kind,
+            "recommended": each.name == comparison.recommended,
+            "on_front": each.on_front,
+            "can_leave": each.can_leave,
+            "value": comparison.shown(each.performance),
+            "low": comparison.shown(each.low),
+            "high": comparison.shown(each.high),
+            "kept": each.kept,
+            "smallest": "made-up rows" if not each.smallest_class else f"{each.smallest_class:,}",
+            "risk": "–" if each.average_risk is None else percent(each.average_risk),
+            "starred": f"{each.suppressed:,}",
+            "why": each.why,
+        }
+        for each in comparison.candidates
+    ]
+
+
+def columns_of(seen: Look) -> list[dict[str, Any]]:
+    """Every column with its shape."""
+    return [
+        {
+            "name": column.name,
+            "kind": column.kind.value,
+            "distinct": f"{column.distinct:,}",
+            "missing": f"{column.missing:,}" if column.missing else "",
+            "shape": picture(shape_chart(column.name, seen.findings.shapes.get(column.name, ()))),
+        }
+        for column in seen.profile.columns
+    ]
+
+
+def shape_chart(name: str, heights: tuple[float, ...]) -> str:
+    """The shape of a column: bars without names."""
+    svg = Svg(96, 20, title=f"Shape of {name}", description=f"{count(len(heights), 'bar')} of relative heights.")
+    for number, height in enumerate(heights):
+        svg.rect(number * 8, 20 - max(height * 20, 0.6), 7, max(height * 20, 0.6), "bar masked")
+    return svg.markup()
+
+
+def policy_lines(started: Started) -> list[str]:
+    """What had to hold, in lines."""
+    lines = []
+    for name, value in started.policy.items():
+        if name not in ("quasi_identifying", "sensitive", "identifying", "insensitive", "label"):
+            lines.append(f"{name}: {value}")
+    return lines

@@ -1,0 +1,119 @@
+"""What is noticed in a table, and which roles follow from it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import pyarrow as pa
+import pytest
+
+from aegis.data.engine import open_dataset
+from aegis.data.schema import Role
+from aegis.errors import LabelError
+from aegis.library.guided.looking import Look, likely_label, look, roles_of, suggest_roles
+
+ROWS = 400
+
+
+def _look(columns: Mapping[str, Sequence[object]]) -> Look:
+    return look(open_dataset(pa.table({name: list(values) for name, values in columns.items()})))
+
+
+def _plain(**more: Sequence[object]) -> dict[str, Sequence[object]]:
+    """A table in which nothing tells anything."""
+    return {
+        "age": [20 + (i * 7) % 50 for i in range(ROWS)],
+        "shop": ["abcdef"[(i * 11) % 6] for i in range(ROWS)],
+        **more,
+        "outcome": [("no", "yes")[(i * i // 7) % 2] for i in range(ROWS)],
+    }
+
+
+def _role(seen: Look, column: str, label: str = "outcome") -> tuple[Role, str]:
+    (found,) = (each for each in suggest_roles(seen, label) if each.column == column)
+    return found.role, found.why
+
+
+def test_a_plain_table_has_nothing_to_say() -> None:
+    seen = _look(_plain())
+    assert seen.sentences() == ()
+    assert likely_label(seen) == "outcome"
+    assert _role(seen, "age")[0] is Role.QUASI_IDENTIFYING
+    assert _role(seen, "shop")[0] is Role.INSENSITIVE
+
+
+@pytest.mark.parametrize("mark", ["?", "NA", "NULL", "n/a", "NaN"])
+def test_marks_of_missing_values_are_found(mark: str) -> None:
+    seen = _look(_plain(size=[mark if i % 10 == 0 else "SML"[i % 3] for i in range(ROWS)]))
+    assert seen.marks == (mark,)
+    assert seen.sentences() == (f"size: {mark} in 40 rows means a missing value",)
+
+
+def test_a_word_is_a_mark_only_among_numbers() -> None:
+    numbers = _look(_plain(height=["none" if i % 10 == 0 else str(150 + i % 40) for i in range(ROWS)]))
+    words = _look(_plain(illness=["none" if i % 2 == 0 else "flu" for i in range(ROWS)]))
+    assert numbers.marks == ("none",)
+    assert words.marks == ()
+
+
+def test_decimal_commas_and_days_before_months_are_said() -> None:
+    seen = _look(
+        _plain(
+            price=[f"{i % 90},{i % 10}" for i in range(ROWS)],
+            day=[f"{1 + i % 28:02d}.{1 + i % 12:02d}.2024" for i in range(ROWS)],
+        )
+    )
+    assert {(each.column, each.what) for each in seen.findings.written} == {
+        ("price", "decimal comma"),
+        ("day", "day first"),
+    }
+
+
+def test_people_with_several_rows_are_counted() -> None:
+    seen = _look(_plain(patient_id=[f"P{i // 4:04d}" for i in range(ROWS)]))
+    (people,) = seen.findings.people
+    assert (people.column, people.people, people.rows) == ("patient_id", 100, ROWS)
+    assert "4.0 rows each" in " ".join(seen.sentences())
+    assert _role(seen, "patient_id")[0] is Role.IDENTIFYING
+
+
+def test_a_copy_of_the_label_is_left_out_and_the_reason_said() -> None:
+    labels = [("no", "yes")[(i * i // 7) % 2] for i in range(ROWS)]
+    seen = _look(_plain(verdict=["N" if label == "no" else "Y" for label in labels]))
+    role, why = _role(seen, "verdict")
+    assert role is Role.IDENTIFYING
+    assert why.startswith("tells outcome by itself (100.0 % right)")
+
+
+def test_numbers_that_give_the_label_away_are_found_however_many_there_are() -> None:
+    labels = [(i * i // 7) % 2 for i in range(5 * ROWS)]
+    scores = [label * 1000.0 + i * 0.37 for i, label in enumerate(labels)]
+    seen = _look({"age": [20 + i % 50 for i in range(5 * ROWS)], "score": scores, "outcome": [f"l{b}" for b in labels]})
+    assert _role(seen, "score")[0] is Role.IDENTIFYING
+
+
+def test_another_value_in_every_row_tells_nothing() -> None:
+    seen = _look(_plain(reading=[i * 0.731 % 17 for i in range(ROWS)]))
+    assert _role(seen, "reading")[0] is Role.INSENSITIVE
+
+
+def test_a_column_that_tells_a_quasi_identifier_is_one_too() -> None:
+    ages = [20 + (i * 7) % 50 for i in range(ROWS)]
+    seen = _look(_plain(generation=[f"g{age // 5}" for age in ages], cohort=[1990 - age for age in ages]))
+    role, why = _role(seen, "cohort")
+    assert role is Role.QUASI_IDENTIFYING
+    assert why.startswith("tells age (")
+    assert _role(seen, "generation")[0] is Role.INSENSITIVE, "five ages in one are not told"
+
+
+def test_where_nothing_looks_known_whatever_varies_counts() -> None:
+    seen = _look({"a": [i % 3 for i in range(90)], "b": [1] * 90, "y": ["uv"[i % 2] for i in range(90)]})
+    suggested = suggest_roles(seen, "y")
+    assert {each.column: each.role for each in suggested} == {"a": Role.QUASI_IDENTIFYING, "b": Role.INSENSITIVE}
+    assert "to be safe" in suggested[0].why
+    assert roles_of("y", suggested).quasi_identifying == ("a",)
+
+
+def test_a_table_without_anything_to_predict_is_said() -> None:
+    with pytest.raises(LabelError, match="no column of table has two values"):
+        likely_label(_look({"a": [1] * 5}))
