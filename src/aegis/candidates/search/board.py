@@ -24,8 +24,8 @@ class Progress:
     bound: float
 
 
-class OutOfTimeError(Exception):
-    """The time given to the search is over; caught by the search itself."""
+class SearchLimitError(Exception):
+    """The time or the nodes given to the search are used up; caught by the search itself."""
 
 
 class Board(Generic[K]):
@@ -40,6 +40,7 @@ class Board(Generic[K]):
         shown: Callable[[float], float],
         report: Callable[[Progress], None] | None,
         deadline: float | None,
+        most_nodes: int | None = None,
     ) -> None:
         self.nodes = 0
         self.bound = math.inf
@@ -49,6 +50,7 @@ class Board(Generic[K]):
         self._shown = shown
         self._report = report
         self._deadline = deadline
+        self._most_nodes = most_nodes
         self._reported = 0.0
         self._found: dict[Hashable, tuple[K, Outcome]] = {}
         self._front: dict[K, Outcome] = {}
@@ -83,11 +85,13 @@ class Board(Generic[K]):
         return sorted(self._front.items(), key=lambda item: item[1].risk)
 
     def count(self, nodes: int = 1) -> None:
-        """Count nodes that were weighed; report now and then, and stop when the time is over."""
+        """Count nodes that were weighed; report now and then, and stop where a limit is reached."""
         self.nodes += nodes
         now = time.monotonic()
         if self._deadline is not None and now > self._deadline:
-            raise OutOfTimeError
+            raise SearchLimitError
+        if self._most_nodes is not None and self.nodes > self._most_nodes:
+            raise SearchLimitError
         if self._report is not None and now - self._reported > SECONDS_BETWEEN_REPORTS:
             self._reported = now
             best = self._shown(self.best) if self._found else None

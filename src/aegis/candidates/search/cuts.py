@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from aegis.candidates.search.board import Board, OutOfTimeError
+from aegis.candidates.search.board import Board, SearchLimitError
 from aegis.candidates.search.classes import Steps
 from aegis.candidates.search.gate import Gate, Outcome
 from aegis.candidates.search.grouped import Cut, Cuttable, Grouping
@@ -62,7 +62,7 @@ class CutSearch:
             if together is not None:
                 for start in self._starts():
                     self._improved(start)
-        except OutOfTimeError:
+        except SearchLimitError:
             pass
         except KeyboardInterrupt:
             interrupted = True

@@ -13,7 +13,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from aegis.candidates.search.board import Board, OutOfTimeError
+from aegis.candidates.search.board import Board, SearchLimitError
 from aegis.candidates.search.chain import Chain
 from aegis.candidates.search.classes import Classes, Steps
 from aegis.candidates.search.gate import Gate, Weighed
@@ -108,7 +108,7 @@ class LatticeSearch:
                     continue
                 for child in self._opened(box, classes):
                     heapq.heappush(boxes, child)
-        except (OutOfTimeError, KeyboardInterrupt) as stop:
+        except (SearchLimitError, KeyboardInterrupt) as stop:
             bound = max([current, *(-box.negative_bound for box in boxes)])
             return LatticeOutcome(
                 bound=max(bound, self.board.best),

@@ -41,6 +41,7 @@ def search(
     measure: str = DEFAULT_MEASURE,
     shortlist: int = 10,
     seconds: float | None = 60.0,
+    most_nodes: int | None = None,
     progress: Report | None = None,
     out: Out | None = None,
 ) -> SearchResult:
@@ -48,7 +49,8 @@ def search(
 
     ``table`` counts the raw tuples of the quasi-identifiers, with the label and the sensitive attributes of the policy
     as contents. Columns without a hierarchy get levels automatically. ``space`` is ``levels``, ``cuts`` or ``both``;
-    ``seconds`` the most it may take. Ctrl-C ends the search with the best found so far.
+    ``seconds`` the most it may take, ``most_nodes`` the most configurations that each space may weigh: a limit that
+    means the same on every machine. Ctrl-C ends the search with the best found so far.
     """
     _check(table, label, space, shortlist, seconds)
     totals = label_counts(table, label).sum(axis=0)
@@ -59,11 +61,11 @@ def search(
     if space != "cuts":
         # Half of the time is for the other space, if there is one.
         until = None if seconds is None else begin + (seconds / 2 if space == "both" else seconds)
-        found = _search_levels(gate, chains_of(table, hierarchies or {}), shortlist, until, progress)
+        found = _search_levels(gate, chains_of(table, hierarchies or {}), shortlist, until, most_nodes, progress)
         results += [] if found is None else [found]
     if space != "levels" and not (results and results[0].interrupted):
         until = None if seconds is None else begin + seconds
-        found = _search_cuts(gate, shortlist, until, progress)
+        found = _search_cuts(gate, shortlist, until, most_nodes, progress)
         results += [] if found is None else [found]
     if not results:
         raise gate.refuse()
@@ -103,9 +105,16 @@ def _check(table: ClassTable, label: str, space: str, shortlist: int, seconds: f
 
 
 def _search_levels(
-    gate: Gate, chains: list[Chain], places: int, until: float | None, progress: Report | None
+    gate: Gate,
+    chains: list[Chain],
+    places: int,
+    until: float | None,
+    most_nodes: int | None,
+    progress: Report | None,
 ) -> SearchResult | None:
-    board: Board[Levels] = Board(places=places, shown=gate.objective.shown, report=progress, deadline=until)
+    board: Board[Levels] = Board(
+        places=places, shown=gate.objective.shown, report=progress, deadline=until, most_nodes=most_nodes
+    )
     lattice = LatticeSearch(chains=chains, gate=gate, board=board)
     end = lattice.run()
 
@@ -134,9 +143,16 @@ def _search_levels(
     )
 
 
-def _search_cuts(gate: Gate, places: int, until: float | None, progress: Report | None) -> SearchResult | None:
+def _search_cuts(
+    gate: Gate, places: int, until: float | None, most_nodes: int | None, progress: Report | None
+) -> SearchResult | None:
     board: Board[Grouping] = Board(
-        places=places, shape=_shape, shown=gate.objective.shown, report=progress, deadline=until
+        places=places,
+        shape=_shape,
+        shown=gate.objective.shown,
+        report=progress,
+        deadline=until,
+        most_nodes=most_nodes,
     )
     table = gate.table
     cuts = CutSearch(gate=gate, board=board)
