@@ -33,6 +33,10 @@ CATALOG = (
 """The commands of the catalog, which the library does not know; other packages join by entry points instead."""
 
 
+FIRST = "start"
+"""The command that stands first: it leads to the others."""
+
+
 class _Declared(TyperCommand):
     """A declared command; its options are read when it is called or explains itself, not to list all commands."""
 
@@ -56,7 +60,7 @@ class _Declared(TyperCommand):
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """The words that were typed, completed by what the project file says."""
-        if self._made.name in USES and not set(ctx.help_option_names) & set(args):
+        if self._made.name in USES and not ctx.resilient_parsing and not set(ctx.help_option_names) & set(args):
             typed, _, _ = self.make_parser(ctx).parse_args(args=list(args))
             args, said = completed(self._made.name, {name: _given(value) for name, value in typed.items()}, args)
             if said:
@@ -78,7 +82,9 @@ class _Commands(TyperGroup):
         super().__init__(**settings)
         ranks = {group: rank for rank, group in enumerate(GROUPS)}
         declared = [made for _, made in COMMANDS.items()] + list(CATALOG)
-        for made in sorted(declared, key=lambda made: (ranks.get(made.group, len(ranks)), made.name)):
+        for made in sorted(
+            declared, key=lambda made: (ranks.get(made.group, len(ranks)), made.name != FIRST, made.name)
+        ):
             first, _, second = made.name.partition(" ")
             if not second:
                 self.add_command(_Declared(made, name=first))
@@ -102,7 +108,6 @@ app = typer.Typer(
     cls=_Commands,
     help="Share data that is private enough to leave and useful enough to learn from.",
     no_args_is_help=True,
-    add_completion=False,
     pretty_exceptions_enable=False,  # its tracebacks print local variables, and those hold data
     context_settings={"help_option_names": ["-h", "--help"]},
 )

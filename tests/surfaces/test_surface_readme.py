@@ -25,3 +25,11 @@ def test_the_commands_of_the_readme_run(
         assert answer.status == 0, f"{command}: {answer.err}"
     for example in re.findall(r"```python\n(.*?)```", README, re.DOTALL):
         exec(compile(example, "README", "exec"), {})
+
+
+def test_pasted_in_order_the_command_is_on_the_path_before_it_is_used() -> None:
+    blocks = re.findall(r"```console\n(.*?)```", README, re.DOTALL)
+    lines = [line.removeprefix("$ ") for block in blocks for line in block.splitlines() if line.startswith("$ ")]
+    first = next(number for number, line in enumerate(lines) if line.startswith("aegis "))
+    assert 'export PATH="$PWD/.venv/bin:$PATH"' in lines[:first]
+    assert any(line.startswith("make demo") for line in lines[:first]), "which makes .venv"

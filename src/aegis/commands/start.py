@@ -40,6 +40,7 @@ class Start(WithRoles, WithLedger):
     data: Annotated[str | Path, Argument("A CSV, Parquet, Arrow or DuckDB file, or a database URL (…#table).")]
     _: KW_ONLY
     yes: Annotated[bool, Option("Take every suggestion without asking.", short="-y")] = False
+    web: Annotated[bool, Option("Ask on a page in the browser, served to this machine only.")] = False
     label: Label = None
     label_bins: LabelBins = None
     purpose: Annotated[
@@ -68,6 +69,8 @@ class Start(WithRoles, WithLedger):
 
     def __post_init__(self) -> None:
         super().__post_init__()
+        if self.web:
+            self.refuse("yes", because="a page asks; without questions no page is needed")
         if self.policy is not None:
             self.refuse("purpose", "k", because="the policy says what must hold")
 

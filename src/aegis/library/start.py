@@ -101,6 +101,10 @@ def start(options: Start) -> Started:
     With ``yes`` every suggestion is taken; otherwise the terminal asks. What is decided stands in the project file at
     once, so the path can be left anywhere and taken up again.
     """
+    if options.web:
+        from aegis.library.guided.web import serve  # an extra
+
+        return serve(options)
     return walk(options, TerminalGuide(ask=not options.yes))
 
 
@@ -110,24 +114,36 @@ def walk(options: Start, guide: Guide) -> Started:
         CANDIDATES[kind]  # says which there are if it is not one of them
     project = opened_project(options)
     guide.begin(1, "What is in the table")
-    project, dataset, seen = _looked(project, options, guide)
+    project, dataset, seen = looked(project, options, guide)
     guide.begin(2, "Which part each column plays")
-    project = _with_roles(project, seen, options, guide).write()
+    project = with_roles(project, seen, options, guide).write()
     guide.begin(3, "What must hold")
-    project = _with_policy(project, seen, options, guide).write()
+    project = with_policy(project, seen, options, guide).write()
     guide.begin(4, "Candidates, side by side")
     comparison = compared(project, options, guide)
     guide.show_comparison(comparison)
     guide.begin(5, "What each column becomes")
-    project, changed = _chosen(project, dataset, comparison, options, guide)
+    project, changed = chosen_of(project, dataset, comparison, options, guide)
     project.write()
-    report = Path(options.report) if options.report is not None else report_path(project)
     guide.begin(6, "The release")
     left = _left(project, options, guide)
+    return finished(project, seen, comparison, changed, left, options)
+
+
+def finished(
+    project: Project,
+    seen: Look,
+    comparison: Comparison,
+    changed: tuple[ColumnChange, ...],
+    left: Left | None,
+    options: Start,
+) -> Started:
+    """The end of the path: what left goes into the project, and the report is written."""
     if left is not None:
         project = with_release(project, left).write()
         comparison_path(project.path).unlink(missing_ok=True)
-    started = outcome(project, seen, comparison, changed, left, report=report, given=options)
+    report = Path(options.report) if options.report is not None else report_path(project)
+    started = outcome(project, seen, comparison, changed, left, report=report)
     write_page(report, render_start(started, seen, comparison, version=__version__), overwrite=True)
     return started
 
@@ -170,7 +186,7 @@ def reading_of(project: Project) -> dict[str, Any]:
     return given
 
 
-def _looked(project: Project, options: Start, guide: Guide) -> tuple[Project, Dataset, Look]:
+def looked(project: Project, options: Start, guide: Guide) -> tuple[Project, Dataset, Look]:
     dataset = open_project_table(project, options)
     seen = look(dataset)
     guide.show_look(seen)
@@ -198,7 +214,7 @@ def _reading_defaults() -> dict[str, Any]:
 _ROLES_GIVEN = ("label", "label_bins", "identifying", "quasi", "sensitive", "insensitive", "roles")
 
 
-def _with_roles(project: Project, seen: Look, options: Start, guide: Guide) -> Project:
+def with_roles(project: Project, seen: Look, options: Start, guide: Guide) -> Project:
     """The roles, as they were decided before unless the options say something of them."""
     before = project.roles
     if before is not None and not set(_ROLES_GIVEN) & set(options.given()):
@@ -243,7 +259,7 @@ def _roles_in_words(roles: Roles) -> str:
     )
 
 
-def _with_policy(project: Project, seen: Look, options: Start, guide: Guide) -> Project:
+def with_policy(project: Project, seen: Look, options: Start, guide: Guide) -> Project:
     """What must hold, as it was decided before unless the options say something of it."""
     assert project.roles is not None
     if project.policy is not None and not {"purpose", "k", "policy"} & set(options.given()):
@@ -308,7 +324,7 @@ def settings_of(project: Project, options: Start) -> Settings:
     )
 
 
-def _chosen(
+def chosen_of(
     project: Project, dataset: Dataset, comparison: Comparison, options: Start, guide: Guide
 ) -> tuple[Project, tuple[ColumnChange, ...]]:
     name = guide.choose(comparison)
@@ -389,7 +405,6 @@ def outcome(
     left: Left | None,
     *,
     report: Path,
-    given: Start,
 ) -> Started:
     """The answer: everything that was decided and found."""
     assert project.roles is not None

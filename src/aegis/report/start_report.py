@@ -62,8 +62,10 @@ def facts(started: Started, seen: Look, comparison: Comparison) -> tuple[Fact, .
     risk = "–" if best.risk is None else percent(best.risk)
     average = "–" if best.average_risk is None else percent(best.average_risk)
     return (
-        Fact(term="chance to name a row, at most", value=risk),
-        Fact(term="rows a guess names rightly", value=average),
+        Fact(term="chance to name a row, at most", value=risk, unit=_alone(comparison)),
+        Fact(
+            term="rows a guess names rightly", value=average, unit=f"before: {percent(comparison.average_risk_before)}"
+        ),
         Fact(term=f"{race.title}, released", value=race.shown(best.performance)),
         Fact(term=f"{race.title}, original", value=race.shown(race.unmasked.performance)),
         Fact(term="rows starred", value=f"{best.suppressed:,}", unit=f"of {seen.profile.rows:,}"),
@@ -75,6 +77,10 @@ def facts(started: Started, seen: Look, comparison: Comparison) -> tuple[Fact, .
             is_name=True,
         ),
     )
+
+
+def _alone(comparison: Comparison) -> str:
+    return f"before: {count(comparison.alone_before, 'row')} stood alone" if comparison.alone_before else ""
 
 
 def risk_chart(comparison: Comparison, *, chosen: str | None = None) -> str:

@@ -8,6 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from aegis.commands.fields import TableLike
+from aegis.counts.collect_classes import count_classes
+from aegis.data.engine import open_dataset
 from aegis.data.schema import Roles
 from aegis.errors import GuaranteeError, LabelError, PolicyNotSatisfiedError
 from aegis.library.advise import advise
@@ -77,8 +79,8 @@ class Compared:
 class Comparison:
     """All candidates, the most useful first, and the one that is recommended.
 
-    ``rejected`` says why others were no candidates; ``before`` is the size of the smallest class of the table as it
-    is, and how many of its rows stand alone.
+    ``rejected`` says why others were no candidates. ``alone_before`` is how many rows of the table as it is stand alone
+    by their quasi-identifiers, ``average_risk_before`` its average risk (see `Compared`).
     """
 
     ranking: Ranking
@@ -87,6 +89,8 @@ class Comparison:
     why: str
     configurations: Mapping[str, Configuration]
     rejected: Mapping[str, str]
+    alone_before: int
+    average_risk_before: float
     notes: tuple[str, ...] = field(default=())
 
     @property
@@ -109,6 +113,8 @@ class Comparison:
             "configurations": {name: to_mapping(each) for name, each in self.configurations.items()},
             "recommended": self.recommended,
             "why": self.why,
+            "alone_before": self.alone_before,
+            "average_risk_before": self.average_risk_before,
             "notes": list(self.notes),
         }
 
@@ -125,6 +131,8 @@ class Comparison:
             why=content["why"],
             configurations=configurations,
             rejected=ranking.rejected,
+            alone_before=int(content["alone_before"]),
+            average_risk_before=float(content["average_risk_before"]),
             notes=tuple(content["notes"]),
         )
 
@@ -186,6 +194,7 @@ def compare(
         **together,
         **reading,
     )
+    before = count_classes(open_dataset(data, **reading), roles.quasi_identifying)
     known = dict(ranking.configurations)
     candidates = _candidates(ranking, known)
     recommended = _recommended(candidates, ranking)
@@ -196,6 +205,8 @@ def compare(
         why=_why(recommended, candidates, ranking),
         configurations={name: known[name] for name in known if name in {each.name for each in candidates}},
         rejected={**rejected, **ranking.rejected},
+        alone_before=int((before.sizes == 1).sum()),
+        average_risk_before=before.classes / max(before.records, 1),
         notes=tuple(notes),
     )
 
@@ -215,10 +226,13 @@ def _titled(progress: Progress | None, title: str) -> Progress | None:
 
 def _candidates(ranking: Ranking, configurations: Mapping[str, Configuration]) -> tuple[Compared, ...]:
     places = ranking.ranking
-    return tuple(_compared(place, places, can_leave=place.configuration in configurations) for place in places)
+    sign = 1.0 if ranking.higher_is_better else -1.0
+    return tuple(_compared(place, places, sign, can_leave=place.configuration in configurations) for place in places)
 
 
-def _compared(place: RankedConfiguration, all_: Sequence[RankedConfiguration], *, can_leave: bool) -> Compared:
+def _compared(
+    place: RankedConfiguration, all_: Sequence[RankedConfiguration], sign: float, *, can_leave: bool
+) -> Compared:
     assert place.performance is not None
     size = None if place.privacy is None else place.privacy.smallest_class
     return Compared(
@@ -233,21 +247,21 @@ def _compared(place: RankedConfiguration, all_: Sequence[RankedConfiguration], *
         suppressed=0 if place.privacy is None else place.privacy.suppressed,
         on_front=place.privacy is not None
         and place.privacy.average_risk is not None
-        and not any(_beats(other, place) for other in all_),
+        and not any(_beats(other, place, sign) for other in all_),
         can_leave=can_leave,
         why="; ".join(place.reasons[:2]),
     )
 
 
-def _beats(other: RankedConfiguration, place: RankedConfiguration) -> bool:
+def _beats(other: RankedConfiguration, place: RankedConfiguration, sign: float) -> bool:
     """Whether ``other`` is at least as useful and as safe, and better in one of them."""
     if other.privacy is None or place.privacy is None:
         return False
     if other.privacy.average_risk is None or place.privacy.average_risk is None:
         return False
-    useful = other.rank - place.rank
-    safe = other.privacy.average_risk - place.privacy.average_risk
-    return useful <= 0 and safe <= 0 and (useful < 0 or safe < 0)
+    useful = sign * ((other.performance or 0.0) - (place.performance or 0.0))
+    riskier = other.privacy.average_risk - place.privacy.average_risk
+    return useful >= 0 and riskier <= 0 and (useful > 0 or riskier < 0)
 
 
 def _recommended(candidates: Sequence[Compared], ranking: Ranking) -> Compared:

@@ -118,6 +118,11 @@ class TerminalGuide(Guide):
         talk = terminal.talk()
         race = comparison.ranking.race
         assert race is not None
+        talk.print(
+            f"As the table is, {count(comparison.alone_before, 'row')} stand alone by their quasi-identifiers, and a "
+            f"guess names {100 * comparison.average_risk_before:.2g} % rightly.",
+            soft_wrap=True,
+        )
         talk.print(picture(comparison), markup=False, soft_wrap=True)
         rows = [
             [

@@ -1,0 +1,195 @@
+"""Where somebody stands on the path who is asked by a page: what is known so far, and the work in the background."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from typing import Any
+
+from aegis.commands.start import Start
+from aegis.data.dataset import Dataset
+from aegis.data.project import Project
+from aegis.errors import AegisError, OptionError
+from aegis.library.guided.changes import ColumnChange, changes
+from aegis.library.guided.comparing import Comparison
+from aegis.library.guided.form_guide import FormGuide
+from aegis.library.guided.guide import Guide
+from aegis.library.guided.leaving import free_name
+from aegis.library.guided.looking import Look, SuggestedRole, likely_label, look, suggest_roles
+from aegis.library.guided.purposes import PURPOSES, USUAL
+from aegis.library.start import (
+    Started,
+    chosen_of,
+    compared,
+    finished,
+    left_now,
+    looked,
+    open_project_table,
+    opened_project,
+    with_policy,
+    with_roles,
+)
+from aegis.progress import Progress
+
+Fields = Mapping[str, Sequence[str]]
+
+
+class Session:
+    """One walk. Steps are taken one at a time, whoever sends them; ``problem`` is what the last one said in error."""
+
+    def __init__(self, options: Start) -> None:
+        self.options = options
+        self.project: Project = opened_project(options)
+        self.dataset: Dataset = open_project_table(self.project, options)
+        self.seen: Look = look(self.dataset)
+        self.label: str | None = None if self.project.roles is None else self.project.roles.label
+        self.comparison: Comparison | None = None
+        self.started: Started | None = None
+        self.problem = ""
+        self.doing = ""
+        self._lock = threading.Lock()
+
+    @property
+    def stage(self) -> str:
+        """The step that is next."""
+        if self.doing:
+            return "working"
+        if self.started is not None:
+            return "done"
+        if self.label is None:
+            return "look"
+        if self.project.roles is None:
+            return "roles"
+        if self.project.policy is None:
+            return "policy"
+        return "compare" if self.comparison is None else "choose"
+
+    @property
+    def suggested(self) -> tuple[SuggestedRole, ...]:
+        assert self.label is not None
+        return suggest_roles(self.seen, self.label)
+
+    @property
+    def likely_label(self) -> str:
+        return self.options.label or likely_label(self.seen)
+
+    @property
+    def purpose(self) -> str:
+        return self.options.purpose or USUAL
+
+    def changes(self) -> tuple[ColumnChange, ...]:
+        """What the recommended candidate makes of each column."""
+        assert self.comparison is not None
+        assert self.project.roles is not None
+        best = self.comparison.configurations[self.comparison.recommended]
+        return changes(self.dataset, self.project.roles, best)
+
+    def take(self, step: str, fields: Fields) -> None:
+        """Take a step with the fields of its form; an error is kept for the page and changes nothing."""
+        if not self._lock.acquire(blocking=False):
+            return  # something is being done: the page shows what
+        try:
+            self.problem = ""
+            steps: dict[str, Callable[[Fields], None]] = {
+                "look": self._look,
+                "roles": self._roles,
+                "policy": self._policy,
+                "compare": self._compare,
+                "choose": self._release,
+                "back": self._back,
+            }
+            if step not in steps or (step != "back" and step != self.stage):
+                return  # a form of an older page, sent again
+            steps[step](fields)
+        except AegisError as error:
+            self.problem = str(error)
+        finally:
+            self._lock.release()
+
+    def _look(self, fields: Fields) -> None:
+        guide = FormGuide(fields)
+        if self.seen.marks:
+            self.project, self.dataset, self.seen = looked(self.project, self.options, guide)
+        label = guide.label(self.seen, self.likely_label)
+        if label not in self.seen.columns:
+            raise OptionError("a column that does not exist was sent; choose one of the list")
+        self.label = label
+
+    def _roles(self, fields: Fields) -> None:
+        assert self.label is not None
+        guide = FormGuide({**fields, "label": [self.label]})
+        self.project = with_roles(self.project, self.seen, self.options, guide).write()
+
+    def _policy(self, fields: Fields) -> None:
+        guide, roles = FormGuide(fields), self.project.roles
+        assert roles is not None
+        if guide.purpose(roles, USUAL) not in PURPOSES:
+            raise OptionError("a purpose that does not exist was sent; choose one of the list")
+        self.project = with_policy(self.project, self.seen, self.options, guide).write()
+
+    def _compare(self, fields: Fields) -> None:
+        def work(guide: Guide) -> None:
+            self.comparison = compared(self.project, self.options, guide)
+
+        self._in_background("making candidates", work)
+
+    def _release(self, fields: Fields) -> None:
+        guide = FormGuide(fields)
+        comparison = self.comparison
+        assert comparison is not None
+        guide.choose(comparison)  # a wrong name is an error now, not in the background
+
+        def work(_: Guide) -> None:
+            project, changed = chosen_of(self.project, self.dataset, comparison, self.options, guide)
+            self.project = project.write()
+            given = self.options.out
+            out = free_name(project.data, project.folder) if given is None else project.path_of(str(given))
+            left = left_now(project, out, ledger=self.options.ledger, recipient=self.options.recipient)
+            self.started = finished(project, self.seen, comparison, changed, left, self.options)
+
+        self._in_background("releasing and attacking", work)
+
+    def _back(self, fields: Fields) -> None:
+        """Decide a step anew: what hangs on it is forgotten."""
+        to = (fields.get("to") or [""])[0]
+        if self.started is not None or to not in ("look", "roles", "policy"):
+            return
+        self.comparison = None
+        project = self.project.without_choice()
+        if to in ("look", "roles"):
+            project = replace(project, roles=None, policy=None)
+        if to == "look":
+            self.label = None
+        self.project = replace(project, policy=None, purpose=None)
+
+    def _in_background(self, title: str, work: Callable[[Guide], None]) -> None:
+        self.doing = title
+        guide = _Telling(self)
+
+        def run() -> None:
+            try:
+                work(guide)
+            except AegisError as error:
+                self.problem = str(error)
+            except Exception as error:  # what an unknown error says may quote data
+                self.problem = f"internal error: {type(error).__name__}; this is a defect of Aegis"
+            finally:
+                self.doing = ""
+
+        threading.Thread(target=run, daemon=True).start()
+
+
+class _Telling(Guide):
+    """Tells the page how far the work is."""
+
+    def __init__(self, session: Session) -> None:
+        self._session = session
+
+    @contextmanager
+    def working(self, title: str) -> Iterator[Progress | None]:
+        def progress(done: int, total: int | None, what: Any) -> None:
+            self._session.doing = f"{what} ({done} of {total})" if total else str(what)
+
+        yield progress
