@@ -45,11 +45,16 @@ class Left:
         return tuple(each.name for each in self.attacks if each.singles_out)
 
 
-def attacks_to_run() -> tuple[str, ...]:
-    """The attacks that take a moment and need one release."""
+_ABOUT_SECRETS = frozenset({"homogeneity", "background-knowledge"})
+"""Attacks that read a sensitive value off a group; where no column is sensitive they would go for the label."""
+
+
+def attacks_to_run(roles: Roles) -> tuple[str, ...]:
+    """The attacks that take a moment and need one release; those on sensitive values where some column is sensitive."""
     from aegis.attacks.attack import ATTACKS  # compiled loops
 
-    return tuple(name for name, made in ATTACKS.items() if made.cheap and made.least_releases == 1)
+    quick = [name for name, made in ATTACKS.items() if made.cheap and made.least_releases == 1]
+    return tuple(name for name in quick if roles.sensitive or name not in _ABOUT_SECRETS)
 
 
 def free_name(source: str, folder: Path) -> Path:
@@ -84,7 +89,7 @@ def leave(
         config=configuration,
         out=out,
         roles=roles,
-        attacks=attacks_to_run(),
+        attacks=attacks_to_run(roles),
         ledger=ledger,
         recipient=recipient,
         overwrite=overwrite,
