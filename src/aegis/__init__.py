@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from aegis.library.curve import curve_gaussian as curve_gaussian
     from aegis.library.evaluate import evaluate as evaluate
     from aegis.library.exposure import exposure as exposure
+    from aegis.library.guided.table import open as open
     from aegis.library.inspect import inspect as inspect
     from aegis.library.key import key_new as key_new
     from aegis.library.key import key_show as key_show
@@ -97,6 +98,7 @@ _HOMES: dict[str, str] = {
     "list_measures": "aegis.library.reference",
     "load_configurations": "aegis.masking.configuration_file",
     "merge": "aegis.library.parts",
+    "open": "aegis.library.guided.table",
     "open_dataset": "aegis.data.engine",
     "pull": "aegis.catalog.commands.pull",
     "push_configurations": "aegis.catalog.commands.push",

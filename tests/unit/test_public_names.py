@@ -59,6 +59,7 @@ PUBLIC = {
     "merge",
     "key_new",
     "key_show",
+    "open",
     "open_dataset",
     "read_summary",
     "summarize",

@@ -11,7 +11,7 @@ from aegis.commands.fields import TableLike
 from aegis.counts.collect_classes import count_classes
 from aegis.data.engine import open_dataset
 from aegis.data.schema import Roles
-from aegis.errors import GuaranteeError, LabelError, PolicyNotSatisfiedError
+from aegis.errors import ConfigurationError, GuaranteeError, LabelError, PolicyNotSatisfiedError
 from aegis.library.advise import advise
 from aegis.library.candidate_kinds import CANDIDATES
 from aegis.library.search import search
@@ -21,6 +21,8 @@ from aegis.masking.plural import count
 from aegis.progress import Progress
 from aegis.ranking.ranking import RankedConfiguration, Ranking, kept_words
 from aegis.releases.ledger import ledger_path
+from aegis.report.page import picture, render_page, write_page
+from aegis.result import Result
 
 SEARCHED = "search"
 FOUND_BY_MASKS = frozenset({"masks", "search"})
@@ -76,7 +78,21 @@ class Compared:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Comparison:
+class Plot:
+    """A picture as SVG; a notebook shows it by itself."""
+
+    svg: str
+
+    def _repr_html_(self) -> str:
+        return render_page("picture.html", picture=picture(self.svg))
+
+    def write(self, path: str | Path, *, overwrite: bool = False) -> Path:
+        """Write it as a page of its own."""
+        return write_page(path, self._repr_html_(), overwrite=overwrite)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Comparison(Result):
     """All candidates, the most useful first, and the one that is recommended.
 
     ``rejected`` says why others were no candidates. ``alone_before`` is how many rows of the table as it is stand alone
@@ -100,6 +116,40 @@ class Comparison:
 
     def named(self, name: str) -> Compared:
         return next(each for each in self.candidates if each.name == name)
+
+    def configuration(self, name: str | None = None) -> Configuration:
+        """The masks of a candidate, the recommended one unless named; raises for one that is none of masks."""
+        chosen = name or self.recommended
+        if chosen not in self.configurations:
+            raise ConfigurationError(f"{chosen!r} is no candidate of masks; those are {', '.join(self.configurations)}")
+        return self.configurations[chosen]
+
+    def table_rows(self) -> list[dict[str, Any]]:
+        """A row per candidate."""
+        return [
+            {
+                "candidate": each.name,
+                "kind": each.kind,
+                "performance": each.performance,
+                "low": each.low,
+                "high": each.high,
+                "smallest_class": each.smallest_class,
+                "average_risk": each.average_risk,
+                "rows_suppressed": each.suppressed,
+                "recommended": each.name == self.recommended,
+            }
+            for each in self.candidates
+        ]
+
+    @property
+    def headline(self) -> str:
+        return self.why
+
+    def plot(self) -> Plot:
+        """Usefulness against risk, as a picture that a notebook shows."""
+        from aegis.report.start_report import risk_chart  # an extra
+
+        return Plot(svg=risk_chart(self))
 
     def shown(self, value: float) -> str:
         """A performance as people read it."""

@@ -5,13 +5,16 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from aegis.commands.fields import TableLike
 from aegis.data.schema import Roles
 from aegis.library.release import Released, release
 from aegis.masking.configuration import Configuration
 from aegis.releases.certificate import certificate_paths
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,6 +46,10 @@ class Left:
     def exposing(self) -> tuple[str, ...]:
         """The attacks that single somebody out."""
         return tuple(each.name for each in self.attacks if each.singles_out)
+
+    def frame(self) -> pd.DataFrame:
+        """The rows as they were released."""
+        return self.released.frame()
 
 
 _ABOUT_SECRETS = frozenset({"homogeneity", "background-knowledge"})

@@ -1,0 +1,201 @@
+"""The path in Python: a table, what was decided about it, and a release as a data frame.
+
+::
+
+    table = aegis.open(frame).with_roles(label="health").for_purpose("partner")
+    compared = table.compare()
+    compared.plot()
+    released = table.release(compared).frame()
+
+Every method gives a new value; nothing is asked and no project file is read or written.
+"""
+
+from __future__ import annotations
+
+import atexit
+import shutil
+import tempfile
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from aegis.commands.fields import PolicyLike, TableLike
+from aegis.data.dataset import Dataset
+from aegis.data.engine import open_dataset
+from aegis.data.schema import Role, Roles
+from aegis.errors import OptionError, RoleError
+from aegis.library.candidate_kinds import CANDIDATES
+from aegis.library.guided.changes import ColumnChange, changes
+from aegis.library.guided.comparing import Comparison, Settings, compare
+from aegis.library.guided.leaving import Left, leave
+from aegis.library.guided.looking import Look, SuggestedRole, likely_label, look, roles_of, suggest_roles
+from aegis.library.guided.purposes import PURPOSES, USUAL, policy_for
+from aegis.library.judging import read_policy
+from aegis.progress import Progress
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
+class OpenTable:
+    """A table and what was decided about it; what was not is as `aegis start -y` would decide."""
+
+    data: TableLike
+    reading: Mapping[str, Any] = field(default_factory=dict)
+    seen: Look
+    roles: Roles
+    why: Mapping[str, str]
+    policy: Mapping[str, Any]
+    purpose: str | None = USUAL
+
+    def __repr__(self) -> str:
+        return (
+            f"OpenTable({self.seen.profile.headline}; label {self.roles.label}, "
+            f"{len(self.roles.quasi_identifying)} quasi-identifying; {self.purpose or 'own policy'})"
+        )
+
+    def look(self) -> Look:
+        """What is in the table."""
+        return self.seen
+
+    def with_roles(
+        self,
+        *,
+        label: str | None = None,
+        quasi: Sequence[str] = (),
+        sensitive: Sequence[str] = (),
+        identifying: Sequence[str] = (),
+        insensitive: Sequence[str] = (),
+    ) -> OpenTable:
+        """The table with some roles named; the others are suggested anew."""
+        named = {
+            **dict.fromkeys(identifying, Role.IDENTIFYING),
+            **dict.fromkeys(quasi, Role.QUASI_IDENTIFYING),
+            **dict.fromkeys(sensitive, Role.SENSITIVE),
+            **dict.fromkeys(insensitive, Role.INSENSITIVE),
+        }
+        chosen = label or self.roles.label
+        for name in (*named, *((chosen,) if chosen is not None else ())):
+            if name not in self.seen.columns:
+                raise RoleError(f"there is no column {name!r}; the columns are {', '.join(self.seen.columns)}")
+        assert chosen is not None, "a table that is open has a label"
+        return _decided(self.data, self.reading, self.seen, chosen, named, self.purpose or USUAL)
+
+    def for_purpose(self, purpose: str, *, k: int | None = None) -> OpenTable:
+        """The table with what must hold for ``purpose``: internal, partner or public."""
+        if purpose not in PURPOSES:
+            raise OptionError(f"there is no purpose {purpose!r}; there are {', '.join(PURPOSES)}")
+        policy = policy_for(purpose, self.roles, distinct=_distinct(self.seen), k=k)
+        return replace(self, purpose=purpose, policy=policy)
+
+    def with_policy(self, policy: PolicyLike) -> OpenTable:
+        """The table with a policy of one's own."""
+        return replace(self, purpose=None, policy=read_policy(policy).to_mapping())
+
+    def compare(
+        self,
+        *,
+        candidates: Sequence[str] = (),
+        generate: int = 40,
+        seconds: float = 20.0,
+        seed: int = 0,
+        ledger: str | Path | None = None,
+        progress: Progress | None = None,
+    ) -> Comparison:
+        """Make candidates, judge them by the policy and race those that may leave."""
+        for kind in candidates:
+            CANDIDATES[kind]  # says which there are if it is not one of them
+        return compare(
+            self.data,
+            roles=self.roles,
+            policy=self.policy,
+            settings=Settings(kinds=tuple(candidates), generate=generate, seconds=seconds, seed=seed),
+            reading=self.reading,
+            ledger=ledger,
+            progress=progress,
+        )
+
+    def changes(self, compared: Comparison, candidate: str | None = None) -> tuple[ColumnChange, ...]:
+        """What a candidate (the recommended one unless named) makes of each column."""
+        return changes(self._dataset(), self.roles, compared.configuration(candidate))
+
+    def release(
+        self,
+        compared: Comparison,
+        candidate: str | None = None,
+        *,
+        out: str | Path | None = None,
+        ledger: str | Path | None = None,
+        recipient: str | None = None,
+        overwrite: bool = False,
+    ) -> Left:
+        """Release a candidate (the recommended one unless named), attacked; ``.frame()`` of the answer is its rows.
+
+        Without ``out`` it is written to a folder that goes when Python ends. A file has a ledger beside it; a data
+        frame has none unless ``ledger`` names one.
+        """
+        return leave(
+            self.data,
+            configuration=compared.configuration(candidate),
+            roles=self.roles,
+            policy=self.policy,
+            out=Path(out) if out is not None else _temporary() / "released.parquet",
+            reading=self.reading,
+            ledger=ledger,
+            recipient=recipient,
+            overwrite=overwrite,
+        )
+
+    def _dataset(self) -> Dataset:
+        return open_dataset(self.data, **self.reading)
+
+
+def open(
+    data: TableLike, *, label: str | None = None, missing: Sequence[str] | None = None, **reading: Any
+) -> OpenTable:
+    """Open a table and decide about it as `aegis start -y` would: label, roles, and a policy for a partner.
+
+    ``missing`` lists texts that mean a missing value; those that look like it are taken unless it is given. ``reading``
+    are the other options of reading: delimiter, encoding, table, engine.
+    """
+    given = {**reading, **({} if missing is None else {"missing": tuple(missing)})}
+    seen = look(open_dataset(data, **given))
+    if missing is None and seen.marks:
+        given["missing"] = seen.marks
+        seen = look(open_dataset(data, **given))
+    if label is not None and label not in seen.columns:
+        raise RoleError(f"there is no column {label!r}; the columns are {', '.join(seen.columns)}")
+    return _decided(data, given, seen, label or likely_label(seen), {}, USUAL)
+
+
+def _decided(
+    data: TableLike,
+    reading: Mapping[str, Any],
+    seen: Look,
+    label: str,
+    named: Mapping[str, Role],
+    purpose: str,
+) -> OpenTable:
+    suggested = tuple(
+        SuggestedRole(column=each.column, role=named[each.column], why="as given") if each.column in named else each
+        for each in suggest_roles(seen, label)
+    )
+    roles = roles_of(label, suggested, label_is_sensitive=named.get(label) is Role.SENSITIVE)
+    return OpenTable(
+        data=data,
+        reading=reading,
+        seen=seen,
+        roles=roles,
+        why={each.column: each.why for each in suggested},
+        policy=policy_for(purpose, roles, distinct=_distinct(seen)),
+        purpose=purpose,
+    )
+
+
+def _distinct(seen: Look) -> dict[str, int]:
+    return {column.name: column.distinct for column in seen.profile.columns}
+
+
+def _temporary() -> Path:
+    folder = Path(tempfile.mkdtemp(prefix="aegis-"))
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    return folder
