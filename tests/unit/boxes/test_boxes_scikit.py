@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import Any
 
 import numpy as np
@@ -9,10 +10,11 @@ import pytest
 from sklearn.base import clone
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import cross_val_score
-from sklearn.pipeline import make_pipeline
+from sklearn.pipeline import Pipeline, make_pipeline
 
 from aegis.candidates.boxes.estimator import LocalRecoding
 from aegis.candidates.boxes.released_features import ReleasedFeatures
+from aegis.candidates.clusters.anonymizer import Anonymizer
 from aegis.candidates.clusters.methods import ANONYMIZERS
 from aegis.errors import AnonymizerError, PolicyNotSatisfiedError
 
@@ -73,3 +75,48 @@ def test_what_columns_cannot_say_is_refused() -> None:
         LocalRecoding(k=50).fit(frame, ill)
     with pytest.raises(AnonymizerError, match="rows and columns"):
         LocalRecoding(k=5).fit(ill)
+
+
+def made(name: str) -> Anonymizer:
+    """An anonymizer that is counted in rounds where it searches, so that it takes no time and gives equal classes."""
+    method = ANONYMIZERS[name]
+    return method.anonymizer(k=5, **({"rounds": 20} if "rounds" in method.uses else {}))
+
+
+@pytest.mark.parametrize("name", list(ANONYMIZERS))
+def test_every_anonymizer_is_fitted_to_a_data_frame(name: str) -> None:
+    frame, ill = people(120)
+    frame["age"] = frame["age"].fillna(40.0)
+    fitted = made(name).fit(frame, ill)
+    released = fitted.transform()
+    assert list(released) == ["age", "town"]
+    classes = Counter(zip(*(column.tolist() for column in released.values()), strict=True))
+    assert min(classes.values()) >= 5
+    assert len(fitted.labels_) == 120
+    assert fitted.result_.smallest_class >= 5
+    again = clone(fitted).fit_transform(frame, ill)
+    assert [column.tolist() for column in again.values()] == [column.tolist() for column in released.values()]
+    other = frame.iloc[:7].assign(town="elsewhere")
+    assert {len(column) for column in fitted.transform(other).values()} == {7}
+    with pytest.raises(AnonymizerError, match="other columns"):
+        fitted.transform(frame[["town", "age"]])
+
+
+@pytest.mark.parametrize("name", list(ANONYMIZERS))
+def test_every_anonymizer_stands_in_a_pipeline(name: str) -> None:
+    frame, ill = people(120)
+    frame["age"] = frame["age"].fillna(40.0)
+    model = Pipeline(
+        [("classes", made(name)), ("features", ReleasedFeatures(knots=2)), ("model", LogisticRegression(max_iter=500))]
+    )
+    assert model.get_params()["classes__k"] == 5
+    model.set_params(classes__k=6).fit(frame, ill)
+    assert model.predict(frame.iloc[:20]).shape == (20,)
+    assert model.named_steps["classes"].result_.smallest_class >= 6
+
+
+def test_a_column_of_other_values_is_refused() -> None:
+    frame, _ = people(60)
+    fitted = made("mdav").fit(frame.fillna(40.0))
+    with pytest.raises(AnonymizerError, match="same kind of values"):
+        fitted.transform(frame.assign(age="old"))

@@ -16,6 +16,7 @@ from aegis.candidates.boxes.growth import Growth
 from aegis.candidates.boxes.recoding import Boxes
 from aegis.candidates.clusters.anonymizer import Anonymized, Anonymizer, Diagnosis, check_feasible, check_parameters
 from aegis.candidates.clusters.arrays import Ints
+from aegis.candidates.clusters.frames import columns_by_name
 from aegis.candidates.clusters.information_loss import centers_of, information_loss
 from aegis.candidates.clusters.records import Records, collapse
 from aegis.candidates.clusters.risk import (
@@ -234,18 +235,6 @@ class LocalRecoding(Anonymizer):
             seconds=seconds,
             diagnosis=Diagnosis(finished="done", rounds=1, start_loss=loss, best_loss=loss, stages=("boxes",)),
         )
-
-
-def columns_by_name(table: Any) -> dict[str, list[Any]]:
-    """The columns of a DataFrame, a mapping or a two-dimensional array, whose columns are numbered."""
-    if isinstance(table, Mapping):
-        return {str(name): np.asarray(values, dtype=object).tolist() for name, values in table.items()}
-    if hasattr(table, "columns"):
-        return {str(name): table[name].tolist() for name in table.columns}
-    rows = np.asarray(table, dtype=object)
-    if rows.ndim != 2:
-        raise AnonymizerError("a table has rows and columns; give a DataFrame, a mapping or a two-dimensional array")
-    return {f"x{at}": rows[:, at].tolist() for at in range(rows.shape[1])}
 
 
 def with_k(policy: Policy, k: int | None) -> Policy:

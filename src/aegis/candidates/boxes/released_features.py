@@ -27,7 +27,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.exceptions import NotFittedError
 
-from aegis.candidates.boxes.estimator import columns_by_name
+from aegis.candidates.clusters.frames import columns_by_name
 from aegis.data.interval import Interval
 from aegis.errors import DataError
 

@@ -13,9 +13,10 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from aegis.candidates.clusters.arrays import Ints
+from aegis.candidates.clusters.frames import records_like, records_of
 from aegis.candidates.clusters.information_loss import (
     Centers,
     Centroid,
@@ -299,7 +300,8 @@ def check_parameters(*, k: int, l: int, classes: int | None = None) -> None:  # 
 class Anonymizer(ABC):
     """Fit it to records, then read ``labels_`` and ``result_``, or ``transform`` the records.
 
-    Parameters are read and set as scikit-learn does, so that ``sklearn.base.clone`` copies one.
+    Parameters are read and set as scikit-learn does, so that ``sklearn.base.clone`` copies one and a pipeline holds it.
+    In place of `Records` a data frame (a mapping, a matrix) may be given, whose columns are all quasi-identifiers.
     """
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
@@ -316,16 +318,20 @@ class Anonymizer(ABC):
         return self
 
     @abstractmethod
-    def fit(self, records: Records, *, progress: Progress | None = None) -> Anonymizer:
+    def fit(
+        self, records: Records | Any, y: ArrayLike | None = None, *, progress: Progress | None = None
+    ) -> Anonymizer:
         """Form the classes and check them on the table that would be published."""
 
     @abstractmethod
-    def transform(self, records: Records | None = None) -> dict[str, NDArray[Any]]:
+    def transform(self, records: Records | Any = None) -> dict[str, NDArray[Any]]:
         """The published quasi-identifier columns, rows in order; k and l are promises about the fitted records."""
 
-    def fit_transform(self, records: Records, *, progress: Progress | None = None) -> dict[str, NDArray[Any]]:
+    def fit_transform(
+        self, records: Records | Any, y: ArrayLike | None = None, *, progress: Progress | None = None
+    ) -> dict[str, NDArray[Any]]:
         """Fit, and give the published quasi-identifier columns of the same records."""
-        return self.fit(records, progress=progress).transform()
+        return self.fit(records, y, progress=progress).transform()
 
     @property
     @abstractmethod
@@ -349,19 +355,25 @@ class Microaggregation(Anonymizer):
     @abstractmethod
     def _publication(self, records: Records, progress: Progress | None) -> Publication: ...
 
-    def fit(self, records: Records, *, progress: Progress | None = None) -> Microaggregation:
-        """Form the classes and check them on the table that would be published."""
+    def fit(
+        self, records: Records | Any, y: ArrayLike | None = None, *, progress: Progress | None = None
+    ) -> Microaggregation:
+        """Form the classes and check them on the table that would be published; a label ``y`` has no say in them."""
+        if not isinstance(records, Records):
+            records = records_of(records)
         self._fitted = self._publication(records, progress)
         self._records = records
         return self
 
-    def transform(self, records: Records | None = None) -> dict[str, NDArray[Any]]:
+    def transform(self, records: Records | Any = None) -> dict[str, NDArray[Any]]:
         """The published quasi-identifier columns, rows in order.
 
         Without an argument (or with the records it was fitted to) k and l hold. Other records are given the nearest
         published tuple: no new tuple appears, but k and l are promises about the fitted table only.
         """
         fitted = self._known()
+        if records is not None and not isinstance(records, Records):
+            records = records_like(records, self._records)
         if records is None or records is self._records:
             labels = fitted.labels
         else:

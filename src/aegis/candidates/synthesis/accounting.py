@@ -21,7 +21,7 @@ _ROUNDING = 1e-9
 
 
 def delta_of(rho: float, epsilon: float) -> float:
-    """The least δ that ρ is proved to come to at ``epsilon``: Canonne, Kamath and Steinke 2020, corollary 13.
+    """The least δ that ρ is proved to come to at ``epsilon``: Canonne, Kamath and Steinke 2020, section 2.3.
 
     The bound holds for every order α above 1, so that a search that misses the best order still tells the truth.
 
