@@ -89,9 +89,21 @@ class Synthesized(Result):
         return f"{count(self.rows, 'made-up row')} of {count(len(self.columns), 'column')}, {promise}{named}"
 
     @property
+    def alone(self) -> tuple[str, ...]:
+        """The columns of a wide table that the model holds with the label only, not together with other columns."""
+        together = {name for error in self.errors for name in (error.first, error.second)}
+        others = [name for name in self.columns if name != self.label and name not in together]
+        return tuple(others) if together else ()
+
+    @property
     def warnings(self) -> tuple[str, ...]:
-        """A seed, and a delta that is too large for the table."""
+        """A seed, a delta that is too large for the table, and more columns than the model holds together."""
         texts = []
+        if self.alone:
+            texts.append(
+                f"the model holds {len(self.columns) - len(self.alone) - (self.label is not None)} columns together, "
+                f"those that say most; drawn without regard to them: {', '.join(self.alone)}"
+            )
         if not self.private:
             texts.append(
                 "the noise was drawn by a seed, which whoever knows it can take off again: this table is for tests and "

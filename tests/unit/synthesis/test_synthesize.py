@@ -273,3 +273,14 @@ def test_a_truth_value_that_is_missing_stays_missing_as_often() -> None:
     made = _made(pa.table({"smoker": smoker, "sex": TABLE["sex"], "sick": TABLE["sick"]}), identifying=[])
     missing = made.table["smoker"].null_count / len(made.table)
     assert 0.2 < missing < 0.4
+
+
+def test_more_columns_than_the_model_holds_together_are_named() -> None:
+    rng = np.random.default_rng(4)
+    names = [f"c{at:02d}" for at in range(42)]
+    wide = pa.table({name: rng.choice(["a", "b"], 60) for name in (*names, "sick")})
+    public = {"columns": {name: {"values": ["a", "b"], "missing": False} for name in (*names, "sick")}}
+    made = aegis.synthesize(wide, epsilon=5.0, label="sick", seed=1, domain=public, rows=10)
+    assert len(made.alone) == 2
+    assert any("40 columns together" in text and made.alone[0] in text for text in made.warnings)
+    assert _made(domain=DOMAIN).alone == ()
