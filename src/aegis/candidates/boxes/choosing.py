@@ -3,8 +3,8 @@
 Ways are tried round by round. The first round holds the usual way beside a greedy one, one that looks ahead, a
 less doubtful one, larger boxes and, where the policy allows suppression, smaller ones. A way that is clearly better
 than the present one takes its place, and the next round holds its neighbours; when none is clearly better, the score
-has stopped rising. Clearly is by more than the standard error of the difference, record by record: on a small table
-much seems better by chance.
+has stopped rising. Clearly is by more than two standard errors of the difference, record by record: of several ways
+one always seems better by chance, on a small table much better.
 """
 
 from __future__ import annotations
@@ -38,7 +38,8 @@ MOST_TURNS = 6
 """A small table is held out from by turns, so often at most: one turn of few records tells little."""
 MOST_ROUNDS = 3
 CLEARLY = 0.001
-"""By so much, and by a standard error, learners have to do better with another way."""
+"""By so much, and by so many standard errors, learners have to do better with another way."""
+STANDARD_ERRORS = 2.0
 LARGER = (20, 60)
 """Boxes may be larger than the policy asks: these many records are tried with the usual way."""
 AHEAD = 3
@@ -79,7 +80,7 @@ def growth_for(
 def _rise(scores: Floats, present: Floats) -> float:
     """By how much scores are clearly higher, 0 or less where they are not."""
     apart = scores - present
-    return float(apart.mean() - max(CLEARLY, apart.std() / np.sqrt(len(apart))))
+    return float(apart.mean() - max(CLEARLY, STANDARD_ERRORS * apart.std() / np.sqrt(len(apart))))
 
 
 def _ways(present: Growth, k: int, policy: Policy, *, first: bool) -> list[Growth]:
