@@ -88,7 +88,7 @@ def audited(runs: int, folder: Path) -> dict[str, Any]:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--runs", type=int, default=250)
+    parser.add_argument("--runs", type=int, default=500)
     chosen = parser.parse_args()
     operation.OpenDPNoise = Watched  # type: ignore[misc]
     rows = []
