@@ -14,6 +14,7 @@ import math
 import tempfile
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,7 +24,6 @@ from scipy.stats import beta, norm
 import aegis
 from _result import write
 from aegis.candidates.synthesis.noise import OpenDPNoise
-from aegis.library import synthesize as operation
 
 EPSILON, DELTA, CONFIDENCE = 6.0, 1e-3, 1e-3
 COMMON = 40
@@ -90,9 +90,8 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--runs", type=int, default=500)
     chosen = parser.parse_args()
-    operation.OpenDPNoise = Watched  # type: ignore[misc]
     rows = []
-    with tempfile.TemporaryDirectory() as folder:
+    with tempfile.TemporaryDirectory() as folder, patch("aegis.library.synthesize.OpenDPNoise", Watched):
         for what, part, leaks in (("as promised", 1.0, False), ("half the noise", 0.5, False), ("a leak", 1.0, True)):
             Watched.part, Watched.leaks = part, leaks
             found = audited(chosen.runs, Path(folder))
