@@ -7,12 +7,15 @@ import json
 import os
 import platform
 import sys
+import tempfile
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
 RESULTS = Path(__file__).parent / "results"
 DATASETS = Path(os.environ.get("AEGIS_DATASETS", Path(__file__).parent.parent.parent / "shared" / "datasets"))
+os.environ.setdefault("AEGIS_STATE", tempfile.mkdtemp(prefix="aegis-benchmark-"))
+"""Tables that a benchmark releases and throws away are no business of the user's register."""
 _PACKAGES = ("aegis-share", "numpy", "scipy", "duckdb", "ibis-framework", "scikit-learn", "jax", "numba", "pyarrow")
 
 

@@ -18,6 +18,7 @@ import shutil
 import tempfile
 import warnings
 from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
@@ -28,6 +29,7 @@ from hypothesis import settings
 
 from aegis.library.clinic import write_clinic
 from aegis.main import call
+from aegis.releases.table_register import STATE_VARIABLE
 
 settings.register_profile("aegis", deadline=None, derandomize="CI" in os.environ)
 settings.load_profile("aegis")
@@ -163,6 +165,32 @@ def _what_left_is_forgotten(request: pytest.FixtureRequest) -> Iterator[None]:
     yield
     for path in folder.glob("*.ledger.*") if isinstance(folder, Path) else ():
         shutil.rmtree(path) if path.is_dir() else path.unlink()
+
+
+@pytest.fixture(scope="session")
+def registers(tmp_path_factory: pytest.TempPathFactory) -> Callable[[], AbstractContextManager[None]]:
+    """Makes registers of tables: the example is the same table wherever a test writes it."""
+    home, numbers = tmp_path_factory.mktemp("registers"), itertools.count()
+
+    @contextmanager
+    def own_register() -> Iterator[None]:
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setenv(STATE_VARIABLE, str(home / str(next(numbers))))
+            yield
+
+    return own_register
+
+
+@pytest.fixture(autouse=True, scope="module")
+def _register_of_the_module(registers: Callable[[], AbstractContextManager[None]]) -> Iterator[None]:
+    with registers():
+        yield
+
+
+@pytest.fixture(autouse=True)
+def _register_of_the_test(registers: Callable[[], AbstractContextManager[None]]) -> Iterator[None]:
+    with registers():
+        yield
 
 
 @pytest.fixture

@@ -17,6 +17,7 @@
     │   ├── MeasureError                        a measure, privacy model or reference does not exist or does not apply
     │   ├── AnonymizerError                     clustering parameters that no table of this kind can satisfy
     │   ├── SanitizerError                      a sanitizer's problem or model file that makes no sense
+    │   ├── OtherLedgerError                    the rows are those of a table whose ledger is another one, or is missing
     │   └── OutputError                         the output exists already or cannot be written
     ├── MissingExtraError             2   501   an optional dependency is not installed
     ├── GuaranteeError                1   409   a promise cannot be kept, so nothing was written
@@ -110,6 +111,10 @@ class AnonymizerError(InputError):
 
 class SanitizerError(InputError):
     """A sanitizer's problem or model file makes no sense."""
+
+
+class OtherLedgerError(InputError):
+    """The rows are those of a table whose ledger is another one, or is missing."""
 
 
 class OutputError(InputError):

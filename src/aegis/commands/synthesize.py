@@ -19,6 +19,7 @@ from aegis.commands.fields import (
     PathLike,
     Report,
     WithIdentifying,
+    WithLedger,
     Working,
 )
 from aegis.masking.plural import count
@@ -30,12 +31,11 @@ if TYPE_CHECKING:
 else:
     DomainLike = PathLike
 
-LEDGER = "Together with what is out"
 PERSON = "What one unit of protection is"
 
 
 @dataclass(frozen=True)
-class Synthesize(WithIdentifying, Working):
+class Synthesize(WithIdentifying, WithLedger, Working):
     """Draw made-up rows from noisy marginals of a table: differentially private, whatever else is known.
 
     Identifying columns and free text are left out. The certificate beside the file says what was measured, with how
@@ -73,16 +73,6 @@ class Synthesize(WithIdentifying, Working):
     seed: Annotated[
         int | None,
         Option("For tests only: noise by this seed, which protects nobody, and the certificate says so."),
-    ] = None
-    ledger: Annotated[
-        PathLike | None,
-        Option(
-            "The ledger whose budget is shared (default: DATA.ledger.jsonl beside the data); none for no ledger.",
-            section=LEDGER,
-        ),
-    ] = None
-    recipient: Annotated[
-        str | None, Option("Who gets the table, by a name of your own (default: anybody).", section=LEDGER)
     ] = None
     report: Report = None
     overwrite: Overwrite = False

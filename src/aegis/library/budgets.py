@@ -6,12 +6,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from aegis.commands.fields import WithLedger
 from aegis.data.dataset import Dataset
+from aegis.library.recognition import Recognised, recognise
+from aegis.library.standing import NO_LEDGER, path_of
 from aegis.releases.budget import Budget
-from aegis.releases.ledger import Opening, append, ledger_path, read_ledger
+from aegis.releases.ledger import Opening, append, read_ledger
 from aegis.releases.ledger_entry import ANYBODY, Act, Leaving
-
-NO_LEDGER = "none"
+from aegis.releases.table_register import register_locked
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -20,6 +22,7 @@ class SharedBudget:
 
     path: Path
     opening: Opening
+    recognised: Recognised
 
     def check(self, asked: Budget) -> None:
         """Raise if so much more would exceed the limit; asked before anything is measured."""
@@ -27,21 +30,28 @@ class SharedBudget:
 
     def spend(self, leaving: Leaving) -> int:
         """Write a release down with its budget and answer the number of its entry; raises where there is no room."""
-        return append(self.path, Act.RELEASED, leaving.to_mapping(), opening=self.opening).sequence
+        with register_locked():
+            self.recognised.check_again(self.opening)
+            entry = append(self.path, Act.RELEASED, leaving.to_mapping(), opening=self.opening)
+            self.recognised.note(self.path, self.opening, entry)
+        return entry.sequence
 
 
-def shared_budget(data: Any, dataset: Dataset, *, ledger: Any, table: str | None = None) -> SharedBudget | None:
-    """The budget of a source: in the ledger that is named, or in the one beside a file; None for neither."""
-    if ledger is not None and str(ledger) == NO_LEDGER:
+def shared_budget(data: Any, dataset: Dataset, options: WithLedger) -> SharedBudget | None:
+    """The budget of a source: in the ledger that is named, or in the one beside a file; None for neither.
+
+    Raises where the rows are those of a table with another ledger: a copy has no budget of its own.
+    """
+    if options.ledger is not None and str(options.ledger) == NO_LEDGER:
         return None
-    if ledger is not None:
-        path = Path(ledger)
-    elif isinstance(data, str | Path) and "://" not in str(data):
-        path = ledger_path(Path(data), table=table)
-    else:
+    path = path_of(data, options)
+    if path is None:
+        recognise(dataset, path=None, ledger=None, focus=())
         return None
-    opening = read_ledger(path).opening or Opening.new(source=dataset.name, columns=dataset.schema.names)
-    return SharedBudget(path=path, opening=opening)
+    ledger = read_ledger(path)
+    recognised = recognise(dataset, path=path, ledger=ledger, focus=(), to_write=True)
+    opening = ledger.opening or Opening.new(source=dataset.name, columns=dataset.schema.names)
+    return SharedBudget(path=path, opening=opening, recognised=recognised)
 
 
 def recipient_name(given: str | None) -> str:

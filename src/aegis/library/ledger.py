@@ -11,12 +11,14 @@ from aegis.commands.ledger import LedgerAdd, LedgerForget, LedgerLimit, LedgerSh
 from aegis.commands.release import Release
 from aegis.errors import DataError, LedgerError, OptionError
 from aegis.library.opening import open_table
+from aegis.library.recognition import recognise
 from aegis.library.release_record import record_release
 from aegis.library.standing import path_of
 from aegis.operation import operation
 from aegis.releases.budget import Budget, Total
 from aegis.releases.ledger import ENDING, Ledger, Opening, append, keep_key, key_of, ledger_path, read_ledger
 from aegis.releases.ledger_entry import Act
+from aegis.releases.table_register import register_locked
 from aegis.result import Result
 
 
@@ -128,17 +130,13 @@ def ledger_limit(options: LedgerLimit) -> LedgerShown:
     if options.epsilon is None and options.rho is None:
         raise OptionError("a budget is an --epsilon or a --rho; give one of them")
     limit = Budget(epsilon=options.epsilon, delta=options.delta, rho=options.rho)
-    if options.ledger is not None:
-        path = Path(options.ledger)
-    elif isinstance(options.data, str | Path) and "://" not in str(options.data):
-        path = ledger_path(Path(options.data), table=options.table)
-    else:
+    path = path_of(options.data, options)
+    if path is None:
         raise OptionError("this source has no ledger: name one with --ledger")
     ledger = read_ledger(path)
-    opening = ledger.opening
-    if opening is None:
-        dataset = open_table(options.data, options)
-        opening = Opening.new(source=dataset.name, columns=dataset.schema.names)
+    dataset = open_table(options.data, options)
+    recognised = recognise(dataset, path=path, ledger=ledger, focus=(), to_write=True)
+    opening = ledger.opening or Opening.new(source=dataset.name, columns=dataset.schema.names)
     if ledger.limit is not None and _is_more(limit, ledger.limit) and not options.reason:
         raise LedgerError(
             f"the budget of this table is {ledger.limit.describe()}; to raise it say why with --reason, which stays on "
@@ -146,14 +144,17 @@ def ledger_limit(options: LedgerLimit) -> LedgerShown:
         )
     content = {"budget": limit.to_mapping(), "reason": options.reason}
     key = key_of(path)
-    append(
-        path,
-        Act.LIMITED,
-        content,
-        opening=opening,
-        expected_head=ledger.head,
-        before=lambda _: keep_key(path, key),
-    )
+    with register_locked():
+        recognised.check_again(opening)
+        entry = append(
+            path,
+            Act.LIMITED,
+            content,
+            opening=opening,
+            expected_head=ledger.head,
+            before=lambda _: keep_key(path, key),
+        )
+        recognised.note(path, opening, entry)
     return _shown(read_ledger(path), delta=limit.delta or 1e-6)
 
 

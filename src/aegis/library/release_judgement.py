@@ -39,10 +39,11 @@ def judge_release(source: Source, counts: ReleaseCounts, options: Release) -> Ju
         check_alone(judged.own, counts.classes)
         return replace(judged, despite=options.despite_ledger)
     if standing is None or not standing.constrains:
-        options.refuse("despite_ledger", because="nothing is out that it could be judged together with")
+        if standing is None or not standing.recognised.given_up:
+            options.refuse("despite_ledger", because="nothing is out that it could be judged together with")
         judged = judged_alone(source, counts)
         check_alone(judged.own, counts.classes)
-        return judged
+        return replace(judged, despite=options.despite_ledger)
     try:
         check_same_contents(standing, source.configuration)
         together = standing.judge(counts.classes, source.judged_policy)

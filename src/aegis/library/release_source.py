@@ -77,7 +77,15 @@ def open_source(options: Release) -> Source:
     roles = decided.roles
     left_out = tuple(name for name in dataset.schema.names if name in {*not_wanted, *decided.left_out})
     narrow = narrowed(policy, roles, left_out=left_out)
-    standing = standing_of(options.data, dataset, options, policy=narrow.policy, roles=narrow.roles, to_release=True)
+    standing = standing_of(
+        options.data,
+        dataset,
+        options,
+        policy=narrow.policy,
+        roles=narrow.roles,
+        to_release=True,
+        despite=options.despite_ledger,
+    )
     if standing is None:
         options.refuse("recipient", "despite_ledger", because="this source has no ledger: name one with --ledger")
     return Source(

@@ -14,6 +14,7 @@ from aegis.releases.ledger import append, keep_key
 from aegis.releases.ledger_entry import Act, Leaving
 from aegis.releases.row_classes import write_row_classes
 from aegis.releases.row_digest import ROW, codes_of
+from aegis.releases.table_register import register_locked
 
 
 def remember(standing: Standing, leaving: Leaving, table: ir.Table) -> int:
@@ -46,12 +47,15 @@ def record(standing: Standing, leaving: Leaving, *, rows: Codes, classes: Codes,
         keep_key(standing.path, standing.digests.key)
         write_row_classes(standing.path, known)
 
-    entry = append(
-        standing.path,
-        Act.RELEASED,
-        content,
-        opening=standing.opening,
-        expected_head=standing.ledger.head,
-        before=keep,
-    )
+    with register_locked():  # of two copies that are released at the same time one is first
+        standing.recognised.check_again(standing.opening)
+        entry = append(
+            standing.path,
+            Act.RELEASED,
+            content,
+            opening=standing.opening,
+            expected_head=standing.ledger.head,
+            before=keep,
+        )
+        standing.recognised.note(standing.path, standing.opening, entry)
     return entry.sequence

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 import pyarrow as pa
 
-from aegis.commands.fields import Reading, WithLedger
+from aegis.commands.fields import PathLike, Reading, WithLedger
 from aegis.counts.answer import ask, encode, plain
 from aegis.counts.class_table import ClassTable
 from aegis.counts.grouping import Codes, group_tuples
@@ -19,6 +19,7 @@ from aegis.data.dialect import lookup_table
 from aegis.data.engine import as_dataset
 from aegis.data.schema import Roles
 from aegis.errors import LedgerError
+from aegis.library.recognition import Recognised, recognise
 from aegis.masking.configuration import Configuration, canonical
 from aegis.masking.configuration_file import configurations_from_mapping
 from aegis.privacy.policy import Policy
@@ -35,6 +36,13 @@ OWN = "_aegis_ledger_"
 _VALUE, _KEY = f"{OWN}value_", f"{OWN}key"
 _NAMED = 12
 """How many earlier releases are tried one by one to say which of them a new one breaks the policy with."""
+
+
+class NamesLedger(Protocol):
+    """Options that may name a ledger."""
+
+    @property
+    def ledger(self) -> PathLike | None: ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -59,6 +67,7 @@ class Standing:
     attributes: tuple[str, ...]
     extra: Mapping[str, Codes]
     fewest: int
+    recognised: Recognised
     unjoinable: str | None = None
     """Why nobody can say what the releases show together."""
     kept: object = None
@@ -154,19 +163,32 @@ class Standing:
 
 
 def standing_of(
-    data: object, dataset: Dataset, options: WithLedger, *, policy: Policy, roles: Roles, to_release: bool = False
+    data: object,
+    dataset: Dataset,
+    options: WithLedger,
+    *,
+    policy: Policy,
+    roles: Roles,
+    to_release: bool = False,
+    despite: str | None = None,
 ) -> Standing | None:
     """The ledger of ``data`` and its rows; None where there is no ledger.
 
-    Only what is ``to_release`` something needs the rows of a table of which nothing is out.
+    Raises where the rows are known to have another ledger. Only what is ``to_release`` something needs the rows of a
+    table of which nothing is out. ``despite`` is the reason to begin another ledger where that of the rows is missing.
     """
+    if options.ledger is not None and str(options.ledger) == NO_LEDGER:
+        return None
     path = path_of(data, options)
+    focus = (*roles.quasi_identifying, *policy.attributes)
     if path is None:
+        recognise(dataset, path=None, ledger=None, focus=focus, identifying=roles.identifying)
         return None
     ledger = read_ledger(path)
     recipient = options.recipient or ANYBODY
     counted = ledger.counted(recipient=recipient, recipients=policy.recipients)
     if not counted and not to_release:
+        recognise(dataset, path=path, ledger=ledger, focus=focus, identifying=roles.identifying)
         return None
     opening = ledger.opening or _opening(dataset, roles)
     lacking = [name for name in opening.columns if name not in dataset.schema]
@@ -188,6 +210,16 @@ def standing_of(
     answer = ask(named.select(ROW, WHOLE, *extra))
     present = np.asarray(plain(answer[ROW]), dtype=np.int64)
     version = digests.version(np.asarray(plain(answer[WHOLE]), dtype=np.int64))
+    recognised = recognise(
+        replace(dataset, table=named),
+        path=path,
+        ledger=ledger,
+        focus=focus,
+        identifying=roles.identifying,
+        rows=len(present),
+        to_write=to_release,
+        despite=despite,
+    )
     _check_version(ledger, version, dataset.name)
     place = rows.found(present)
     if counted and len(rows.rows) and not (place >= 0).any():
@@ -210,6 +242,7 @@ def standing_of(
             dataset=base,
             attributes=attributes,
             fewest=_fewest(policy),
+            recognised=recognised,
             kept=named,
             extra={name: encode(answer[name], dataset.schema.kind(name))[1] for name in extra},
         )
@@ -285,7 +318,7 @@ def breaks_with(standing: Standing, judge: Callable[[Standing], Together]) -> tu
     return different
 
 
-def path_of(data: object, options: WithLedger) -> Path | None:
+def path_of(data: object, options: NamesLedger) -> Path | None:
     """Where the ledger of a source is; None without one."""
     if options.ledger is not None:
         if str(options.ledger) == NO_LEDGER:

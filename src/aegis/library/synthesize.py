@@ -165,7 +165,7 @@ def synthesize(options: Synthesize) -> Synthesized:
     finds = any(column.kind is Kind.TEXT and column.name not in public.columns for column in columns)
     account = Account.of(promise, finds_values=finds)
     asked = Budget(epsilon=promise.epsilon, delta=promise.delta, rho=None if finds else account.rho)
-    shared = None if not paths else shared_budget(options.data, dataset, ledger=options.ledger, table=options.table)
+    shared = None if not paths else shared_budget(options.data, dataset, options)
     private = options.seed is None
     if shared is not None and private:
         shared.check(asked)

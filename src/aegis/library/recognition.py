@@ -1,0 +1,166 @@
+"""A table known again by its rows: its ledger is found however the table is called, and missed where it is gone."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from aegis.counts.answer import ask
+from aegis.data.dataset import Dataset
+from aegis.errors import LedgerError, OtherLedgerError
+from aegis.releases.ledger import Ledger, Opening, read_ledger
+from aegis.releases.ledger_entry import Entry
+from aegis.releases.table_register import (
+    RegisteredTable,
+    drop_table,
+    note_table,
+    register_key,
+    registered_tables,
+)
+from aegis.releases.table_sketch import Sketch, sketch_of
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Recognised:
+    """What the register knows of a table whose ledger is in order.
+
+    ``given_up`` are missing ledgers of the same rows, which a reason that stands on the certificate replaces.
+    """
+
+    sketch: Sketch | None
+    source: str
+    columns: tuple[str, ...]
+    given_up: tuple[str, ...] = ()
+
+    def check_again(self, opening: Opening) -> None:
+        """Raise if somebody else registered these rows under another ledger meanwhile; asked under the lock."""
+        if self.sketch is None:
+            return
+        for known in registered_tables():
+            if known.id not in (opening.id, *self.given_up) and _is_same(self.sketch, self.columns, known):
+                raise OtherLedgerError(_elsewhere(self.source, known))
+
+    def note(self, path: Path, opening: Opening, entry: Entry) -> None:
+        """Note the table with the end of its ledger; called under the lock, once the entry is written."""
+        if self.sketch is None:
+            return
+        note_table(
+            RegisteredTable(
+                id=opening.id,
+                ledger=path.resolve(),
+                source=opening.source,
+                columns=self.columns,
+                sequence=entry.sequence,
+                head=entry.hash,
+                sketch=self.sketch,
+            )
+        )
+        for identifier in self.given_up:
+            drop_table(identifier)
+
+
+def recognise(
+    dataset: Dataset,
+    *,
+    path: Path | None,
+    ledger: Ledger | None,
+    focus: Sequence[str],
+    identifying: Sequence[str] = (),
+    rows: int | None = None,
+    to_write: bool = False,
+    despite: str | None = None,
+) -> Recognised:
+    """Look a table up by its rows and see that ``ledger``, at ``path``, is the one that knows what left of it.
+
+    Raises where the rows are those of a table with another ledger, where their ledger is missing, and where the ledger
+    is an older copy of itself. Only what is ``to_write`` into the ledger needs the sample where no other table is
+    registered. ``despite`` is the reason to begin another ledger where the old one is missing.
+    """
+    own = None if ledger is None or ledger.opening is None else ledger.opening.id
+    tables = registered_tables()
+    for table in tables:
+        if table.id == own and ledger is not None:
+            _check_newest(ledger, table)
+    others = [table for table in tables if table.id != own]
+    columns = dataset.schema.names
+    if not others and not (to_write and path is not None):
+        return Recognised(sketch=None, source=dataset.name, columns=columns)
+    named = {*identifying, *dataset.roles.identifying}
+    if rows is None:
+        rows = int(ask(dataset.table.aggregate(n=dataset.table.count()))["n"][0].as_py())
+    sketch = sketch_of(
+        dataset.table,
+        [name for name in columns if name not in named],
+        focus=focus,
+        rows=rows,
+        key=register_key(),
+    )
+    recognised = Recognised(sketch=sketch, source=dataset.name, columns=columns)
+    if sketch is None:
+        return recognised
+    given_up = []
+    for table in others:
+        if not _is_same(sketch, columns, table):
+            continue
+        if _is_there(table):
+            raise OtherLedgerError(_elsewhere(dataset.name, table))
+        if despite is None:
+            way_out = (
+                "begin another with --despite-ledger REASON, which the certificate states"
+                if to_write
+                else ("give --ledger none to go on without it")
+            )
+            raise OtherLedgerError(
+                f"something left of the rows of {dataset.name} before, and their ledger {table.ledger} is missing or "
+                f"was written anew; put it back with its private folder, or {way_out}"
+            )
+        given_up.append(table.id)
+    return replace(recognised, given_up=tuple(given_up))
+
+
+def forget_rows(dataset: Dataset) -> None:
+    """Forget a table whose rows are made up and drawn again: nobody is in it."""
+    tables = registered_tables()
+    if not tables:
+        return
+    rows = int(ask(dataset.table.aggregate(n=dataset.table.count()))["n"][0].as_py())
+    named = dataset.roles.identifying
+    columns = [name for name in dataset.schema.names if name not in named]
+    sketch = sketch_of(dataset.table, columns, focus=(), rows=rows, key=register_key())
+    for table in tables:
+        if sketch is not None and _is_same(sketch, dataset.schema.names, table):
+            drop_table(table.id)
+
+
+def _is_same(sketch: Sketch, columns: Sequence[str], table: RegisteredTable) -> bool:
+    if sketch.engine == table.sketch.engine:
+        return sketch.shares_rows_with(table.sketch)
+    # Another version of the engine took the sample: the columns are all that can be compared, and enough to ask.
+    return set(table.columns) <= set(columns)
+
+
+def _is_there(table: RegisteredTable) -> bool:
+    try:
+        opening = read_ledger(table.ledger).opening
+    except LedgerError:
+        return True  # it is there, and whoever gives it is told what is wrong with it
+    return opening is not None and opening.id == table.id
+
+
+def _elsewhere(name: str, table: RegisteredTable) -> str:
+    return (
+        f"{name} holds rows of {table.source}, of which something left before: give its ledger with "
+        f"--ledger {table.ledger}, so that both are judged together (--ledger none judges it alone)"
+    )
+
+
+def _check_newest(ledger: Ledger, table: RegisteredTable) -> None:
+    """The end that the register noted must be in the ledger, whatever else lies beside it."""
+    if len(ledger.entries) >= table.sequence and ledger.entries[table.sequence - 1].hash == table.head:
+        return
+    where = "" if table.ledger == ledger.path.resolve() else f" in {table.ledger}"
+    raise LedgerError(
+        f"the ledger {ledger.path.name} is an older copy: it had {table.sequence} entries when it was last written"
+        f"{where}, and has {len(ledger.entries)}; put the newest one and its private folder in its place"
+    )

@@ -1,0 +1,161 @@
+"""The register of a user: which tables something left of, and where their ledgers are, whatever the tables are called.
+
+A ledger stands beside its table and is found by the table's name. A copy has another name. So every ledger that is
+written to is noted here as well, in a folder of the user's own (``AEGIS_STATE``, or ``$XDG_STATE_HOME/aegis``, or
+``~/.local/state/aegis``), with a sample of keyed digests of the rows and with the end of its chain. No value is kept. A
+ledger that disappears, or comes back as it was before, is noticed by what is noted.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+import secrets
+import zipfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from aegis.data.output import PRIVATE, draft_of
+from aegis.errors import LedgerError
+from aegis.releases.table_sketch import Sketch
+
+STATE_VARIABLE = "AEGIS_STATE"
+_ENDING = ".table.npz"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class RegisteredTable:
+    """A table that has a ledger: the ledger's id, where it was last written, its end, and what the rows are."""
+
+    id: str
+    ledger: Path
+    source: str
+    columns: tuple[str, ...]
+    sequence: int
+    head: str
+    sketch: Sketch
+
+
+def state_folder() -> Path:
+    """Where Aegis keeps what is this user's and must not be lost."""
+    named = os.environ.get(STATE_VARIABLE)
+    if named:
+        return Path(named)
+    base = os.environ.get("XDG_STATE_HOME")
+    return (Path(base) if base else Path.home() / ".local" / "state") / "aegis"
+
+
+def registered_tables() -> tuple[RegisteredTable, ...]:
+    """Every table that is known, in a fixed order."""
+    folder = state_folder() / "tables"
+    try:
+        files = sorted(folder.glob(f"*{_ENDING}"))
+        return tuple(_read(file) for file in files)
+    except OSError as error:
+        raise LedgerError(f"the register of tables in {folder} cannot be read: {error.strerror}") from None
+
+
+def register_key() -> bytes:
+    """The key of the digests; made when it is first needed."""
+    file = _folder() / "key"
+    for _ in range(2):
+        try:
+            key = bytes.fromhex(file.read_text(encoding="ascii"))
+        except FileNotFoundError:
+            draft = file.with_name(f"key.{secrets.token_hex(8)}")
+            with os.fdopen(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, PRIVATE), "w") as out:
+                out.write(secrets.token_hex(32) + "\n")
+            try:
+                os.link(draft, file)  # whoever is first; everybody reads the same
+            except FileExistsError:
+                pass
+            finally:
+                draft.unlink()
+            continue
+        except (OSError, ValueError):
+            break
+        if len(key) == 32:
+            return key
+        break
+    raise LedgerError(f"{file} does not hold the key of the register of tables; put it back from a backup")
+
+
+@contextmanager
+def register_locked() -> Iterator[None]:
+    """Nobody else registers a table meanwhile."""
+    with (_folder() / "lock").open("a") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        yield
+
+
+def note_table(table: RegisteredTable) -> None:
+    """Note a table, or what became of it since; to be called under the lock."""
+    file = _folder() / f"{table.id}{_ENDING}"
+    sketch = _read(file).sketch.merged(table.sketch) if file.is_file() else table.sketch
+    about = {
+        "id": table.id,
+        "ledger": str(table.ledger),
+        "source": table.source,
+        "columns": list(table.columns),
+        "sequence": table.sequence,
+        "head": table.head,
+        "level": sketch.level,
+        "engine": sketch.engine,
+    }
+    with draft_of(file, overwrite=True, mode=PRIVATE) as draft, draft.open("wb") as out:
+        np.savez_compressed(
+            out,
+            about=np.frombuffer(json.dumps(about).encode(), dtype=np.uint8),
+            digests=sketch.digests,
+            zeros=sketch.zeros,
+            ways=sketch.ways,
+        )
+
+
+def drop_table(identifier: str) -> None:
+    """Forget a table; to be called under the lock."""
+    (_folder() / f"{identifier}{_ENDING}").unlink(missing_ok=True)
+
+
+def _read(file: Path) -> RegisteredTable:
+    try:
+        with np.load(file, allow_pickle=False) as arrays:
+            about: dict[str, Any] = json.loads(arrays["about"].tobytes())
+            return RegisteredTable(
+                id=str(about["id"]),
+                ledger=Path(about["ledger"]),
+                source=str(about["source"]),
+                columns=tuple(map(str, about["columns"])),
+                sequence=int(about["sequence"]),
+                head=str(about["head"]),
+                sketch=Sketch(
+                    level=int(about["level"]),
+                    digests=arrays["digests"],
+                    zeros=arrays["zeros"],
+                    ways=arrays["ways"],
+                    engine=str(about["engine"]),
+                ),
+            )
+    except (ValueError, KeyError, TypeError, EOFError, OSError, zipfile.BadZipFile):
+        raise LedgerError(
+            f"{file} of the register of tables is damaged; put it back from a backup, or remove it if nothing of that "
+            "table is out"
+        ) from None
+
+
+def _folder() -> Path:
+    folder = state_folder() / "tables"
+    try:
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    except OSError as error:
+        raise LedgerError(
+            f"the register of tables cannot be kept in {folder}: {error.strerror}; name a folder of your own with "
+            f"{STATE_VARIABLE}"
+        ) from None
+    return folder

@@ -1,0 +1,186 @@
+"""A table known again by its rows: a small sample of keyed digests, the same for a copy, whatever its name or format.
+
+A cell has a hash that does not depend on its column's name or on whether 35 was read as a number or as a text. A row is
+the sum of its cells, so the order of columns does not matter, and the row *without* one of its columns is a
+subtraction away: a copy with a column more, a column less or one that was changed is known again too. Of the rows whose
+hash ends in enough zeros the digests are kept, each together with how many rows have it, under the key of the register
+that keeps them. The same rows are chosen in every copy, so two samples say how much two tables have in common.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import reduce
+from operator import add, or_
+from typing import Any
+
+import ibis
+import ibis.expr.types as ir
+import numpy as np
+from numpy.typing import NDArray
+
+from aegis.counts.answer import ask, plain
+
+SAMPLED = 2_048
+"""About how many digests are kept of each way to look at a row."""
+
+COMMON = 0.5
+"""What share of the sampled digests two tables have in common if they are of the same rows.
+
+Of rows of the same kind of people drawn anew a count agrees by chance for about a third at most: the digests say how
+many rows are alike, and a Poisson count has no value more likely than that where tables are full enough to share rows.
+"""
+
+_FEWEST = 8
+"""Fewer digests than this say nothing, unless they are all there is."""
+
+_BITS = 50
+Digests = NDArray[np.uint64]
+
+_hash_of_number: Any = ibis.udf.scalar.builtin(lambda number: None, name="hash", signature=(("float64",), "uint64"))
+_hash_of_text: Any = ibis.udf.scalar.builtin(lambda text: None, name="hash", signature=(("string",), "uint64"))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
+class Sketch:
+    """The sample: ``digests``, how many ``zeros`` each row's hash ends in, and the ``way`` it looks at a row.
+
+    Digests whose hash ends in fewer than ``level`` zeros were not kept. ``engine`` marks how the engine hashes: samples
+    of different marks cannot be compared.
+    """
+
+    level: int
+    digests: Digests
+    zeros: NDArray[np.uint8]
+    ways: NDArray[np.uint16]
+    engine: str
+
+    def __repr__(self) -> str:
+        return f"Sketch({len(self.digests)} digests)"
+
+    def shares_rows_with(self, other: Sketch) -> bool:
+        """Whether most of the rows of one of the two tables are in the other."""
+        level = max(self.level, other.level)
+        return _within(self._from(level), other._from(level), level) or _within(
+            other._from(level), self._from(level), level
+        )
+
+    def merged(self, newer: Sketch) -> Sketch:
+        """Both, for a table that changed: an old copy of it is known again as well."""
+        if newer.engine != self.engine:
+            return newer
+        level = max(self.level, newer.level)
+        both = [sketch._from(level) for sketch in (newer, self)]
+        joined = np.concatenate([np.stack([s.ways.astype(np.uint64), s.digests], axis=1) for s in both])
+        zeros = np.concatenate([s.zeros for s in both])
+        distinct, place = np.unique(joined, axis=0, return_index=True)
+        merged = Sketch(
+            level=level,
+            digests=distinct[:, 1],
+            ways=distinct[:, 0].astype(np.uint16),
+            zeros=zeros[place],
+            engine=newer.engine,
+        )
+        ways = int(merged.ways.max(initial=0)) + 1
+        while len(merged.digests) > 4 * SAMPLED * ways:
+            merged = merged._from(merged.level + 1)
+        return merged
+
+    def _from(self, level: int) -> Sketch:
+        if level <= self.level:
+            return self
+        kept = self.zeros >= level
+        return Sketch(
+            level=level,
+            digests=self.digests[kept],
+            zeros=self.zeros[kept],
+            ways=self.ways[kept],
+            engine=self.engine,
+        )
+
+
+def _within(sample: Sketch, other: Sketch, level: int) -> bool:
+    """Whether by some way to look at a row most of the sampled ones are known to ``other``."""
+    is_known = np.isin(sample.digests, other.digests)
+    for way in np.unique(sample.ways):
+        of_way = sample.ways == way
+        rows = int(of_way.sum())
+        share = float(is_known[of_way].mean())
+        if share >= COMMON and (rows >= _FEWEST or (level == 0 and share == 1.0 and way == 0)):
+            return True
+    return False
+
+
+def sketch_of(table: ir.Table, columns: Sequence[str], *, focus: Sequence[str], rows: int, key: bytes) -> Sketch | None:
+    """The sample of a table; None where the engine is another than the embedded one.
+
+    ``columns`` are those that do not name people (a copy may have new numbers); ``focus`` are those that a policy
+    speaks of, which are looked at by themselves. ``rows`` is how many rows there are.
+    """
+    if table.get_backend().name != "duckdb" or not columns or not rows:
+        return None
+    cells = table.select(**{f"c{place}": _cell(table[name]) for place, name in enumerate(columns)})
+    numbers = range(len(columns))
+    total = reduce(add, (cells[f"c{place}"] for place in numbers))
+    ways = {"w0": total}
+    if len(columns) > 2:  # what is left of two columns is a column, and many tables have the same one
+        ways |= {f"w{place + 1}": total - cells[f"c{place}"] for place in numbers}
+    looked_at = [columns.index(name) for name in dict.fromkeys(focus) if name in columns]
+    if 2 <= len(looked_at) < len(columns) - 1:
+        ways[f"w{len(columns) + 1}"] = reduce(add, (cells[f"c{place}"] for place in looked_at))
+    level = max(0, int(np.ceil(np.log2(rows / SAMPLED)))) if rows > SAMPLED else 0
+    seen = cells.select(**ways)
+    if level:
+        seen = seen.filter(reduce(or_, (seen[way] % (1 << level) == 0 for way in ways)))
+    answer = ask(seen)
+    digests, zeros, numbered = [], [], []
+    for way in ways:
+        sums = np.asarray(plain(answer[way]), dtype=np.int64)
+        sums, counts = np.unique(sums[sums % (1 << level) == 0], return_counts=True)
+        digests.append(_keyed(sums, counts, key))
+        zeros.append(_zeros(sums))
+        numbered.append(np.full(len(sums), int(way[1:]), dtype=np.uint16))
+    return Sketch(
+        level=level,
+        digests=np.concatenate(digests),
+        zeros=np.concatenate(zeros),
+        ways=np.concatenate(numbered),
+        engine=_mark(table),
+    )
+
+
+def _cell(column: Any) -> Any:
+    """The hash of a cell: equal for 35, 35.0 and the text "35", and for a day with or without midnight."""
+    kind = column.type()
+    if kind.is_numeric() and not kind.is_boolean():
+        hashed = _hash_of_number(column.cast("float64"))
+    elif kind.is_string():
+        number = column.try_cast("float64")
+        hashed = number.isnull().ifelse(_hash_of_text(column.strip().lower()), _hash_of_number(number))
+    else:
+        text = column.cast("string").lower().re_replace(r"[ t]00:00:00(\.0+)?$", "")
+        hashed = _hash_of_text(text)
+    return (hashed % (1 << _BITS)).cast("int64").fill_null(0)
+
+
+def _mark(table: ir.Table) -> str:
+    """What the engine makes of two constants: another version of it may hash otherwise."""
+    constants = table.limit(1).select(n=_hash_of_number(ibis.literal(35.0)), t=_hash_of_text(ibis.literal("aegis")))
+    answer = ask(constants)
+    return f"{answer['n'][0].as_py()}-{answer['t'][0].as_py()}"
+
+
+def _keyed(sums: NDArray[np.int64], counts: NDArray[np.int64], key: bytes) -> Digests:
+    pairs = np.stack([sums, counts], axis=1).astype("<i8").tobytes()
+    digests = [
+        int.from_bytes(hashlib.blake2b(pairs[at : at + 16], key=key, digest_size=8).digest(), "little")
+        for at in range(0, len(pairs), 16)
+    ]
+    return np.asarray(digests, dtype=np.uint64)
+
+
+def _zeros(sums: NDArray[np.int64]) -> NDArray[np.uint8]:
+    lowest = np.where(sums == 0, 1 << _BITS, sums & -sums)
+    return np.log2(lowest).astype(np.uint8)
