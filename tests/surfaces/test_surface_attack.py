@@ -19,12 +19,12 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("clinic")
     clinic.write_clinic(folder)
     for name in ("decades", "no-body"):
-        own = clinic.write_clinic(tmp_path_factory.mktemp(name))  # each by somebody who does not know of the other
         aegis.release(
-            own,
+            folder / "clinic.csv",
             config=folder / "configurations" / f"{name}.yaml",
             policy=folder / "policy.yaml",
             out=folder / f"{name}.parquet",
+            ledger="none",  # each by somebody who does not know of the other
         )
     limits = {**clinic.POLICY, "attacks": {"intersection": 0.01, "prosecutor": 0}}
     (folder / "limits.yaml").write_text(json.dumps(limits), encoding="utf-8")

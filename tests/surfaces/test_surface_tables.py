@@ -92,7 +92,7 @@ def test_a_clustered_table_is_released_with_a_certificate_like_any_other(
     answer = aegis("release", tmp_path / "clustered.csv", "--policy", policy, "--insensitive", "rest", "--out", out)
     assert answer.status == 0, answer.err
     assert aegis("verify", out, tmp_path / "released.csv.certificate.json").status == 0
-    loose = ("release", tmp_path / "loose.csv", "--policy", policy, "--insensitive", "rest")
+    loose = ("release", tmp_path / "loose.csv", "--policy", policy, "--insensitive", "rest", "--ledger", "none")
     refused = aegis(*loose, "--out", tmp_path / "no.csv")
     assert refused.status == 1
     assert not (tmp_path / "no.csv").exists()

@@ -70,6 +70,13 @@ class Release(WithIdentifying, WithLedger):
     mapping: Mapped = None
     hierarchies: Hierarchies = None
     overwrite: Overwrite = False
+    rows_of: Annotated[
+        PathLike | None,
+        Option(
+            "The table that a finished one was made of, in the same order: judge it by that table's ledger.",
+            section=LEDGER,
+        ),
+    ] = None
     despite_ledger: Annotated[
         str | None,
         Option("Why it may leave although it breaks the policy together with what is out.", section=LEDGER),
@@ -78,7 +85,9 @@ class Release(WithIdentifying, WithLedger):
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.ledger is not None and str(self.ledger) == "none":
-            self.refuse("recipient", "despite_ledger", because="without a ledger nothing is judged together")
+            self.refuse("recipient", "despite_ledger", "rows_of", because="without a ledger nothing is judged together")
+        if self.rows_of is not None:
+            self.refuse("config", because="a table that was finished before is released as it is")
 
 
 @command("release", Release, run="aegis.library.release:release", group=RELEASE)

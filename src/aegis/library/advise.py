@@ -102,6 +102,7 @@ class _Pipeline:
     hierarchies: dict[str, Hierarchy]
     options: Advise
     verdicts: Verdicts | None = None
+    out: Standing | None = None
 
     def run(self, label: str) -> tuple[Ranking, Summary]:
         """The ranking for one label."""
@@ -121,7 +122,7 @@ class _Pipeline:
         counts = masked(counted, verdicts.passed, name=dataset.name)
         ready = time.perf_counter()
         ranking = (  # ③ counts and a sample → scores, ④ verdicts and scores → ranking
-            _raced(dataset, counted, counts, verdicts, options, self.hierarchies)
+            _raced(dataset, counted, counts, verdicts, options, self.hierarchies, self.out)
             if by_models
             else _measured(dataset, counted, counts, verdicts, options)
         )
@@ -154,11 +155,11 @@ class _Pipeline:
         standing = constraint_on(options.data, self.dataset, options, policy=policy, roles=roles)
         if standing is not None:
             options.refuse(
-                "tables",
                 "candidates",
-                because="something left of this table before, and only masks can be judged together with that from "
-                "counts; give --ledger none to judge them alone",
+                because="something left of this table before, and what is made for the race has no rows to be judged "
+                "by; write it with aegis anonymize and give it with --tables, or give --ledger none to judge it alone",
             )
+        self.out = standing
         return standing
 
 
@@ -208,13 +209,16 @@ def _raced(
     verdicts: Verdicts,
     options: Advise,
     hierarchies: dict[str, Hierarchy],
+    out: Standing | None,
 ) -> Ranking:
     """Ranked by what models reach on a sample of the rows."""
     policy = None if options.policy is None else read_policy(options.policy)
     own = dataset.roles.overridden_by(Roles(label=counted.label))
     roles = own if policy is None else policy.roles_in(dataset.schema, own)
     sample = sample_of(dataset, counted, label_bins=options.label_bins, rows=options.rows, seed=options.seed)
-    tables = judged_tables(options.tables, dataset, sample, policy=policy, roles=roles, hierarchies=hierarchies)
+    tables = judged_tables(
+        options.tables, dataset, sample, policy=policy, roles=roles, hierarchies=hierarchies, out=out
+    )
     others: list[JudgedTable | Made] = [*tables]
     rejected = dict(verdicts.rejected)
     if policy is not None:

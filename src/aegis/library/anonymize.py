@@ -25,6 +25,7 @@ from aegis.errors import PolicyNotSatisfiedError
 from aegis.library.opening import open_table
 from aegis.library.recode import recoded, write_recoded
 from aegis.library.records import read_records
+from aegis.library.standing import not_judged_with
 from aegis.library.unlisted import looks_identifying, warning
 from aegis.masking.masks.suppress import STAR
 from aegis.operation import operation
@@ -37,7 +38,8 @@ from aegis.result import Result
 class Anonymization(Result):
     """A clustered table, written or not, with what it cost and what it protects.
 
-    ``table`` and the ``boxes`` of a local recoding are not part of the JSON: what was read from there has None.
+    ``not_judged_with`` says that something left of the source before, which this table was not judged with. ``table``
+    and the ``boxes`` of a local recoding are not part of the JSON: what was read from there has None.
     """
 
     result: Anonymized
@@ -45,6 +47,7 @@ class Anonymization(Result):
     suppressed: tuple[str, ...]
     as_they_are: tuple[str, ...]
     looks_identifying: tuple[str, ...]
+    not_judged_with: str | None = None
     table: pa.Table | None = None
     boxes: Boxes | None = None
 
@@ -63,6 +66,8 @@ class Anonymization(Result):
     def warnings(self) -> tuple[str, ...]:
         """Columns that may name people, and an interruption."""
         texts = [warning(self.looks_identifying)] if self.looks_identifying else []
+        if self.not_judged_with is not None:
+            texts.append(self.not_judged_with)
         if self.exit_status:
             texts.append(f"interrupted: {self.path or 'this'} holds the best valid table so far")
         return tuple(texts)
@@ -88,6 +93,7 @@ class Anonymization(Result):
             "identifying_suppressed": list(self.suppressed),
             "published_as_they_are": list(self.as_they_are),
             "looks_identifying": list(self.looks_identifying),
+            "not_judged_with": self.not_judged_with,
             "out": None if self.path is None else str(self.path),
         }
 
@@ -100,6 +106,7 @@ class Anonymization(Result):
             "suppressed": content["identifying_suppressed"],
             "as_they_are": content["published_as_they_are"],
             "looks_identifying": content["looks_identifying"],
+            "not_judged_with": content["not_judged_with"],
         }
 
 
@@ -161,6 +168,7 @@ def anonymize(options: Anonymize) -> Anonymization:
         suppressed=starred,
         as_they_are=tuple(n for n in table.column_names if n not in published and n not in starred),
         looks_identifying=looks_identifying(dataset, dataset.roles, masked=(*chosen, *hidden)),
+        not_judged_with=None if options.out is None else not_judged_with(options.data, options),
     )
 
 
@@ -178,6 +186,7 @@ def _recoded(dataset: Dataset, options: Anonymize) -> Anonymization:
         suppressed=starred,
         as_they_are=tuple(n for n in table.column_names if n not in done.columns and n not in starred),
         looks_identifying=looks_identifying(dataset, dataset.roles, masked=(*done.columns, *done.sensitive)),
+        not_judged_with=None if options.out is None else not_judged_with(options.data, options),
     )
 
 

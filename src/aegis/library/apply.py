@@ -21,6 +21,7 @@ from aegis.library.masked_data import all_masks, mapping_text, masked_data, role
 from aegis.library.opening import open_table
 from aegis.library.proposals import find_hierarchies, one_configuration
 from aegis.library.recode import boxes_in
+from aegis.library.standing import not_judged_with
 from aegis.library.unlisted import looks_identifying, warning
 from aegis.masking.configuration import Configuration
 from aegis.masking.configuration_file import to_mapping
@@ -38,6 +39,7 @@ class Applied(Result):
 
     ``masked`` are the masked columns, ``fitted_here`` those whose masks read something off these rows,
     ``looks_identifying`` those without role and mask that have a value of their own in nearly every row.
+    ``not_judged_with`` says that something left of the table before, which this was not judged with.
     """
 
     out: Path
@@ -45,6 +47,7 @@ class Applied(Result):
     fitted_here: tuple[str, ...]
     looks_identifying: tuple[str, ...]
     configuration_id: str
+    not_judged_with: str | None = None
 
     def frame(self) -> pd.DataFrame:
         """The rows as they were written."""
@@ -57,7 +60,8 @@ class Applied(Result):
     @property
     def warnings(self) -> tuple[str, ...]:
         """What must not be overlooked before the file is given to anybody."""
-        return (warning(self.looks_identifying),) if self.looks_identifying else ()
+        texts = [warning(self.looks_identifying)] if self.looks_identifying else []
+        return (*texts, *([] if self.not_judged_with is None else [self.not_judged_with]))
 
     def table_rows(self) -> list[dict[str, Any]]:
         return [{"masked": column, "fitted_here": column in self.fitted_here} for column in self.masked]
@@ -106,6 +110,7 @@ def apply(options: Apply) -> Applied:
         fitted_here=masked.fitted_here,
         looks_identifying=looks_identifying(dataset, roles, masked=chosen.columns),
         configuration_id=ready.id,
+        not_judged_with=not_judged_with(options.data, options),
     )
 
 
@@ -128,4 +133,5 @@ def _recoded(boxes: Boxes, target: Path, options: Apply) -> Applied:
         fitted_here=(),
         looks_identifying=looks_identifying(dataset, dataset.roles, masked=columns),
         configuration_id=boxes.id,
+        not_judged_with=not_judged_with(options.data, options),
     )

@@ -19,7 +19,7 @@ from aegis.operation import operation
 from aegis.privacy.judgement import FailingClasses, Judgement, judge_all
 from aegis.privacy.policy import Policy
 from aegis.privacy.verdict import StatedVerdict
-from aegis.ranking.joint import breaking, joint_classes
+from aegis.ranking.joint import SeveralReleases
 from aegis.result import Result, plain
 
 
@@ -99,13 +99,14 @@ def _together(given: list[Configuration], policy: Policy, hierarchies: dict[str,
     for configuration in listed:
         configuration.check(dataset.schema)
     raw = classes_of(dataset, policy, roles, hierarchies=hierarchies)
-    classes = joint_classes(listed, raw, policy, suppress=options.suppress)
+    several = SeveralReleases.of(listed, raw, policy, suppress=options.suppress)
+    classes = several.together()
     judgement = judge_all(classes, policy, suppress=False)
     checked = _checked(judgement, classes, policy, roles, dataset.schema)
     names = tuple(configuration.name for configuration in listed)
     if judgement.satisfied:
         return replace(checked, together=names)
-    broken = breaking(listed, raw, policy, suppress=options.suppress)
+    broken = several.breaking()
     which = "; ".join(" and ".join(some) + (" together" if len(some) > 1 else " alone") for some in broken)
     models = ", ".join(
         f"{verdict.title} for {verdict.records_failing:,} records"

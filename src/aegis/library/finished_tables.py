@@ -3,24 +3,30 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
-from aegis.counts.answer import count_rows
+import ibis
+
+from aegis.counts.answer import ask, count_rows
 from aegis.counts.class_table import ClassTable
 from aegis.counts.collect_classes import count_classes
 from aegis.data.dataset import Dataset
-from aegis.data.engine import open_dataset
+from aegis.data.engine import as_dataset, open_dataset
 from aegis.data.hierarchy import Hierarchy
 from aegis.data.schema import Roles
 from aegis.errors import DataError, LabelError
 from aegis.learners.finished import FinishedTable
 from aegis.learners.sample import Sample, draw_sample
 from aegis.library.judging import classes_of, refuse_sanitized
+from aegis.library.row_by_row import check_same_rows
+from aegis.library.standing import Standing
 from aegis.masking.plural import count
 from aegis.privacy.judgement import judge_all
 from aegis.privacy.policy import Policy
+from aegis.privacy.together import KNOWN_CLASS, judge_together
 from aegis.ranking.verdicts import CandidateVerdict
+from aegis.releases.row_digest import POSITION
 from aegis.releases.write import look_into
 
 
@@ -43,10 +49,17 @@ def judged_tables(
     policy: Policy | None,
     roles: Roles,
     hierarchies: Mapping[str, Hierarchy],
+    out: Standing | None = None,
 ) -> list[JudgedTable]:
-    """Read ``paths``, each the records of ``dataset`` anonymized in some way, and judge them as they are."""
+    """Read ``paths``, each the records of ``dataset`` anonymized in some way, and judge them as they are.
+
+    ``out`` is what left of the table before: then they must be in its order, and are judged together with that.
+    """
     rows = count_rows(dataset.table)
-    return [_judged(Path(path), rows, sample, policy=policy, roles=roles, hierarchies=hierarchies) for path in paths]
+    return [
+        _judged(Path(path), rows, sample, policy=policy, roles=roles, hierarchies=hierarchies, dataset=dataset, out=out)
+        for path in paths
+    ]
 
 
 def _judged(
@@ -57,6 +70,8 @@ def _judged(
     policy: Policy | None,
     roles: Roles,
     hierarchies: Mapping[str, Hierarchy],
+    dataset: Dataset,
+    out: Standing | None,
 ) -> JudgedTable:
     if policy is not None:
         refuse_sanitized(path, policy)
@@ -78,6 +93,9 @@ def _judged(
         )
     typed = open_dataset(path, roles=Roles(identifying=tuple(strange)))
     own = draw_sample(typed, label=sample.label, most_rows=max(sample.rows, 30), seed=sample.seed)
+    verdict = None if classes is None else _verdict(classes, policy)
+    if verdict is not None and verdict.satisfied and policy is not None and out is not None:
+        verdict = _together(verdict, written, dataset, policy, roles, hierarchies, out)
     said = "a finished table, split inside itself"
     if classes is not None:
         said += f"; {count(classes.classes, 'class', 'classes')}"
@@ -85,7 +103,7 @@ def _judged(
         name=path.stem,
         id=look_into(path, named=path).sha256[:12],
         candidate=FinishedTable(path.stem, own, sample),
-        verdict=None if classes is None else _verdict(classes, policy),
+        verdict=verdict,
         reason=said,
     )
 
@@ -111,3 +129,25 @@ def _verdict(classes: ClassTable, policy: Policy | None) -> CandidateVerdict:
         failing=failing,
         average_risk=judged.classes / max(judged.records, 1),
     )
+
+
+def _together(
+    alone: CandidateVerdict,
+    written: Dataset,
+    dataset: Dataset,
+    policy: Policy,
+    roles: Roles,
+    hierarchies: Mapping[str, Hierarchy],
+    out: Standing,
+) -> CandidateVerdict:
+    """The verdict on a table that satisfies the policy by itself, together with what is out, row by row."""
+    shown = ask(written.table)
+    check_same_rows(ask(dataset.table), shown, source=dataset.name, finished=written.name)
+    known = ask(out.dataset.table.select(POSITION, KNOWN_CLASS).order_by(POSITION))[KNOWN_CLASS]
+    beside = as_dataset(ibis.memtable(shown.append_column(KNOWN_CLASS, known)), name=written.name)
+    classes = classes_of(beside, policy, roles, hierarchies=hierarchies, known=True)
+    together = judge_together(classes, policy, gone=out.gone_from(classes), suppress=False)
+    if together.satisfied and not together.held:
+        return alone
+    failing = tuple(f"{each.model} together with what is out" for each in together.broken) or ("what is out",)
+    return replace(alone, satisfied=False, failing=failing)

@@ -106,7 +106,10 @@ class Released(Result):
 def release(options: Release) -> Released:
     """Write the table masked by the configuration if, and only if, what is written satisfies the policy.
 
-    Without a configuration the table is released as it is: it was anonymized before, by clustering for instance.
+    Without a configuration the table is released as it is: it was anonymized before, by clustering for instance. Then
+    ``rows_of`` names the table that it was made of: it is judged together with what left of that, row by row, and goes
+    into its ledger.
+
     ``columns`` names those that are written; the policy is judged on what is left, and the certificate names the rest.
     Every column that is written has a role or a mask: otherwise nothing is released, unless ``insensitive`` names it or
     says ``rest`` of all such columns. What looks identifying is left out where nobody named it.
@@ -128,7 +131,7 @@ def release(options: Release) -> Released:
         measured = measure_draft(draft, source, counts)  # ④ draft → counts → verdict
         attacked = attack_draft(
             draft.dataset,
-            source.dataset,
+            source.original,
             attacks=attacks,
             masks=counts.masked.masks,
             roles=source.published_roles,

@@ -14,11 +14,11 @@ from aegis.library.check import unlisted
 from aegis.library.release_draft import Draft
 from aegis.library.release_judgement import Judged
 from aegis.library.release_source import ReleaseCounts, Source, fitted_configuration, judged_kinds
-from aegis.library.standing import OWN
 from aegis.masking.configuration_file import to_mapping
 from aegis.privacy.judgement import Judgement
 from aegis.privacy.policy import Suppressed
 from aegis.releases.certificate import FORMAT_VERSION, Certificate
+from aegis.releases.row_digest import OWN
 from aegis.releases.write import PLACE, TableAddress, is_url
 
 if TYPE_CHECKING:

@@ -18,13 +18,12 @@ from aegis.errors import OutputError, PolicyNotSatisfiedError
 from aegis.library.judging import why_not
 from aegis.library.masked_data import MaskedData, mapping_text
 from aegis.library.release_source import ReleaseCounts, Source, judged_kinds
-from aegis.library.standing import OWN
 from aegis.library.written import measure_written, open_written
 from aegis.masking.configuration import Configuration
 from aegis.masking.configuration_file import to_mapping
 from aegis.privacy.judgement import Judgement
 from aegis.releases.certificate import Certificate, certificate_paths
-from aegis.releases.row_digest import POSITION
+from aegis.releases.row_digest import OWN, POSITION
 from aegis.releases.signature import signature_path
 from aegis.releases.table_hash import sha256_of_table
 from aegis.releases.write import TableAddress, check_format, draft_table, is_url, look_into, write_table

@@ -13,11 +13,12 @@ from aegis.counts.class_table import ClassTable, suppressed_classes
 from aegis.errors import LedgerError, PolicyNotSatisfiedError
 from aegis.library.judging import why_not
 from aegis.library.release_source import ReleaseCounts, Source, count_published
-from aegis.library.standing import OWN, Standing, breaks_with, check_same_contents, refusal
+from aegis.library.standing import Standing, breaks_with, check_same_contents, refusal
 from aegis.privacy.judgement import Judgement, judge_all
 from aegis.privacy.policy import Suppressed
 from aegis.privacy.together import HELD, SHOWN, STARRED, Together, judge_together
 from aegis.releases.apply import with_suppression
+from aegis.releases.row_digest import OWN
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

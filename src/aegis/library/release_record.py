@@ -75,7 +75,7 @@ def _leaving(source: Source, judged: Judged, options: Release, *, name: str) -> 
     masked = options.config is not None
     return Leaving(
         name=name,
-        kind="masks" if masked else "as it is",
+        kind="masks" if masked else "as it is" if options.rows_of is None else "finished table",
         recipient=source.standing.recipient,
         configuration=to_mapping(source.configuration) if masked else None,
         columns=tuple(c for c in source.dataset.schema.names if c not in source.left_out),

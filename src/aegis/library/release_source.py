@@ -9,7 +9,7 @@ from pathlib import Path
 from aegis.commands.release import Release
 from aegis.counts.class_table import ClassTable
 from aegis.data.dataset import Dataset
-from aegis.data.engine import as_dataset
+from aegis.data.engine import as_dataset, open_dataset
 from aegis.data.hierarchy import Hierarchy
 from aegis.data.kind import Kind
 from aegis.data.schema import Roles
@@ -32,10 +32,12 @@ class Source:
     """What is to be released, opened and not yet read.
 
     ``policy`` and ``roles`` speak of all columns, ``judged_policy`` and ``published_roles`` of those that are written.
-    ``suspicious`` are those that are left out because they look identifying.
+    ``suspicious`` are those that are left out because they look identifying. ``original`` is the table whose rows these
+    are: another one where what is released was finished before.
     """
 
     dataset: Dataset
+    original: Dataset
     configuration: Configuration
     hierarchies: Mapping[str, Hierarchy]
     policy: Policy
@@ -65,6 +67,7 @@ def open_source(options: Release) -> Source:
     if options.config is not None:
         configuration = one_configuration(options.config, hierarchies=hierarchies, data=options.data)
     dataset = open_table(options.data, options)
+    original = dataset if options.rows_of is None else open_dataset(options.rows_of)
     roles = policy.roles_in(dataset.schema, roles_with(dataset, configuration, label=options.label))
     not_wanted = _left_out(dataset, options.columns)
     decided = decide(
@@ -78,18 +81,21 @@ def open_source(options: Release) -> Source:
     left_out = tuple(name for name in dataset.schema.names if name in {*not_wanted, *decided.left_out})
     narrow = narrowed(policy, roles, left_out=left_out)
     standing = standing_of(
-        options.data,
-        dataset,
+        options.data if options.rows_of is None else options.rows_of,
+        original,
         options,
         policy=narrow.policy,
         roles=narrow.roles,
         to_release=True,
         despite=options.despite_ledger,
+        finished=None if options.rows_of is None else dataset,
     )
     if standing is None:
+        options.refuse("rows_of", because="without a ledger there is nothing to judge row by row")
         options.refuse("recipient", "despite_ledger", because="this source has no ledger: name one with --ledger")
     return Source(
         dataset=dataset,
+        original=original,
         configuration=configuration,
         hierarchies=hierarchies,
         policy=policy,

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Protocol
 
 import numpy as np
 import pyarrow as pa
+from numpy.typing import NDArray
 
 from aegis.commands.fields import PathLike, Reading, WithLedger
 from aegis.counts.answer import ask, encode, plain
@@ -20,6 +21,7 @@ from aegis.data.engine import as_dataset
 from aegis.data.schema import Roles
 from aegis.errors import LedgerError
 from aegis.library.recognition import Recognised, recognise
+from aegis.library.row_by_row import as_shown, beside_source
 from aegis.masking.configuration import Configuration, canonical
 from aegis.masking.configuration_file import configurations_from_mapping
 from aegis.privacy.policy import Policy
@@ -27,12 +29,9 @@ from aegis.privacy.together import COMPANION, KNOWN_CLASS, BrokenModel, Gone, To
 from aegis.releases.ledger import Ledger, Opening, key_of, ledger_path, read_ledger
 from aegis.releases.ledger_entry import ANYBODY, Leaving
 from aegis.releases.row_classes import RowClasses, read_row_classes
-from aegis.releases.row_digest import ROW, WHOLE, Digests
+from aegis.releases.row_digest import OWN, ROW, WHOLE, Digests
 
 NO_LEDGER = "none"
-OWN = "_aegis_ledger_"
-"""What the names of columns begin with that are not part of a table."""
-
 _VALUE, _KEY = f"{OWN}value_", f"{OWN}key"
 _NAMED = 12
 """How many earlier releases are tried one by one to say which of them a new one breaks the policy with."""
@@ -68,6 +67,10 @@ class Standing:
     extra: Mapping[str, Codes]
     fewest: int
     recognised: Recognised
+    known: Codes | None = None
+    """The known class of each row that the ledger knows, by the releases that count; None where none does."""
+    is_absent: NDArray[np.bool_] = field(default_factory=lambda: np.zeros(0, dtype=bool))
+    """Which rows that the ledger knows are not in the table any more."""
     unjoinable: str | None = None
     """Why nobody can say what the releases show together."""
     kept: object = None
@@ -82,14 +85,12 @@ class Standing:
         """Whether anything is out that a new release can be judged together with."""
         return bool(self.counted) and self.unjoinable is None
 
-    def known_rows(self, numbers: Sequence[int] | None = None) -> Codes:
-        """The known class of each row that the ledger knows, by some or all of the releases that count."""
-        chosen = self.counted if numbers is None else numbers
-        return self.rows.known_classes([self.counted[n].rows_as or n for n in chosen])
-
-    def gone(self, table: ClassTable, known: Codes) -> Gone | None:
+    def gone_from(self, table: ClassTable) -> Gone | None:
         """The records that left earlier and are not in the table any more, for the classes of ``table``."""
-        is_gone = (~np.isin(self.rows.rows, self.present)) & (known > 0)
+        known = self.known
+        if known is None:
+            return None
+        is_gone = self.is_absent & (known > 0)
         if not is_gone.any():
             return None
         if self.extra:
@@ -147,10 +148,6 @@ class Standing:
         """The column with the digest of a sensitive value."""
         return f"{_VALUE}{self.attributes.index(name)}"
 
-    def gone_from(self, table: ClassTable) -> Gone | None:
-        """The same, by all releases that count."""
-        return self.gone(table, self.known_rows())
-
     def judge(self, table: ClassTable, policy: Policy) -> Together:
         """Judge classes whose last column is the known class, together with everything that is out."""
         return judge_together(table, policy, gone=self.gone_from(table))
@@ -171,8 +168,11 @@ def standing_of(
     roles: Roles,
     to_release: bool = False,
     despite: str | None = None,
+    finished: Dataset | None = None,
 ) -> Standing | None:
     """The ledger of ``data`` and its rows; None where there is no ledger.
+
+    ``finished`` is a table that was made of these rows, in their order: what leaves is what it shows of them.
 
     Raises where the rows are known to have another ledger. Only what is ``to_release`` something needs the rows of a
     table of which nothing is out. ``despite`` is the reason to begin another ledger where that of the rows is missing.
@@ -198,7 +198,7 @@ def standing_of(
             f"{dataset.name} has none; give the ledger of this table with --ledger"
         )
     digests = Digests(key=key_of(path), rows_by=opening.rows_by, columns=opening.columns)
-    named = digests.named(dataset.table)
+    named = digests.named(dataset.table if finished is None else beside_source(dataset, finished))
     attributes = policy.attributes
     values = {
         f"{_VALUE}{place}": digests.of(named, [name], purpose=f"value of {name}")
@@ -228,6 +228,8 @@ def standing_of(
             "give the ledger of this table with --ledger"
         )
     base = _with_roles(named.drop(WHOLE), dataset)
+    if finished is not None:
+        base = _with_roles(as_shown(named.drop(WHOLE), finished.schema.names), finished)
     return _joined(
         Standing(
             ledger=ledger,
@@ -262,12 +264,14 @@ def constraint_on(
 def _joined(standing: Standing) -> Standing:
     """With the known class of every record, where something is out that counts."""
     if not standing.counted:
-        return replace(standing, dataset=standing.named)
+        return replace(standing, dataset=standing.named, known=None)
     try:
-        known = standing.known_rows()
+        known = standing.rows.known_classes([leaving.rows_as or n for n, leaving in standing.counted.items()])
     except LedgerError as error:
-        return replace(standing, dataset=standing.named, unjoinable=str(error))
+        return replace(standing, dataset=standing.named, known=None, unjoinable=str(error))
     place = standing.rows.found(standing.present)
+    is_absent = np.ones(len(known), dtype=bool)
+    is_absent[place[place >= 0]] = False
     mine = np.where(place >= 0, known[place], 0) if len(known) else np.zeros(len(place), dtype=np.int64)
     for codes in standing.extra.values():  # as good as known to everybody
         sizes = [int(mine.max()) + 1, int(codes.max()) + 1]
@@ -276,7 +280,13 @@ def _joined(standing: Standing) -> Standing:
     table = standing.named.table
     lookup = lookup_table(table.get_backend(), pa.table({_KEY: standing.present, KNOWN_CLASS: mine}))
     joined = table.left_join(lookup, table[ROW] == lookup[_KEY]).drop(_KEY).cache()
-    return replace(standing, dataset=_with_roles(joined, standing.named), kept=(standing.kept, joined))
+    return replace(
+        standing,
+        dataset=_with_roles(joined, standing.named),
+        known=known,
+        is_absent=is_absent,
+        kept=(standing.kept, joined),
+    )
 
 
 def _companions(standing: Standing, known: Codes, place: Codes) -> Codes:
@@ -332,6 +342,25 @@ def path_of(data: object, options: NamesLedger) -> Path | None:
         path = Path(data).resolve() if Path(data).is_symlink() else Path(data)
         return ledger_path(path, table=None if reading is None else reading.table)
     return None
+
+
+def not_judged_with(data: object, options: Reading) -> str | None:
+    """That something left of a table before, for commands that write a table and judge it with nothing; None if not.
+
+    What they write is not a release yet: it may be compared, thrown away, or released.
+    """
+    if not isinstance(data, str | Path) or "://" in str(data) or options.engine is not None:
+        return None
+    path = Path(data).resolve() if Path(data).is_symlink() else Path(data)
+    ledger = ledger_path(path, table=options.table)
+    left = len(read_ledger(ledger).releases)
+    if not left:
+        return None
+    return (
+        f"{left} {'release' if left == 1 else 'releases'} of this table left before ({ledger.name}): what was written "
+        "here is judged together with none of them and is not on the record; before it leaves: "
+        f"aegis release TABLE --rows-of {path.name} --policy POLICY.yaml --out OUT"
+    )
 
 
 def check_same_contents(standing: Standing, configuration: Configuration) -> None:

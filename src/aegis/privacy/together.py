@@ -70,7 +70,8 @@ class Together:
     ``own`` judges the release as it would be written, by itself; ``treatment`` says for each class of the table what
     becomes of its records. ``broken`` are the models that fail if nothing is suppressed or held back on account of
     what is out. ``held`` records wait, ``withdrawn`` ones left earlier and are not in this release.
-    ``smallest_part`` is the smallest group that somebody can tell apart who holds everything.
+    ``smallest_part`` is the smallest group that somebody can tell apart who holds everything; 0 where the release
+    fails by itself.
     """
 
     satisfied: bool
@@ -98,10 +99,10 @@ def judge_together(
     treatment = np.where((marked >= COMPANION) & (not alone), HELD, SHOWN).astype(np.int8)
     first = _alone(state, treatment, suppress=suppress)
     if not first.satisfied:
-        return _answer(state, first, treatment, (), "")
+        return _answer(state, first, treatment, (), "", None)
     treatment = _starred(state, treatment, first)
     if alone:
-        return _answer(state, first, treatment, (), None)
+        return _answer(state, first, treatment, (), None, state.parts(treatment))
     parts = state.parts(treatment)
     broken = parts.broken()
     while parts.failing.any() and suppress:
@@ -116,9 +117,13 @@ def judge_together(
     reason = None
     if holds and used > limit:
         reason = f"{used} records that are out would have to be suppressed or held back, and the policy allows {limit}"
-    final = judge_all(_released(state, treatment), policy, suppress=False)
-    satisfied = holds and reason is None and final.satisfied
-    return _answer(state, final if satisfied else first, treatment, broken, None if satisfied else reason or "")
+    if not holds or reason is not None:
+        return _answer(state, first, treatment, broken, reason or "", parts)
+    all_shown = first.suppressed == 0 and bool((treatment == SHOWN).all())
+    final = first if all_shown else judge_all(_released(state, treatment), policy, suppress=False)
+    return _answer(
+        state, final if final.satisfied else first, treatment, broken, None if final.satisfied else "", parts
+    )
 
 
 def without_known(table: ClassTable) -> ClassTable:
@@ -316,8 +321,8 @@ def _answer(
     treatment: NDArray[np.int8],
     broken: tuple[BrokenModel, ...],
     reason: str | None,
+    parts: _Parts | None,
 ) -> Together:
-    parts = state.parts(treatment)
     held = treatment == HELD
     return Together(
         satisfied=reason is None,
@@ -326,6 +331,6 @@ def _answer(
         broken=broken,
         held=int(state.table.sizes[held & (state.known == 0)].sum()),
         withdrawn=int(state.table.sizes[held & (state.known > 0)].sum()),
-        smallest_part=int(parts.sizes.min()) if len(parts.sizes) else 0,
+        smallest_part=0 if parts is None or not len(parts.sizes) else int(parts.sizes.min()),
         reason=reason or None,
     )

@@ -6,14 +6,16 @@ of releases is one more grouping of the class table that was counted once, and n
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
 from itertools import combinations
 
 import numpy as np
 
 from aegis.counts.class_table import ClassTable, suppressed_classes
 from aegis.counts.content import Content
-from aegis.counts.grouping import Codes, Tuples, group_tuples, summed
+from aegis.counts.grouping import Codes, Tuples, group_keys, group_tuples, overflows, row_keys, summed
 from aegis.data.domain import Domain
 from aegis.data.kind import Kind
 from aegis.errors import ConfigurationError
@@ -21,7 +23,7 @@ from aegis.masking.configuration import Configuration
 from aegis.masking.partition import Partition
 from aegis.privacy.judgement import judge_all
 from aegis.privacy.policy import Policy
-from aegis.ranking.verdicts import partitions_of
+from aegis.ranking.verdicts import counts_of, partitions_of
 
 TOGETHER = "_aegis_together"
 _PAIRS = 10
@@ -35,58 +37,157 @@ def joint_classes(
 
     ``classes`` counts the raw tuples. A sensitive attribute is seen as finely as all of them together show it.
     """
-    together = np.zeros(classes.classes, dtype=np.int64)
-    seen: dict[str, list[Partition]] = {name: [] for name in classes.contents}
-    for configuration in configurations:
-        partitions = partitions_of(configuration, classes)
-        if partitions is None:
-            raise ConfigurationError(
-                f"configuration {configuration.name!r} masks a quasi-identifier or a sensitive column at random, and "
-                "what it draws is known only when it is released; release it, and judge the next one by its ledger"
-            )
-        own = _classes_in(classes, partitions, policy, suppress=suppress)
-        pair = np.stack([together, own], axis=1)
-        together = group_tuples(pair, [int(together.max()) + 1, int(own.max()) + 1])[1]
-        for name in seen:
-            seen[name].append(partitions[name])
-    count = int(together.max(initial=-1)) + 1
-    contents = {name: _finest(classes.contents[name], parts).regrouped(together, count) for name, parts in seen.items()}
-    return ClassTable(
-        columns=(TOGETHER,),
-        domains=(Domain.of(Kind.INTEGER, np.arange(count)),),
-        tuples=Tuples(np.asfortranarray(np.arange(count)[:, None])),
-        sizes=summed(classes.sizes, together, count),
-        contents=contents,
-    )
+    return SeveralReleases.of(configurations, classes, policy, suppress=suppress).together()
 
 
 def breaking(
     configurations: Sequence[Configuration], classes: ClassTable, policy: Policy, *, suppress: bool = True
 ) -> tuple[tuple[str, ...], ...]:
     """Which configurations break the policy together: those that do so alone, else pairs, else all of them."""
-
-    def breaks(some: Sequence[Configuration]) -> bool:
-        return not judge_all(joint_classes(some, classes, policy, suppress=suppress), policy, suppress=False).satisfied
-
-    alone = [(each.name,) for each in configurations if breaks([each])]
-    if alone or len(configurations) > _PAIRS:
-        return tuple(alone) or (tuple(each.name for each in configurations),)
-    pairs = [(a.name, b.name) for a, b in combinations(configurations, 2) if breaks([a, b])]
-    return tuple(pairs) or (tuple(each.name for each in configurations),)
+    return SeveralReleases.of(configurations, classes, policy, suppress=suppress).breaking()
 
 
-def _classes_in(classes: ClassTable, partitions: dict[str, Partition], policy: Policy, *, suppress: bool) -> Codes:
-    """The class that each raw tuple has in one release; the suppressed ones are one class."""
-    codes = np.stack(
-        [partitions[column].codes[classes.codes[:, place]] for place, column in enumerate(classes.columns)], axis=1
-    )
-    _, group = group_tuples(codes, [partitions[column].target.size for column in classes.columns])
-    merged = classes.merged(partitions)
-    judged = judge_all(merged, policy, suppress=suppress)
-    if not judged.suppressed:
-        return group
-    hidden = suppressed_classes(merged, judged.released)
-    return np.where(hidden[group], merged.classes, group)
+@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
+class SeveralReleases:
+    """Configurations of one table, to be judged together: all of them, or some.
+
+    Releases that suppress nothing show together exactly the common refinement of their masks, which is taken column by
+    column, on the values, so that any number of them is one grouping of the class table: none at all where the
+    refinement is the table itself. A release that suppresses records shows less of those and has a grouping of its own.
+    """
+
+    names: tuple[str, ...]
+    partitions: tuple[Mapping[str, Partition], ...]
+    classes: ClassTable
+    policy: Policy
+    suppress: bool
+
+    @classmethod
+    def of(
+        cls, configurations: Sequence[Configuration], classes: ClassTable, policy: Policy, *, suppress: bool
+    ) -> SeveralReleases:
+        """Raises for masks that draw: what they show is known only when it is released."""
+        counts = counts_of(classes)
+        partitions = []
+        for configuration in configurations:
+            own = partitions_of(configuration, classes, counts=counts)
+            if own is None:
+                raise ConfigurationError(
+                    f"configuration {configuration.name!r} masks a quasi-identifier or a sensitive column at random, "
+                    "and what it draws is known only when it is released; release it, and judge the next one by its "
+                    "ledger"
+                )
+            partitions.append(own)
+        names = tuple(configuration.name for configuration in configurations)
+        return cls(names=names, partitions=tuple(partitions), classes=classes, policy=policy, suppress=suppress)
+
+    def together(self, some: Sequence[int] | None = None) -> ClassTable:
+        """The classes that the releases show together."""
+        chosen = range(len(self.names)) if some is None else some
+        group, count = self._grouped(chosen)
+        contents = {
+            name: _finest(content, [self.partitions[each][name] for each in chosen])
+            for name, content in self.classes.contents.items()
+        }
+        if group is not None:
+            contents = {name: content.regrouped(group, count) for name, content in contents.items()}
+        return ClassTable(
+            columns=(TOGETHER,),
+            domains=(Domain.of(Kind.INTEGER, np.arange(count)),),
+            tuples=Tuples(np.asfortranarray(np.arange(count)[:, None])),
+            sizes=self.classes.sizes if group is None else summed(self.classes.sizes, group, count),
+            contents=contents,
+        )
+
+    def breaking(self) -> tuple[tuple[str, ...], ...]:
+        """Which releases break the policy together."""
+        alone = [(name,) for place, name in enumerate(self.names) if self._breaks([place])]
+        if alone or len(self.names) > _PAIRS:
+            return tuple(alone) or (self.names,)
+        pairs = [
+            (self.names[a], self.names[b]) for a, b in combinations(range(len(self.names)), 2) if self._breaks([a, b])
+        ]
+        return tuple(pairs) or (self.names,)
+
+    def _breaks(self, some: Sequence[int]) -> bool:
+        """Whether these break the policy; models of sizes are asked first, because sizes are quickly summed."""
+        by_size = [model for model in self.policy.models if not model.needs]
+        if by_size and len(by_size) < len(self.policy.models):
+            group, count = self._grouped(some)
+            sizes = self.classes.sizes if group is None else summed(self.classes.sizes, group, count)
+            bare = ClassTable(
+                columns=(TOGETHER,),
+                domains=(Domain.of(Kind.INTEGER, np.arange(count)),),
+                tuples=Tuples(np.asfortranarray(np.arange(count)[:, None])),
+                sizes=sizes,
+                contents={},
+            )
+            if not all(model.judge(bare).satisfied for model in by_size):
+                return True
+        return not judge_all(self.together(some), self.policy, suppress=False).satisfied
+
+    def _grouped(self, some: Sequence[int]) -> tuple[Codes | None, int]:
+        """The class that each raw tuple has in these releases together, None where it is its own; and how many."""
+        hiding = {place: codes for place in some if (codes := self._hiding[place]) is not None}
+        plain = [self.partitions[place] for place in some if place not in hiding]
+        group, count = _meet(self.classes, plain)
+        for codes in hiding.values():
+            whole = np.arange(self.classes.classes) if group is None else group
+            pair = np.stack([whole, codes], axis=1)
+            tuples, group = group_tuples(pair, [count, int(codes.max()) + 1])
+            count = len(tuples)
+        return group, count
+
+    @cached_property
+    def _hiding(self) -> tuple[Codes | None, ...]:
+        """For each release that suppresses records the class of each raw tuple, the suppressed ones being one."""
+        if not self.suppress or self.policy.max_suppression == 0:
+            return (None,) * len(self.names)
+        return tuple(self._with_star(place) for place in range(len(self.names)))
+
+    def _with_star(self, place: int) -> Codes | None:
+        merged = self.classes.merged(self.partitions[place])
+        judged = judge_all(merged, self.policy, suppress=True)
+        if not judged.suppressed:
+            return None
+        hidden = suppressed_classes(merged, judged.released)
+        group, count = _meet(self.classes, [self.partitions[place]], merges=True)
+        assert group is not None, "asked to merge"
+        assert count == merged.classes, "both group the tuples in their order"
+        return np.where(hidden[group], count, group)
+
+
+def _meet(
+    classes: ClassTable, releases: Sequence[Mapping[str, Partition]], *, merges: bool = False
+) -> tuple[Codes | None, int]:
+    """The common refinement of masks: the group of each raw tuple, None where each stays alone; and how many.
+
+    With ``merges`` the groups are given even then.
+    """
+    if not releases:
+        return np.zeros(classes.classes, dtype=np.int64), min(classes.classes, 1)
+    codes = np.empty_like(classes.codes, order="F")
+    sizes, unchanged = [], not merges
+    for place, (column, domain) in enumerate(zip(classes.columns, classes.domains, strict=True)):
+        distinct = {partition.codes.tobytes(): partition for partition in (own[column] for own in releases)}
+        parts = list(distinct.values())
+        if len(parts) == 1:
+            finest, size = parts[0].codes, parts[0].target.size
+            unchanged &= len(np.unique(finest)) == domain.size
+        else:
+            stacked = np.stack([part.codes for part in parts], axis=1)
+            tuples, finest = group_tuples(stacked, [part.target.size for part in parts])
+            size = len(tuples)
+            unchanged &= size == domain.size
+        sizes.append(size)
+        np.take(finest, classes.codes[:, place], out=codes[:, place], mode="clip")
+    if unchanged:
+        return None, classes.classes
+    if overflows(sizes):
+        tuples, group = group_tuples(codes, sizes)
+        return group, len(tuples)
+    keys, group = group_keys(*row_keys(codes, sizes))
+    return group, len(keys)
 
 
 def _finest(content: Content, parts: Sequence[Partition]) -> Content:

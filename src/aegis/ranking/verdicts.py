@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
+from numpy.typing import NDArray
 
 from aegis.counts.class_table import ClassTable
 from aegis.errors import PolicyNotSatisfiedError
@@ -112,22 +113,34 @@ def merged_classes(configuration: Configuration, table: ClassTable) -> ClassTabl
     return None if partitions is None else table.merged(partitions)
 
 
-def partitions_of(configuration: Configuration, table: ClassTable) -> dict[str, Partition] | None:
-    """What the masks do to each column of a class table; None where one draws."""
+def partitions_of(
+    configuration: Configuration, table: ClassTable, *, counts: Mapping[str, NDArray[np.float64]] | None = None
+) -> dict[str, Partition] | None:
+    """What the masks do to each column of a class table; None where one draws.
+
+    ``counts`` are those of `counts_of`, for whoever asks for several configurations.
+    """
+    known = counts_of(table) if counts is None else counts
     partitions: dict[str, Partition] = {}
     domains = dict(zip(table.columns, table.domains, strict=True))
     domains.update({name: content.domain for name, content in table.contents.items()})
     for column, domain in domains.items():
-        if column in table.columns:
-            codes = table.codes[:, table.columns.index(column)]
-            counts = np.bincount(codes, weights=table.sizes, minlength=domain.size)
-        else:
-            counts = np.asarray(table.contents[column].dense().sum(axis=0), dtype=np.float64)
-        change = transition(configuration[column], domain, counts)
+        change = transition(configuration[column], domain, known[column])
         if not isinstance(change, Partition):
             return None
         partitions[column] = change
     return partitions
+
+
+def counts_of(table: ClassTable) -> dict[str, NDArray[np.float64]]:
+    """How many records have each value, for every column and content of a class table."""
+    counts = {
+        column: np.bincount(table.codes[:, place], weights=table.sizes, minlength=domain.size)
+        for place, (column, domain) in enumerate(zip(table.columns, table.domains, strict=True))
+    }
+    for name, content in table.contents.items():
+        counts[name] = np.bincount(content.values, weights=content.counts, minlength=content.domain.size)
+    return counts
 
 
 def _verdict(configuration: Configuration, classes: ClassTable, policy: Policy, gone: GoneFrom) -> CandidateVerdict:

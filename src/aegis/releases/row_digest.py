@@ -15,13 +15,16 @@ from aegis.counts.grouping import Codes
 from aegis.errors import LedgerError
 from aegis.releases.table_hash import row_text, short_digest
 
-ROW = "_aegis_ledger_row"
+OWN = "_aegis_ledger_"
+"""What the names of columns begin with that are not part of a table."""
+
+ROW = f"{OWN}row"
 """The column that names a row by its digest."""
 
-WHOLE = "_aegis_ledger_whole"
+WHOLE = f"{OWN}whole"
 """The column that holds a digest of everything in the row."""
 
-POSITION = "_aegis_ledger_position"
+POSITION = f"{OWN}position"
 """The column with the place of a row in the source, where the engine has an order of rows."""
 
 ENGINES = ("duckdb", "postgres", "pyspark")

@@ -10,8 +10,15 @@ import pandas as pd
 import pytest
 
 import aegis
+from aegis.counts.class_table import suppressed_classes
+from aegis.counts.collect_classes import count_classes
 from aegis.errors import InputError, PolicyNotSatisfiedError
 from aegis.main import call
+from aegis.masking.configuration_file import configurations_from_mapping
+from aegis.privacy.judgement import judge_all
+from aegis.privacy.policy import Policy
+from aegis.ranking.joint import joint_classes
+from aegis.ranking.verdicts import partitions_of
 
 POLICY = {"quasi_identifying": ["age", "zip"], "sensitive": ["ill"], "k": 5, "l": {"ill": 2}}
 BY_AGE = {"age": {"bucketize": {"width": 10}}, "zip": "suppress"}
@@ -106,3 +113,42 @@ def test_advice_under_a_ledger_leaves_out_what_breaks_the_policy_together(table:
     assert "k-anonymity together with what is out" in ranking.rejected["zips"]
     alone = aegis.advise(table, configs=candidates, policy=POLICY, label="label", fast=True, ledger="none")
     assert "zips" in {place.configuration for place in alone.ranking}
+
+
+@pytest.mark.parametrize("max_suppression", [0, 0.2])
+def test_the_common_refinement_is_what_a_plain_count_over_rows_finds(max_suppression: float) -> None:
+    """Ten maskings with and without suppression: the classes are the tuples of what each of them shows of a row."""
+    rng = np.random.default_rng(3)
+    frame = pd.DataFrame({name: rng.integers(0, 6, 300) for name in ("a", "b", "c")})
+    policy = Policy.from_mapping(
+        {"quasi_identifying": ["a", "b", "c"], "k": 3, "max_suppression": max_suppression, "suppressed": "exempt"}
+    )
+    masks = [
+        {
+            name: "suppress" if kind == 0 else {"bucketize": {"width": kind}}
+            for name, kind in zip(("a", "b", "c"), rng.integers(0, 4, 3), strict=True)
+        }
+        for _ in range(10)
+    ]
+    configurations = [configurations_from_mapping(each, name=str(place))[0] for place, each in enumerate(masks)]
+    raw = count_classes(aegis.open_dataset(frame), ("a", "b", "c"))
+    joint = joint_classes(configurations, raw, policy)
+    shown = []
+    for configuration in configurations:
+        partitions = partitions_of(configuration, raw)
+        assert partitions is not None
+        own = raw.merged(partitions)
+        judged = judge_all(own, policy)
+        hidden = {
+            tuple(codes) for codes, is_hidden in
+            zip(own.codes.tolist(), suppressed_classes(own, judged.released), strict=True) if is_hidden
+        } if judged.suppressed else set()  # fmt: skip
+        tuples = [
+            tuple(int(partitions[name].codes[code]) for name, code in zip(raw.columns, codes, strict=True))
+            for codes in raw.codes.tolist()
+        ]
+        shown.append([("*",) if each in hidden else each for each in tuples])
+    counted: dict[tuple[object, ...], int] = {}
+    for seen, size in zip(zip(*shown, strict=True), raw.sizes.tolist(), strict=True):
+        counted[seen] = counted.get(seen, 0) + size
+    assert sorted(joint.sizes.tolist()) == sorted(counted.values())

@@ -1,0 +1,118 @@
+"""Finished tables (clusters, boxes, sanitized columns) under the ledger of the rows that they were made of."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import aegis
+from aegis.errors import DataError, OptionError, PolicyNotSatisfiedError
+from aegis.releases.ledger import ledger_path
+
+POLICY = {"quasi_identifying": ["age", "zip"], "identifying": ["person"], "insensitive": ["ward", "label"], "k": 5}
+BY_AGE = {"age": {"bucketize": {"width": 5}}, "zip": "suppress"}
+
+
+@pytest.fixture
+def source(tmp_path: Path) -> Path:
+    number = np.arange(300)
+    frame = pd.DataFrame(
+        {
+            "person": [f"N{each:05d}" for each in number],
+            "age": 20 + (number * 7) % 60,
+            "zip": [f"{10000 + each}" for each in (number * 2654435761 >> 9) % 12],
+            "ward": [f"W{each % 50}" for each in number],
+            "label": [("yes", "no")[int(each % 60 // 5 % 2)] for each in number],
+        }
+    )
+    path = tmp_path / "people.csv"
+    frame.to_csv(path, index=False)
+    return path
+
+
+def finished(source: Path, name: str, **changes: Any) -> Path:
+    """A table that was made of the rows elsewhere, in their order."""
+    frame = pd.read_csv(source, dtype=str)
+    path = source.with_name(f"{name}.csv")
+    frame.assign(person="*", **{column: change(frame) for column, change in changes.items()}).to_csv(path, index=False)
+    return path
+
+
+def by_zip(source: Path) -> Path:
+    return finished(source, "by_zip", age=lambda frame: ["*"] * len(frame))
+
+
+def by_decade(source: Path) -> Path:
+    return finished(
+        source,
+        "by_decade",
+        age=lambda frame: (frame["age"].astype(int) // 10 * 10).astype(str) + "s",
+        zip=lambda frame: ["*"] * len(frame),
+    )
+
+
+def let_go(data: Path, **more: Any) -> Any:
+    return aegis.release(data, policy=POLICY, out=data.with_name("out.csv"), overwrite=True, **more)
+
+
+def test_a_finished_table_is_judged_by_the_ledger_of_its_rows(source: Path) -> None:
+    let_go(source, config=BY_AGE)
+    with pytest.raises(PolicyNotSatisfiedError, match="together with release 2"):
+        let_go(by_zip(source), rows_of=source)
+    let_go(by_decade(source), rows_of=source)  # coarser than what is out
+    shown = aegis.ledger_show(source)
+    assert [each["kind"] for each in shown.releases] == ["masks", "finished table"]
+    assert not ledger_path(by_decade(source)).exists()
+
+
+def test_masks_are_judged_together_with_a_finished_table(source: Path) -> None:
+    let_go(by_zip(source), rows_of=source)
+    with pytest.raises(PolicyNotSatisfiedError, match="together with release 2"):
+        let_go(source, config=BY_AGE)
+
+
+def test_rows_that_are_not_in_their_places_are_refused(source: Path) -> None:
+    table = by_decade(source)
+    frame = pd.read_csv(table, dtype=str)
+    frame.sample(frac=1, random_state=0).to_csv(table, index=False)
+    with pytest.raises(DataError, match="not in the order"):
+        let_go(table, rows_of=source)
+    frame.iloc[:-1].to_csv(table, index=False)
+    with pytest.raises(DataError, match="299 rows"):
+        let_go(table, rows_of=source)
+    frame.assign(ward="*", label="*").to_csv(table, index=False)
+    with pytest.raises(DataError, match="which row is which"):
+        let_go(table, rows_of=source)
+
+
+def test_options_that_would_not_be_used_are_refused(source: Path) -> None:
+    with pytest.raises(OptionError, match="released as it is"):
+        let_go(by_decade(source), rows_of=source, config=BY_AGE)
+    with pytest.raises(OptionError, match="nothing is judged together"):
+        let_go(by_decade(source), rows_of=source, ledger="none")
+
+
+def test_a_table_in_the_race_is_judged_together_with_what_is_out(source: Path) -> None:
+    let_go(source, config=BY_AGE)
+    ranking = aegis.advise(
+        source, label="label", policy=POLICY, tables=[by_zip(source), by_decade(source)], identifying=["person"]
+    )
+    assert [place.configuration for place in ranking.ranking] == ["by_decade"]
+    assert "together with what is out" in ranking.rejected["by_zip"]
+
+
+def test_whoever_writes_a_table_is_told_what_left_before(source: Path) -> None:
+    out = source.with_name("applied.csv")
+    quiet = aegis.apply(source, config=BY_AGE, out=out)
+    assert quiet.not_judged_with is None
+    let_go(source, config=BY_AGE)
+    applied = aegis.apply(source, config=BY_AGE, out=out, overwrite=True)
+    assert "1 release of this table left before" in applied.warnings[-1]
+    clustered = aegis.anonymize(
+        source, quasi=["age"], k=5, method="mdav", identifying=["person"], out=out, overwrite=True
+    )
+    assert "--rows-of people.csv" in clustered.warnings[-1]
