@@ -16,6 +16,7 @@ from aegis.commands.fields import (
     Hierarchies,
     Label,
     Option,
+    PathLike,
     PolicyLike,
     SeveralConfigurations,
     WithIdentifying,
@@ -31,6 +32,8 @@ if TYPE_CHECKING:
 class Check(WithIdentifying):
     """Hold a table against a policy: as it is, masked by a configuration, or by several whose rows can be linked.
 
+    Files that were released of it are judged like configurations.
+
     Exit status 1 if the policy is not satisfied.
     """
 
@@ -44,6 +47,14 @@ class Check(WithIdentifying):
             repeat=True,
         ),
     ] = None
+    release: Annotated[
+        Sequence[PathLike],
+        Option(
+            "A file that was released of this table: masked as its certificate says, or in the table's order; "
+            "repeated, judge what all of them show together.",
+            repeat=True,
+        ),
+    ] = ()
     suppress: Annotated[bool, Option("Suppress failing records up to the policy's limit.")] = True
     label: Label = None
     hierarchies: Hierarchies = None

@@ -10,6 +10,7 @@ from aegis.commands import terminal
 from aegis.commands.advise import GOALS
 from aegis.commands.command import CHOOSE, command
 from aegis.commands.fields import (
+    LEDGER_OPTIONS,
     Data,
     Label,
     LabelBins,
@@ -19,6 +20,7 @@ from aegis.commands.fields import (
     PolicyLike,
     Proposing,
     Seed,
+    WithLedger,
     WithRoles,
     Working,
 )
@@ -35,7 +37,7 @@ DECIDED = ("label", "configs", "generate", "level", "ranges", "opaque", "label_b
 
 
 @dataclass(frozen=True)
-class Summarize(Proposing, WithRoles, Working):
+class Summarize(Proposing, WithRoles, WithLedger, Working):
     """Count the table once and write a summary that can be ranked without the rows.
 
     With --append only new rows are counted, and added to a summary that is there already.
@@ -74,8 +76,10 @@ class Summarize(Proposing, WithRoles, Working):
 
     def __post_init__(self) -> None:
         super().__post_init__()
+        if self.out is None:
+            self.refuse(*LEDGER_OPTIONS, because="nothing is written, so nothing leaves")
         if self.append is not None:
-            self.refuse(*DECIDED, because="the summary that is added to decides what is counted")
+            self.refuse(*DECIDED, *LEDGER_OPTIONS, because="the summary that is added to decides what is counted")
         if self.ranges is not None and self.level != "1d":
             self.refuse("ranges", because="ranges are for histograms of --level 1d")
         if self.opaque and self.level not in (None, "none"):

@@ -44,14 +44,19 @@ MANIFEST = "summary.json"
 
 def write_summary(summary: Summary, folder: Path, *, overwrite: bool = False) -> None:
     """Write the folder whole or not at all."""
-    if folder.exists() and not overwrite:
-        raise OutputError(f"{folder} exists already; choose another folder or allow overwriting")
-    if folder.exists() and not (folder / MANIFEST).exists():
-        raise OutputError(f"{folder} exists and is no summary; it is not overwritten")
+    check_summary_free(folder, overwrite=overwrite)
     try:
         _replace(summary, folder) if folder.exists() else _write_new(summary, folder)
     except OSError as error:
         raise OutputError(f"{folder} cannot be written: {error.strerror or type(error).__name__}") from None
+
+
+def check_summary_free(folder: Path, *, overwrite: bool) -> None:
+    """Raise if a summary may not be written here."""
+    if folder.exists() and not overwrite:
+        raise OutputError(f"{folder} exists already; choose another folder or allow overwriting")
+    if folder.exists() and not (folder / MANIFEST).exists():
+        raise OutputError(f"{folder} exists and is no summary; it is not overwritten")
 
 
 def _write_new(summary: Summary, folder: Path) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
 from aegis.commands.check import Check
@@ -14,6 +15,7 @@ from aegis.library.judging import classes_of, read_policy, refuse_sanitized, why
 from aegis.library.masked_data import masked_data, roles_with
 from aegis.library.opening import open_table
 from aegis.library.proposals import find_hierarchies, one_configuration
+from aegis.library.released_files import released_files
 from aegis.masking.configuration import Configuration
 from aegis.operation import operation
 from aegis.privacy.judgement import FailingClasses, Judgement, judge_all
@@ -73,11 +75,11 @@ def check(options: Check) -> Checked:
     """
     policy = read_policy(options.policy)
     refuse_sanitized(options.data, policy)
-    if not options.configs and not policy.hierarchical:
+    if not options.configs and not options.release and not policy.hierarchical:
         options.refuse("hierarchies", because="without a configuration and a policy that use them they change nothing")
     hierarchies = find_hierarchies(options.hierarchies, options.data)
     given = [one_configuration(each, hierarchies=hierarchies, data=options.data) for each in options.configs]
-    if len(given) > 1:
+    if len(given) > 1 or options.release:
         return _together(given, policy, hierarchies, options)
     configuration = given[0] if given else None
     dataset = open_table(options.data, options)
@@ -91,18 +93,26 @@ def check(options: Check) -> Checked:
 def _together(given: list[Configuration], policy: Policy, hierarchies: dict[str, Hierarchy], options: Check) -> Checked:
     """What somebody sees who links the rows of releases by all these configurations."""
     dataset = open_table(options.data, options)
-    listed = named_apart(given)
-    own = roles_with(dataset, listed[0], label=options.label)
-    for configuration in listed[1:]:
+    schema = dataset.schema
+    own = roles_with(dataset, given[0] if given else None, label=options.label)
+    for configuration in given[1:]:
         own = own.overridden_by(configuration.roles)
-    roles = policy.roles_in(dataset.schema, own)
-    for configuration in listed:
-        configuration.check(dataset.schema)
-    raw = classes_of(dataset, policy, roles, hierarchies=hierarchies)
-    several = SeveralReleases.of(listed, raw, policy, suppress=options.suppress)
+    roles = policy.roles_in(schema, own)
+    for configuration in given:
+        configuration.check(schema)
+    files = released_files([Path(path) for path in options.release], dataset, roles.quasi_identifying)
+    listed = named_apart([*(files.without_files(each) for each in given), *files.configurations])
+    seen = replace(roles, quasi_identifying=(*roles.quasi_identifying, *files.columns))
+    raw = classes_of(files.dataset, policy, seen, hierarchies=hierarchies)
+    as_written = frozenset(
+        named.name
+        for named, file in zip(listed[len(given) :], files.configurations, strict=True)
+        if file.name in files.as_written
+    )
+    several = SeveralReleases.of(listed, raw, policy, suppress=options.suppress, as_written=as_written)
     classes = several.together()
     judgement = judge_all(classes, policy, suppress=False)
-    checked = _checked(judgement, classes, policy, roles, dataset.schema)
+    checked = _checked(judgement, classes, policy, roles, schema)
     names = tuple(configuration.name for configuration in listed)
     if judgement.satisfied:
         return replace(checked, together=names)

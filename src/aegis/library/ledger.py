@@ -61,7 +61,7 @@ def _counts(release: Mapping[str, Any]) -> str:
     if release["forgotten"] is not None:
         return f"no: {release['forgotten']}"
     if not release["linkable"]:
-        return "by its budget"
+        return "by its budget" if release["budget"] is not None else "no: counts of single columns, not rows"
     return "yes" if release["despite"] is None else f"yes; left despite the ledger: {release['despite']}"
 
 

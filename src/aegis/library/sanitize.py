@@ -38,6 +38,7 @@ from aegis.library.curve import installed
 from aegis.library.judging import classes_of, read_policy, why_not
 from aegis.library.opening import open_table, reading
 from aegis.library.sanitized_files import FILES, files_of, recipients_tables, released_columns, write_files
+from aegis.library.standing import not_judged_with
 from aegis.masking.plural import count
 from aegis.operation import operation
 from aegis.privacy.judgement import Judgement, judge_all
@@ -53,6 +54,7 @@ class Sanitized(Result):
     ``table`` is the public one, ``authorized_table`` that of the authorised party and ``further_tables`` those of
     further groups, whose files are ``further_files``; no table is part of the JSON: a result that was read from there
     has None. Where a saved model was applied nothing was audited. ``left_out`` are the columns that are in no table.
+    ``not_judged_with`` says that something left of the source before, which these tables were not judged with.
     """
 
     source: str
@@ -71,6 +73,7 @@ class Sanitized(Result):
     model: Path | None
     report: Path | None
     further_files: tuple[Path, ...] = ()
+    not_judged_with: str | None = None
     table: pa.Table | None = None
     authorized_table: pa.Table | None = None
     further_tables: tuple[pa.Table, ...] = ()
@@ -80,6 +83,11 @@ class Sanitized(Result):
         """What stands in place of what."""
         audited = "" if self.audits else "; nothing audited"
         return f"{count(self.rows, 'row')}: {', '.join(self.columns)} replaced by {', '.join(self.released)}{audited}"
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """What must not be overlooked before a table is given to anybody."""
+        return () if self.not_judged_with is None else (self.not_judged_with,)
 
     def table_rows(self) -> list[dict[str, Any]]:
         """The error of every party with the release and without, column by column."""
@@ -118,6 +126,7 @@ class Sanitized(Result):
             "left_out": list(self.left_out),
             **{name: None if getattr(self, name) is None else str(getattr(self, name)) for name in FILES},
             "further_files": [str(path) for path in self.further_files],
+            "not_judged_with": self.not_judged_with,
         }
 
     @classmethod
@@ -205,6 +214,7 @@ def sanitize(options: Sanitize) -> Sanitized:
         authorized_table=authorized_table,
         further_tables=tuple(further_tables),
         further_files=tuple(path for name, path in paths.items() if name not in FILES),
+        not_judged_with=not_judged_with(options.data, options) if paths else None,
         **{name: paths.get(name) for name in FILES} | {"model": None if options.model is None else Path(options.model)},
     )
     write_files(options, paths, result, model, fitted, columns, _adversaries(options))

@@ -8,13 +8,14 @@ from pathlib import Path
 from typing import Any
 
 from aegis.commands.summarize import Summarize
-from aegis.counts.folder import write_summary
+from aegis.counts.folder import check_summary_free, write_summary
 from aegis.counts.joint import Counted
 from aegis.counts.protect import add_noise, merge_small
 from aegis.counts.protection import Protection
 from aegis.counts.summary import Level, Summary, reduced
 from aegis.data.dataset import Dataset
 from aegis.errors import MeasureError
+from aegis.library.budgets import SharedBudget, recipient_name, shared_budget
 from aegis.library.counting import count, masked
 from aegis.library.judging import judged, read_policy
 from aegis.library.opening import open_table
@@ -25,6 +26,9 @@ from aegis.library.scoring import pair_scores
 from aegis.measures.measure import MEASURES
 from aegis.operation import operation
 from aegis.ranking.verdicts import Verdicts
+from aegis.releases.budget import Budget
+from aegis.releases.ledger import read_ledger
+from aegis.releases.ledger_entry import Leaving
 
 
 @operation(Summarize)
@@ -35,6 +39,9 @@ def summarize(options: Summarize) -> Summary:
     reach on each travels with the counts, so that whoever has no rows gets the same ranking; ``min_count`` and
     ``epsilon`` leave it out, because they do not cover it: such a summary is ranked by single attributes. Without a
     ``label``, in the roles or here, it is the one that the configurations name.
+
+    What is written goes on the record of a table that has a ledger, and ``epsilon`` is spent from the budget that all
+    differentially private releases of the table share.
     """
     if options.append is not None:
         return append_part(options)
@@ -43,6 +50,10 @@ def summarize(options: Summarize) -> Summary:
     hierarchies = find_hierarchies(options.hierarchies, options.data)
     given = gather(options.configs, hierarchies=hierarchies, data=options.data)
     label = label_of(options.label, dataset.roles.label, given)
+
+    shared = None if options.out is None else _ledger(dataset, options)
+    if shared is not None and options.epsilon is not None:
+        shared.check(Budget(epsilon=options.epsilon))
 
     counted = count(
         dataset,
@@ -72,8 +83,36 @@ def summarize(options: Summarize) -> Summary:
         full = merge_small(full, options.min_count)
     shown = reduced(full, level=Level(options.level or "2d"), ranges=options.ranges, opaque=options.opaque)
     if options.out is not None:
+        check_summary_free(Path(options.out), overwrite=options.overwrite)
+        if shared is not None:  # on the record before anybody can see it
+            shared.spend(_leaving(shown, options))
         write_summary(shown, Path(options.out), overwrite=options.overwrite)
     return shown
+
+
+def _ledger(dataset: Dataset, options: Summarize) -> SharedBudget | None:
+    """The ledger that a summary goes into: that of a table which has one, or whose budget is spent."""
+    shared = shared_budget(options.data, dataset, options)
+    if shared is None:
+        options.refuse("recipient", because="this source has no ledger: name one with --ledger")
+        return None
+    if options.epsilon is None and options.ledger is None and not read_ledger(shared.path).entries:
+        options.refuse("recipient", because="nothing left of this table yet, so there is no ledger: name one")
+        return None
+    return shared
+
+
+def _leaving(summary: Summary, options: Summarize) -> Leaving:
+    """Counts by single columns: nobody links rows by them, and only noise has a budget."""
+    return Leaving(
+        name=Path(str(options.out)).name,
+        kind="summary",
+        recipient=recipient_name(options.recipient),
+        columns=tuple(summary.attributes),
+        rows=int(summary.rows),
+        linkable=False,
+        budget=None if options.epsilon is None else Budget(epsilon=options.epsilon),
+    )
 
 
 def _check(options: Summarize) -> None:

@@ -61,12 +61,22 @@ class SeveralReleases:
     classes: ClassTable
     policy: Policy
     suppress: bool
+    as_written: frozenset[str] = frozenset()
 
     @classmethod
     def of(
-        cls, configurations: Sequence[Configuration], classes: ClassTable, policy: Policy, *, suppress: bool
+        cls,
+        configurations: Sequence[Configuration],
+        classes: ClassTable,
+        policy: Policy,
+        *,
+        suppress: bool,
+        as_written: frozenset[str] = frozenset(),
     ) -> SeveralReleases:
-        """Raises for masks that draw: what they show is known only when it is released."""
+        """Raises for masks that draw: what they show is known only when it is released.
+
+        Those named ``as_written`` are files that are finished: nothing in them is suppressed that is not yet.
+        """
         counts = counts_of(classes)
         partitions = []
         for configuration in configurations:
@@ -79,7 +89,14 @@ class SeveralReleases:
                 )
             partitions.append(own)
         names = tuple(configuration.name for configuration in configurations)
-        return cls(names=names, partitions=tuple(partitions), classes=classes, policy=policy, suppress=suppress)
+        return cls(
+            names=names,
+            partitions=tuple(partitions),
+            classes=classes,
+            policy=policy,
+            suppress=suppress,
+            as_written=as_written,
+        )
 
     def together(self, some: Sequence[int] | None = None) -> ClassTable:
         """The classes that the releases show together."""
@@ -143,7 +160,9 @@ class SeveralReleases:
         """For each release that suppresses records the class of each raw tuple, the suppressed ones being one."""
         if not self.suppress or self.policy.max_suppression == 0:
             return (None,) * len(self.names)
-        return tuple(self._with_star(place) for place in range(len(self.names)))
+        return tuple(
+            None if name in self.as_written else self._with_star(place) for place, name in enumerate(self.names)
+        )
 
     def _with_star(self, place: int) -> Codes | None:
         merged = self.classes.merged(self.partitions[place])

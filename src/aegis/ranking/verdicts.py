@@ -134,12 +134,15 @@ def partitions_of(
 
 def counts_of(table: ClassTable) -> dict[str, NDArray[np.float64]]:
     """How many records have each value, for every column and content of a class table."""
-    counts = {
-        column: np.bincount(table.codes[:, place], weights=table.sizes, minlength=domain.size)
+    counts: dict[str, NDArray[np.float64]] = {
+        column: np.asarray(
+            np.bincount(table.codes[:, place], weights=table.sizes, minlength=domain.size), dtype=np.float64
+        )
         for place, (column, domain) in enumerate(zip(table.columns, table.domains, strict=True))
     }
     for name, content in table.contents.items():
-        counts[name] = np.bincount(content.values, weights=content.counts, minlength=content.domain.size)
+        totals = np.bincount(content.values, weights=content.counts, minlength=content.domain.size)
+        counts[name] = np.asarray(totals, dtype=np.float64)
     return counts
 
 

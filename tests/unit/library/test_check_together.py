@@ -126,7 +126,7 @@ def test_the_common_refinement_is_what_a_plain_count_over_rows_finds(max_suppres
     masks = [
         {
             name: "suppress" if kind == 0 else {"bucketize": {"width": kind}}
-            for name, kind in zip(("a", "b", "c"), rng.integers(0, 4, 3), strict=True)
+            for name, kind in zip(("a", "b", "c"), rng.integers(0, 4, 3).tolist(), strict=True)
         }
         for _ in range(10)
     ]

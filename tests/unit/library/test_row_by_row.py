@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 
 import aegis
-from aegis.errors import DataError, OptionError, PolicyNotSatisfiedError
+from aegis.errors import DataError, LedgerError, OptionError, PolicyNotSatisfiedError, VerificationError
 from aegis.releases.ledger import ledger_path
 
 POLICY = {"quasi_identifying": ["age", "zip"], "identifying": ["person"], "insensitive": ["ward", "label"], "k": 5}
@@ -116,3 +116,54 @@ def test_whoever_writes_a_table_is_told_what_left_before(source: Path) -> None:
         source, quasi=["age"], k=5, method="mdav", identifying=["person"], out=out, overwrite=True
     )
     assert "--rows-of people.csv" in clustered.warnings[-1]
+
+
+def test_a_summary_goes_on_the_record_and_its_noise_is_spent(source: Path) -> None:
+    def summarize(name: str, **more: Any) -> None:
+        aegis.summarize(source, label="label", configs=[BY_AGE], race=False, out=source.with_name(name), **more)
+
+    summarize("first")
+    assert not ledger_path(source).exists(), "nothing is out that it could stand beside"
+    aegis.ledger_limit(source, epsilon=1.5)
+    summarize("noisy", epsilon=1.0)
+    summarize("exact", recipient="the institute")
+    with pytest.raises(LedgerError, match="privacy budget"):
+        summarize("more", epsilon=1.0)
+    assert not source.with_name("more").exists()
+    shown = aegis.ledger_show(source)
+    assert [(each["kind"], each["recipient"]) for each in shown.releases] == [
+        ("summary", "anybody"),
+        ("summary", "the institute"),
+    ]
+    assert [row["counts"] for row in shown.table_rows()] == ["by its budget", "no: counts of single columns, not rows"]
+    let_go(source, config=BY_AGE)  # counts are no rows that could be linked
+
+
+def test_files_are_judged_together_by_their_certificates_or_row_by_row(source: Path) -> None:
+    certified = aegis.release(source, policy=POLICY, config=BY_AGE, out=source.with_name("age.csv"))
+    files = [Path(certified.out), by_zip(source)]
+    for file in files:
+        assert aegis.check(source, policy=POLICY, release=[file]).satisfied
+    both = aegis.check(source, policy=POLICY, release=files)
+    assert not both.satisfied
+    assert both.breaking == (("age", "by_zip"),)
+    by_masks = aegis.check(source, policy=POLICY, config=[BY_AGE, {"age": "suppress"}])
+    assert (both.classes, both.smallest_class) == (by_masks.classes, by_masks.smallest_class)
+    assert aegis.check(source, policy=POLICY, config=BY_AGE, release=[by_decade(source)]).satisfied
+
+
+def test_a_file_that_breaks_the_policy_is_not_suppressed_once_more(source: Path) -> None:
+    lenient = {**POLICY, "max_suppression": 0.5}
+    raw = finished(source, "raw")
+    checked = aegis.check(source, policy=lenient, release=[raw])
+    assert not checked.satisfied
+    assert checked.breaking == (("raw",),)
+
+
+def test_a_file_with_the_certificate_of_another_is_refused(source: Path) -> None:
+    certified = aegis.release(source, policy=POLICY, config=BY_AGE, out=source.with_name("age.csv"))
+    Path(certified.out).write_bytes(by_zip(source).read_bytes())
+    with pytest.raises(VerificationError, match="not of this file"):
+        aegis.check(source, policy=POLICY, release=[certified.out])
+    with pytest.raises(DataError, match="no file"):
+        aegis.check(source, policy=POLICY, release=[source.with_name("absent.csv")])
