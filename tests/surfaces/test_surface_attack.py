@@ -112,7 +112,16 @@ def test_a_certificate_carries_the_attacks_and_a_limit_stops_a_release(home: Pat
     listed = {entry["name"]: entry for entry in made.certificate.content["attacks"]}
     assert set(listed) == {"homogeneity", "prosecutor"}
     assert (listed["prosecutor"]["singled_out"], listed["prosecutor"]["limit"]) == (0, 0)
-    assert aegis.verify(out, made.certificate_path).verified
+    verified = aegis.verify(out, made.certificate_path)
+    assert verified.verified
+    unsigned, free, beside = verified.not_checked
+    assert "signature" in unsigned
+    assert "ward" in free
+    assert "patient" not in free.split(":")[0], "its mask was checked"
+    assert "ledger" in beside
+    page = made.certificate_path.with_suffix(".html").read_text(encoding="utf-8")
+    assert "What attacks found" in page
+    assert "0 of 800" in page
     strict = {**clinic.POLICY, "attacks": {"marketer": 0}}
     with pytest.raises(PolicyNotSatisfiedError, match="marketer exposes"):
         aegis.release(table, config=config, policy=strict, out=tmp_path / "never.csv")

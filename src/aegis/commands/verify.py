@@ -55,3 +55,5 @@ def show(verification: Verification, options: Verify) -> None:
         terminal.out().print(Text.assemble(("not verified: ", "bold red"), verification.reason), soft_wrap=True)
         return
     terminal.out().print(Text("verified", style="bold green"))
+    for text in verification.not_checked:
+        terminal.aside(f"not checked: {text}")

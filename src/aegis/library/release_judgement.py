@@ -47,8 +47,11 @@ def judge_release(source: Source, counts: ReleaseCounts, options: Release) -> Ju
         return replace(judged, despite=options.despite_ledger)
     try:
         check_same_contents(standing, source.configuration)
-        together = standing.judge(counts.classes, source.judged_policy)
-        check_alone(together.own, counts.classes)
+        together = standing.judge(counts.classes, source.joint_policy)
+        own = together.own
+        if source.shown_earlier:  # alone it shows nothing of these columns
+            own = judge_together(counts.classes, source.judged_policy, alone=True).own
+        check_alone(own, counts.classes)
         why_refused = None if together.satisfied else _why_refused(source, together, options)
     except LedgerError as error:
         together, why_refused = None, str(error)
@@ -79,7 +82,7 @@ def check_alone(own: Judgement, classes: ClassTable) -> None:
 
 def _why_refused(source: Source, together: Together, options: Release) -> str:
     def judged_with(standing: Standing) -> Together:
-        return standing.judge(count_published(source, standing, options).classes, source.judged_policy)
+        return standing.judge(count_published(source, standing, options).classes, source.joint_policy)
 
     assert source.standing is not None
     return refusal(source.standing, together.broken, breaks_with(source.standing, judged_with), together.reason)

@@ -18,9 +18,10 @@ from aegis.library.judging import classes_of, read_policy, refuse_sanitized
 from aegis.library.masked_data import MaskedData, all_masks, masked_data, roles_with
 from aegis.library.opening import open_table
 from aegis.library.proposals import find_hierarchies, one_configuration
-from aegis.library.standing import Standing, standing_of
+from aegis.library.standing import Standing, masks_shown_earlier, standing_of
 from aegis.library.unlisted import decide
 from aegis.masking.configuration import Configuration
+from aegis.masking.mask import Mask
 from aegis.masking.masks.suppress import Suppress
 from aegis.privacy.policy import Policy, Suppressed, narrowed, without
 from aegis.releases.row_digest import POSITION
@@ -33,7 +34,8 @@ class Source:
 
     ``policy`` and ``roles`` speak of all columns, ``judged_policy`` and ``published_roles`` of those that are written.
     ``suspicious`` are those that are left out because they look identifying. ``original`` is the table whose rows these
-    are: another one where what is released was finished before.
+    are: another one where what is released was finished before. ``joint_policy`` speaks of what is written and of
+    sensitive columns that are not, but that somebody has from an earlier release, masked by ``shown_earlier``.
     """
 
     dataset: Dataset
@@ -46,6 +48,8 @@ class Source:
     suspicious: tuple[str, ...]
     left_out: tuple[str, ...]
     judged_policy: Policy
+    joint_policy: Policy
+    shown_earlier: Mapping[str, Mask | None]
     published_roles: Roles
     standing: Standing | None
 
@@ -80,11 +84,15 @@ def open_source(options: Release) -> Source:
     roles = decided.roles
     left_out = tuple(name for name in dataset.schema.names if name in {*not_wanted, *decided.left_out})
     narrow = narrowed(policy, roles, left_out=left_out)
+    rows_of = options.data if options.rows_of is None else options.rows_of
+    earlier = masks_shown_earlier(rows_of, options, policy=policy)
+    shown_earlier = {name: earlier[name] for name in left_out if name in earlier and name in policy.attributes}
+    joint = narrowed(policy, roles, left_out=[name for name in left_out if name not in shown_earlier])
     standing = standing_of(
-        options.data if options.rows_of is None else options.rows_of,
+        rows_of,
         original,
         options,
-        policy=narrow.policy,
+        policy=joint.policy,
         roles=narrow.roles,
         to_release=True,
         despite=options.despite_ledger,
@@ -104,6 +112,8 @@ def open_source(options: Release) -> Source:
         suspicious=decided.left_out,
         left_out=left_out,
         judged_policy=narrow.policy,
+        joint_policy=joint.policy,
+        shown_earlier=shown_earlier,
         published_roles=narrow.roles,
         standing=standing,
     )
@@ -136,18 +146,27 @@ def count_published(source: Source, standing: Standing | None, options: Release)
         dataset = replace(dataset, table=numbered(dataset.table), blocks=None)
     masked = masked_data(dataset, masks, mappings=options.mapping is not None)
     published = masked.dataset
+    known = standing is not None and standing.constrains
     if source.left_out:
         kept = as_dataset(published.table.drop(*source.left_out))
         published = replace(kept, name=published.name, roles=without(published.roles, source.left_out))
     if not is_url(options.out) and is_csv(Path(options.out)):
         published = replace(published, table=blank_is_missing(published.table))
+    counted, policy = published, source.judged_policy
+    if known and source.shown_earlier:
+        earlier = {column: mask for column, mask in source.shown_earlier.items() if mask is not None}
+        shown = masked_data(masked.dataset, earlier).dataset.table if earlier else masked.dataset.table
+        unseen = [column for column in source.left_out if column not in source.shown_earlier]
+        counted, policy = as_dataset(shown.drop(*unseen) if unseen else shown), source.joint_policy
+        if not is_url(options.out) and is_csv(Path(options.out)):
+            counted = replace(counted, table=blank_is_missing(counted.table))
     classes = classes_of(
-        published,
-        source.judged_policy,
+        counted,
+        policy,
         source.published_roles,
         contents=source.contents,
         hierarchies=source.hierarchies,
-        known=standing is not None and standing.constrains,
+        known=known,
     )
     return ReleaseCounts(masked=masked, published=published, classes=classes)
 

@@ -24,8 +24,10 @@ from aegis.library.recognition import Recognised, recognise
 from aegis.library.row_by_row import as_shown, beside_source
 from aegis.masking.configuration import Configuration, canonical
 from aegis.masking.configuration_file import configurations_from_mapping
+from aegis.masking.mask import Mask, PermutingMask, RandomMask
 from aegis.privacy.policy import Policy
 from aegis.privacy.together import COMPANION, KNOWN_CLASS, BrokenModel, Gone, Together, judge_together
+from aegis.releases.fit import links_of
 from aegis.releases.ledger import Ledger, Opening, key_of, ledger_path, read_ledger
 from aegis.releases.ledger_entry import ANYBODY, Leaving
 from aegis.releases.row_classes import RowClasses, read_row_classes
@@ -91,8 +93,11 @@ class Standing:
         if known is None:
             return None
         is_gone = self.is_absent & (known > 0)
+        unseen = frozenset(
+            name for name in self.attributes if any(name not in each.columns for each in self.counted.values())
+        )
         if not is_gone.any():
-            return None
+            return Gone.nobody(unseen=unseen) if unseen else None
         if self.extra:
             raise LedgerError(
                 f"{next(iter(self.extra))!r} was shown earlier and is quasi-identifying only now, and records left "
@@ -128,6 +133,7 @@ class Standing:
             sizes=np.bincount(owner, minlength=len(classes)).astype(np.int64),
             values=values,
             unknown=unknown,
+            unseen=unseen,
         )
 
     def _codes_of_gone(self, table: ClassTable, name: str, digests: Codes | None, is_gone: Any) -> Codes | None:
@@ -342,6 +348,27 @@ def path_of(data: object, options: NamesLedger) -> Path | None:
         path = Path(data).resolve() if Path(data).is_symlink() else Path(data)
         return ledger_path(path, table=None if reading is None else reading.table)
     return None
+
+
+def masks_shown_earlier(data: object, options: WithLedger, *, policy: Policy) -> dict[str, Mask | None]:
+    """How each column was masked that somebody has from an earlier release; None where it was shown as it was.
+
+    What a mask drew is taken for the value itself, from which it tells less.
+    """
+    path = path_of(data, options)
+    shown: dict[str, Mask | None] = {}
+    if path is None:
+        return shown
+    counted = read_ledger(path).counted(recipient=options.recipient or ANYBODY, recipients=policy.recipients)
+    for leaving in counted.values():
+        masks: Mapping[str, Mask] = {}
+        if leaving.configuration is not None:
+            masks = configurations_from_mapping(leaving.configuration, name=leaving.name)[0].masks
+        for column in leaving.columns:
+            mask = masks.get(column)
+            drawn = mask is not None and any(isinstance(link, RandomMask | PermutingMask) for link in links_of(mask))
+            shown.setdefault(column, None if drawn else mask)
+    return shown
 
 
 def not_judged_with(data: object, options: Reading) -> str | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -47,11 +47,13 @@ class VerifiedStep:
 class Verification(Result):
     """What was checked, in order; the first failure ends it, for what comes later would mean nothing.
 
-    ``models`` is what every model found on the rows, where it came to that.
+    ``models`` is what every model found on the rows, where it came to that. ``not_checked`` says what *verified* does
+    not mean: what nobody can see in the file, or was not asked to look at.
     """
 
     checks: tuple[VerifiedStep, ...]
     models: tuple[StatedVerdict, ...] = ()
+    not_checked: tuple[str, ...] = ()
 
     @property
     def verified(self) -> bool:
@@ -141,7 +143,33 @@ def verify(options: Verify) -> Verification:
         except VerificationError as error:
             return _failed(steps, "recoding", str(error), judgement)
         steps.append(VerifiedStep(name="recoding", passed=True, said=said))
-    return _compared(steps, certificate, left.policy, judgement)
+    compared = _compared(steps, certificate, left.policy, judgement)
+    return (
+        replace(compared, not_checked=_not_checked(content, table.schema, options)) if compared.verified else compared
+    )
+
+
+def _not_checked(content: Mapping[str, Any], schema: Schema, options: Verify) -> tuple[str, ...]:
+    """What a release that is verified may still be."""
+    unsaid = []
+    if options.key is None:
+        unsaid.append("who made it: a certificate without a signature can be written by anybody (--key)")
+    if "recoding" not in content:
+        masks = all_masks(certified_configuration(content), _roles(content))
+        free = [name for name in schema.names if name not in masks]
+        if free:
+            unsaid.append(
+                f"what stands in {', '.join(free)}: no mask says what these columns may hold, so anything could have "
+                "been written there, names of people included"
+            )
+    elif options.model is None:
+        unsaid.append("that the boxes made it (--model)")
+    ledger = content.get("ledger")
+    if ledger is None:
+        unsaid.append("what it shows beside other releases: its provider judged it alone")
+    else:
+        unsaid.append("what it shows beside other releases: that is in its provider's ledger, and nowhere in the file")
+    return tuple(unsaid)
 
 
 def _made_up(steps: list[VerifiedStep], content: Mapping[str, Any], hashed: _Hashed) -> Verification:

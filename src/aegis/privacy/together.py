@@ -38,13 +38,21 @@ class Gone:
     """Records that left earlier and are no longer in the source, by known class.
 
     ``values[a]`` holds (class, code, count) of each value of attribute a that the source still has. ``unknown`` marks
-    classes where a value is one that no longer occurs, so that nobody can say how diverse they are.
+    classes where a value is one that no longer occurs, so that nobody can say how diverse they are. ``unseen`` are the
+    sensitive attributes that not everything that is out shows: of these a whole known class may tell something new.
     """
 
     known: Codes
     sizes: Codes
     values: Mapping[str, tuple[Codes, Codes, Codes]]
     unknown: NDArray[np.bool_]
+    unseen: frozenset[str] = frozenset()
+
+    @classmethod
+    def nobody(cls, *, unseen: frozenset[str]) -> Gone:
+        """Where everybody is still in the source, and some attributes were not shown yet."""
+        none = np.zeros(0, dtype=np.int64)
+        return cls(known=none, sizes=none, values={}, unknown=np.zeros(0, dtype=bool), unseen=unseen)
 
 
 GoneFrom = Callable[[ClassTable], Gone | None]
@@ -201,8 +209,12 @@ class _State:
         is_whole = (sizes == whole[distinct // width]) & (distinct >= width)
         verdicts = () if not len(distinct) else tuple(model.judge(seen_table) for model in self.policy.models)
         failing = unjudged & ~is_whole
-        for verdict in verdicts:
-            failing |= verdict.failing & ~is_whole
+        unseen = frozenset() if gone is None else gone.unseen
+        is_absent = distinct % width == absent
+        for model, verdict in zip(self.policy.models, verdicts, strict=bool(len(distinct))):
+            # A whole known class was judged when it left, by what it showed then; whoever is absent shows nothing.
+            shows_more = ~is_absent & (distinct >= width) if unseen.intersection(model.needs) else False
+            failing |= verdict.failing & ~(is_whole & np.logical_not(shows_more))
         part_of = np.full(self.table.classes, -1, dtype=np.int64)
         part_of[seen] = group[: len(seen)]
         return _Parts(

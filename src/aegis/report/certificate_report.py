@@ -38,6 +38,18 @@ class VerdictRow:
     satisfied: bool
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AttackRow:
+    """One attack that was run on the release before it left."""
+
+    attack: str
+    knows: str
+    singled_out: str
+    right: str
+    exposed: str
+    limit: str
+
+
 def render_certificate(content: Mapping[str, Any]) -> str:
     """The page for what a certificate holds, as one self-contained HTML document."""
     return render_page(
@@ -57,6 +69,7 @@ def certificate_parts(content: Mapping[str, Any]) -> dict[str, Any]:
         "facts": _facts(content),
         "verdicts": [_row(verdict) for verdict in content["verdicts"]],
         "masks": _masks(content),
+        "attacks": _attacks(content.get("attacks", ())),
         "suppressed": _suppressed(content["suppressed"]),
         "ledger": _ledger(content),
         "check": f"aegis verify {word(name)} {word(f'{name}.certificate.json')}",
@@ -128,6 +141,35 @@ def _row(verdict: Mapping[str, Any]) -> VerdictRow:
         asked=f"{verdict['bound']} {figure(float(verdict['threshold']))}",
         found="nothing to judge" if value is None else value if isinstance(value, str) else figure(float(value)),
         satisfied=verdict["satisfied"],
+    )
+
+
+def _attacks(results: Any) -> list[AttackRow]:
+    """What attacks found, as far as it is written as Aegis writes it: nothing else of a certificate depends on it."""
+    try:
+        return [_attack(result) for result in results]
+    except (KeyError, TypeError, ValueError):
+        return []
+
+
+def _attack(result: Mapping[str, Any]) -> AttackRow:
+    """An attack in words; one that does not apply says why."""
+    if result["not_applicable"] is not None:
+        return AttackRow(
+            attack=result["name"],
+            knows=result["knows"],
+            singled_out=str(result["not_applicable"]),
+            right="",
+            exposed="",
+            limit="",
+        )
+    return AttackRow(
+        attack=result["name"],
+        knows=result["knows"],
+        singled_out=f"{result['singled_out']:,} of {result['people']:,}",
+        right=f"{result['right']:,}",
+        exposed=percent(result["exposed_share"]),
+        limit="" if result["limit"] is None else percent(result["limit"]),
     )
 
 

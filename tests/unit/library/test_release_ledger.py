@@ -331,3 +331,38 @@ def test_twenty_versions_tell_nobody_apart(tmp_path: Path) -> None:
     assert groups.min() >= k
     assert waited > 0
     assert len(groups) > 6
+
+
+def test_a_sensitive_column_that_was_never_shown_is_judged_in_whole_classes_too(tmp_path: Path) -> None:
+    """First ages without illnesses, then illnesses without ages: together every age has one illness."""
+    source = tmp_path / "people.csv"
+    illness = ["flu" if number // 10 % 2 else "cold" for number in range(100)]
+    frame = pd.DataFrame({"age": [20 + number // 10 for number in range(100)], "ward": "W", "ill": illness})
+    frame.to_csv(source, index=False)
+    policy = {
+        "quasi_identifying": ["age"], "sensitive": ["ill"], "insensitive": ["ward"], "k": 5, "l": {"ill": 2}
+    }  # fmt: skip
+    without = {"policy": policy, "columns": ["age", "ward"]}
+    aegis.release(source, out=tmp_path / "ages.csv", **without)
+    with pytest.raises(PolicyNotSatisfiedError, match="distinct-l-diversity"):
+        aegis.release(source, policy=policy, config={"age": "suppress"}, out=tmp_path / "illnesses.csv")
+    aegis.release(source, out=tmp_path / "again.csv", **without)  # what is out tells nothing new
+
+
+def test_a_sensitive_column_that_somebody_has_is_judged_where_it_is_left_out(tmp_path: Path) -> None:
+    """The same two the other way round: illnesses without ages, then ages without illnesses."""
+    source = tmp_path / "people.csv"
+    illness = ["flu" if number // 10 % 2 else "cold" for number in range(100)]
+    frame = pd.DataFrame({"age": [20 + number // 10 for number in range(100)], "ward": "W", "ill": illness})
+    frame.to_csv(source, index=False)
+    policy = {
+        "quasi_identifying": ["age"], "sensitive": ["ill"], "insensitive": ["ward"], "k": 5, "l": {"ill": 2}
+    }  # fmt: skip
+    aegis.release(source, policy=policy, config={"age": "suppress"}, out=tmp_path / "illnesses.csv")
+    asked = {"policy": policy, "columns": ["age", "ward"], "out": tmp_path / "ages.csv"}
+    with pytest.raises(PolicyNotSatisfiedError, match="together with release 2"):
+        aegis.release(source, **asked)
+    halves = aegis.release(source, config={"age": {"bucketize": {"width": 5}}}, **asked)
+    assert halves.ledger is not None
+    assert halves.ledger["together_with"] == [2]
+    assert "ill" not in halves.frame().columns
