@@ -18,7 +18,7 @@ from aegis.releases.table_register import (
     register_key,
     registered_tables,
 )
-from aegis.releases.table_sketch import Sketch, sketch_of
+from aegis.releases.table_sketch import Sketch, is_sketched, sketch_of
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -84,7 +84,7 @@ def recognise(
             _check_newest(ledger, table)
     others = [table for table in tables if table.id != own]
     columns = dataset.schema.names
-    if not others and not (to_write and path is not None):
+    if not is_sketched(dataset.table) or (not others and not (to_write and path is not None)):
         return Recognised(sketch=None, source=dataset.name, columns=columns)
     named = {*identifying, *dataset.roles.identifying}
     if rows is None:

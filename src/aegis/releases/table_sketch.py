@@ -113,13 +113,18 @@ def _within(sample: Sketch, other: Sketch, level: int) -> bool:
     return False
 
 
+def is_sketched(table: ir.Table) -> bool:
+    """Whether the table lies in the embedded engine, whose hash is quick and the same for every file."""
+    return bool(table.get_backend().name == "duckdb")
+
+
 def sketch_of(table: ir.Table, columns: Sequence[str], *, focus: Sequence[str], rows: int, key: bytes) -> Sketch | None:
     """The sample of a table; None where the engine is another than the embedded one.
 
     ``columns`` are those that do not name people (a copy may have new numbers); ``focus`` are those that a policy
     speaks of, which are looked at by themselves. ``rows`` is how many rows there are.
     """
-    if table.get_backend().name != "duckdb" or not columns or not rows:
+    if not is_sketched(table) or not columns or not rows:
         return None
     cells = table.select(**{f"c{place}": _cell(table[name]) for place, name in enumerate(columns)})
     numbers = range(len(columns))
