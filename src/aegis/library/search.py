@@ -195,6 +195,7 @@ def search(options: Search) -> Found:
     if options.save_hierarchies is not None:
         for column in {*table.columns, *hierarchies}:
             check_free(Path(options.save_hierarchies) / file_name(dataset.name, column), overwrite=options.overwrite)
+    measure: dict[str, Any] = {} if options.measure is None else {"measure": options.measure}
     result = search_classes(
         table,
         label=label,
@@ -205,7 +206,7 @@ def search(options: Search) -> Found:
         seconds=options.seconds,
         progress=None if options.progress is None else _reporting(options.progress),
         out=out,
-        **({} if options.measure is None else {"measure": options.measure}),
+        **measure,
     )
     raced = None
     best = result.best

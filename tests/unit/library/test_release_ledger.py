@@ -342,7 +342,7 @@ def test_a_sensitive_column_that_was_never_shown_is_judged_in_whole_classes_too(
     policy = {
         "quasi_identifying": ["age"], "sensitive": ["ill"], "insensitive": ["ward"], "k": 5, "l": {"ill": 2}
     }  # fmt: skip
-    without = {"policy": policy, "columns": ["age", "ward"]}
+    without: dict[str, Any] = {"policy": policy, "columns": ["age", "ward"]}
     aegis.release(source, out=tmp_path / "ages.csv", **without)
     with pytest.raises(PolicyNotSatisfiedError, match="distinct-l-diversity"):
         aegis.release(source, policy=policy, config={"age": "suppress"}, out=tmp_path / "illnesses.csv")
@@ -359,7 +359,7 @@ def test_a_sensitive_column_that_somebody_has_is_judged_where_it_is_left_out(tmp
         "quasi_identifying": ["age"], "sensitive": ["ill"], "insensitive": ["ward"], "k": 5, "l": {"ill": 2}
     }  # fmt: skip
     aegis.release(source, policy=policy, config={"age": "suppress"}, out=tmp_path / "illnesses.csv")
-    asked = {"policy": policy, "columns": ["age", "ward"], "out": tmp_path / "ages.csv"}
+    asked: dict[str, Any] = {"policy": policy, "columns": ["age", "ward"], "out": tmp_path / "ages.csv"}
     with pytest.raises(PolicyNotSatisfiedError, match="together with release 2"):
         aegis.release(source, **asked)
     halves = aegis.release(source, config={"age": {"bucketize": {"width": 5}}}, **asked)
