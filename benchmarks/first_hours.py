@@ -120,19 +120,20 @@ def main() -> None:
     options = argparse.ArgumentParser()
     options.add_argument("--tables", nargs="*", default=TABLES)
     options.add_argument("--wide", action="store_true")
+    options.add_argument("--load", default="quiet", help="what else the machine did: wall seconds depend on it")
     given = options.parse_args()
     os.environ.setdefault("OMP_NUM_THREADS", "1")
     if given.wide:
         with tempfile.TemporaryDirectory() as folder:
             found = walked(wide_table(Path(folder)))
         print(json.dumps(found))
-        write("first_hours_wide", {"walk": found})
+        write("first_hours_wide", {"load": given.load, "walk": found})
         return
-    walks = []
+    walks: list[dict[str, Any]] = []
     for relative in given.tables:
         walks.append(walk(relative))
         print(json.dumps(walks[-1]), flush=True)
-    write("first_hours", {"walks": walks})
+        write("first_hours", {"load": given.load, "walks": walks})  # a run that is cut short leaves what it measured
 
 
 if __name__ == "__main__":

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import http.client
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlencode
@@ -39,14 +39,14 @@ def site(tmp_path: Path) -> Iterator[Site]:
     thread.start()
     yield site
     site.stop()
-    thread.join(30)
+    thread.join(300)
     assert not thread.is_alive()
 
 
 def _ask(
     site: Site, path: str, fields: dict[str, str] | None = None, **headers: str
 ) -> tuple[int, str, dict[str, str]]:
-    connection = http.client.HTTPConnection(LOOPBACK, site.port, timeout=30)
+    connection = http.client.HTTPConnection(LOOPBACK, site.port, timeout=300)
     body = None if fields is None else urlencode(fields)
     connection.request("GET" if fields is None else "POST", path, body=body, headers=headers)
     answer = connection.getresponse()
@@ -58,15 +58,7 @@ def _ask(
 def _step(site: Site, step: str, **fields: str) -> None:
     status, _, headers = _ask(site, f"/{site.token}/{step}", fields)
     assert (status, headers["Location"]) == (303, f"/{site.token}/")
-    _wait(lambda: not site.session.doing)
-
-
-def _wait(ready: Callable[[], bool]) -> None:
-    for _ in range(1_200):
-        if ready():
-            return
-        threading.Event().wait(0.05)
-    raise AssertionError("the work did not end")
+    site.session.wait()
 
 
 def test_the_page_leads_to_a_release(site: Site, tmp_path: Path) -> None:
@@ -163,7 +155,7 @@ def browser() -> Iterator[Any]:
 @pytest.mark.parametrize("width", [1_100, 400])
 def test_the_path_is_walked_in_a_browser(site: Site, browser: Any, width: int) -> None:
     page = browser.new_page(viewport={"width": width, "height": 900})
-    page.set_default_timeout(60_000)
+    page.set_default_timeout(180_000)  # a busy machine is no defect
     complaints: list[str] = []
     page.on("console", lambda message: complaints.append(message.text) if message.type == "error" else None)
 

@@ -50,6 +50,7 @@ class Session:
         self.problem = ""
         self.doing = ""
         self._lock = threading.Lock()
+        self._worker: threading.Thread | None = None
 
     @property
     def stage(self) -> str:
@@ -178,7 +179,13 @@ class Session:
             finally:
                 self.doing = ""
 
-        threading.Thread(target=run, daemon=True).start()
+        self._worker = threading.Thread(target=run, daemon=True)
+        self._worker.start()
+
+    def wait(self) -> None:
+        """Return when what is done in the background is done."""
+        if self._worker is not None:
+            self._worker.join()
 
 
 class _Telling(Guide):
