@@ -46,6 +46,8 @@ def test_one_command_leads_to_a_certified_release(aegis: Aegis, tmp_path: Path) 
     assert (tmp_path / "mine.csv.ledger.jsonl").exists()
     page = (tmp_path / "mine.report.html").read_text(encoding="utf-8")
     assert "Usefulness against risk" in page
+    assert '<dt>singled out by attacks</dt><dd class="text">nobody' in page
+    assert "k-anonymity: at least 3" in page
     assert "C00017" not in page + answer.out + answer.err, "no value of a record"
     assert "C00017" not in released.read_text(encoding="utf-8")
     assert not list(tmp_path.glob(".aegis*")), "what is kept between two sittings goes with the release"

@@ -144,7 +144,9 @@ def finished(
         comparison_path(project.path).unlink(missing_ok=True)
     report = Path(options.report) if options.report is not None else report_path(project)
     started = outcome(project, seen, comparison, changed, left, report=report)
-    write_page(report, render_start(started, seen, comparison, version=__version__), overwrite=True)
+    policy = read_policy(started.policy).describe().splitlines()
+    page = render_start(started, seen, comparison, policy=policy, version=__version__)
+    write_page(report, page, overwrite=True)
     return started
 
 

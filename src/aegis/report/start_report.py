@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from aegis.learners.goal import goal_called
@@ -17,8 +18,11 @@ if TYPE_CHECKING:
     from aegis.library.start import Started
 
 
-def render_start(started: Started, seen: Look, comparison: Comparison, *, version: str) -> str:
-    """The page, as one self-contained HTML document. It names columns and masks, and no value of a record."""
+def render_start(started: Started, seen: Look, comparison: Comparison, *, policy: Sequence[str], version: str) -> str:
+    """The page, as one self-contained HTML document; ``policy`` says what had to hold, line by line.
+
+    It names columns and masks, and no value of a record.
+    """
     return render_page(
         "start.html",
         title=f"{started.data} · Aegis",
@@ -35,7 +39,7 @@ def render_start(started: Started, seen: Look, comparison: Comparison, *, versio
         columns=columns_of(seen),
         noticed=started.noticed,
         attacks=started.attacks,
-        policy=policy_lines(started),
+        policy=policy,
         commands=started.commands,
     )
 
@@ -70,10 +74,8 @@ def facts(started: Started, seen: Look, comparison: Comparison) -> tuple[Fact, .
         Fact(term=f"{race.title}, original", value=race.shown(race.unmasked.performance)),
         Fact(term="rows starred", value=f"{best.suppressed:,}", unit=f"of {seen.profile.rows:,}"),
         Fact(
-            term="people exposed by attacks",
-            value="not run"
-            if not started.attacks
-            else str(sum(a.exposed_share > 0 for a in started.attacks) or "none"),
+            term="singled out by attacks",
+            value="not attacked" if not started.attacks else ", ".join(started.exposing) or "nobody",
             is_name=True,
         ),
     )
@@ -150,12 +152,3 @@ def shape_chart(name: str, heights: tuple[float, ...]) -> str:
     for number, height in enumerate(heights):
         svg.rect(number * 8, 20 - max(height * 20, 0.6), 7, max(height * 20, 0.6), "bar masked")
     return svg.markup()
-
-
-def policy_lines(started: Started) -> list[str]:
-    """What had to hold, in lines."""
-    lines = []
-    for name, value in started.policy.items():
-        if name not in ("quasi_identifying", "sensitive", "identifying", "insensitive", "label"):
-            lines.append(f"{name}: {value}")
-    return lines
