@@ -27,6 +27,8 @@ from aegis.result import Result
 SEARCHED = "search"
 FOUND_BY_MASKS = frozenset({"masks", "search"})
 """Kinds that are configurations of masks: `release` writes them with certificate, attacks and ledger."""
+MORE_TIME = 6.0
+"""A search that found nothing but hiding everything gets so many times its time once more."""
 AS_GOOD = 0.001
 """Candidates this near to the best are taken for equally useful; the safer one is recommended."""
 
@@ -207,20 +209,21 @@ def compare(
     configurations: list[Configuration] = []
     if SEARCHED in settings.wanted:
         try:
-            searched = search(
-                data,
-                policy=policy,
-                roles=roles,
-                seconds=settings.seconds,
-                progress=_titled(progress, "searching"),
-                **together,
-                **reading,
-            )
-            configurations.append(replace(searched.configuration, name=SEARCHED))
-            if searched.bound is not None and not searched.proved:
-                notes.append(
-                    f"the search ended after {settings.seconds:g} seconds without a proof; --seconds gives more"
+            for seconds in (settings.seconds, MORE_TIME * settings.seconds):
+                searched = search(
+                    data,
+                    policy=policy,
+                    roles=roles,
+                    seconds=seconds,
+                    progress=_titled(progress, "searching"),
+                    **together,
+                    **reading,
                 )
+                if searched.proved or searched.classes > 1:
+                    break  # on a busy machine a search may be cut before it found more than hiding everything
+            configurations.append(replace(searched.configuration, name=SEARCHED))
+            if not searched.proved:
+                notes.append(f"the search ended after {seconds:g} s without a proof; --seconds gives it more")
         except (GuaranteeError, LabelError) as error:
             rejected[SEARCHED] = str(error)
     kinds = tuple(kind for kind in settings.wanted if kind not in FOUND_BY_MASKS)
@@ -342,6 +345,8 @@ def _why(chosen: Compared, candidates: Sequence[Compared], ranking: Ranking) -> 
         said += f", and whoever guesses names {100 * chosen.average_risk:.2g} % of the rows rightly"
     if chosen.suppressed:
         said += f"; {count(chosen.suppressed, 'row')} would be starred"
+    if race.unmasked.performance != race.guessing and chosen.kept.startswith("0%"):
+        said += ". That keeps nothing: ask for less, name fewer quasi-identifiers, or give the search more --seconds"
     better = [each for each in candidates if not each.can_leave and _more_useful(each, chosen, ranking)]
     if better:
         named = ", ".join(f"{each.name} ({race.shown(each.performance)})" for each in better[:3])

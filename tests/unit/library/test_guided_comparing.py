@@ -1,0 +1,43 @@
+"""Candidates side by side: what is recommended, and what a search that was cut short is given."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from importlib import import_module
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+from aegis.data.schema import Roles
+from aegis.library.guided.comparing import MORE_TIME, Settings, compare
+
+ROLES = Roles(label="y", quasi_identifying=("age",))
+POLICY = {"quasi_identifying": ["age"], "k": 3}
+
+
+def _table() -> pa.Table:
+    ages = [20 + i % 8 for i in range(160)]
+    return pa.table({"age": ages, "y": ["uv"[(age > 23) != (i * i // 11 % 6 == 0)] for i, age in enumerate(ages)]})
+
+
+@pytest.mark.parametrize(("cut_short", "tries"), [(True, 2), (False, 1)])
+def test_a_search_that_was_cut_short_gets_more_time(
+    monkeypatch: pytest.MonkeyPatch, cut_short: bool, tries: int
+) -> None:
+    comparing: Any = import_module("aegis.library.guided.comparing")
+    search, given = comparing.search, []
+
+    def cut(data: Any, *, seconds: float, **options: Any) -> Any:
+        given.append(seconds)
+        found = search(data, seconds=None, **options)
+        return replace(found, proved=False, classes=1) if cut_short and len(given) == 1 else found
+
+    monkeypatch.setattr(comparing, "search", cut)
+    settings = Settings(kinds=("search",), generate=0, seconds=2.0)
+    compared = compare(_table(), roles=ROLES, policy=POLICY, settings=settings, reading={}, ledger="none")
+    assert given == [2.0, 2.0 * MORE_TIME][:tries]
+    assert compared.recommended == "search"
+    assert compared.alone_before == 0
+    assert compared.best.smallest_class is not None
+    assert compared.best.smallest_class >= 3
