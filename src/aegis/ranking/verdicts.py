@@ -28,8 +28,9 @@ class ReleasedClasses:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CandidateVerdict:
-    """Whether a candidate satisfies the policy; None where a mask draws, so that only its release can tell.
+    """Whether a candidate satisfies the policy; None where there is no policy.
 
+    ``drawn`` says that a mask draws at random: counts cannot judge it, only its release can, and it does not pass.
     ``average_risk`` is the share of rows that somebody would name rightly who knows everybody's quasi-identifiers and
     takes one of the rows that fit at random: classes by rows. None where the classes are not known.
     """
@@ -38,13 +39,14 @@ class CandidateVerdict:
     suppressed: int
     smallest_class: int
     failing: tuple[str, ...]
+    drawn: bool = False
     released: ReleasedClasses | None = None
     average_risk: float | None = None
 
     @property
     def reason(self) -> str:
         """Why it does not pass."""
-        if self.satisfied is None:
+        if self.drawn:
             return "masks a quasi-identifying or sensitive column at random: only the written release can be judged"
         return "does not satisfy " + ", ".join(self.failing)
 
@@ -149,7 +151,7 @@ def counts_of(table: ClassTable) -> dict[str, NDArray[np.float64]]:
 def _verdict(configuration: Configuration, classes: ClassTable, policy: Policy, gone: GoneFrom) -> CandidateVerdict:
     partitions = partitions_of(configuration, classes)
     if partitions is None:
-        return CandidateVerdict(satisfied=None, suppressed=0, smallest_class=0, failing=())
+        return CandidateVerdict(satisfied=False, suppressed=0, smallest_class=0, failing=(), drawn=True)
     if KNOWN_CLASS in classes.columns:
         return _verdict_together(classes.merged(partitions), partitions, policy, gone)
     judged = judge_all(classes.merged(partitions), policy)

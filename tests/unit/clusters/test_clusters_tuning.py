@@ -50,7 +50,7 @@ def test_binary_secrets_start_at_higher_trade_offs() -> None:
 @pytest.fixture(scope="module")
 def trials() -> tuple[Trial, ...]:
     settings = paper_grid(people(), classes=[4, 8], trade_offs=[0.001, 1.0], ks=[5, 10])
-    return tuple(Attempts(rounds=400).trial(people(), setting) for setting in settings)
+    return tuple(Attempts(rounds=60).trial(people(), setting) for setting in settings)
 
 
 def test_the_front_holds_exactly_the_unbeaten(trials: tuple[Trial, ...]) -> None:

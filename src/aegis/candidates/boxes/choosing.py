@@ -159,8 +159,8 @@ def _scaled(policy: Policy, share: float) -> Policy:
 def _rows(table: ClassTable, label: str, rng: np.random.Generator) -> tuple[Ints, Ints]:
     """The tuple and the label of some records, from counts."""
     content = table.contents[label]
-    known = content.values < len(content.domain.values)
-    owners, values, counts = content.owners[known], content.values[known], content.counts[known]
+    present = content.values < len(content.domain.values)
+    owners, values, counts = content.owners[present], content.values[present], content.counts[present]
     total = int(counts.sum())
     places = np.arange(total) if total <= MOST_ROWS else np.sort(rng.choice(total, MOST_ROWS, replace=False))
     entry = np.searchsorted(np.cumsum(counts), places, side="right")

@@ -18,7 +18,7 @@ from aegis.candidates.boxes.cutting import grown
 from aegis.candidates.boxes.gains import uncertainty
 from aegis.candidates.boxes.growing_by_models import grown_by_models
 from aegis.candidates.boxes.growth import Growth
-from aegis.candidates.boxes.recoding import BoxColumn, Boxes, Cut, Leaf, shown_values
+from aegis.candidates.boxes.recoding import BoxColumn, Boxes, Cut, Leaf, Side, shown_values
 from aegis.candidates.boxes.tuples import BoxTuples, box_tuples
 from aegis.candidates.search.masks import edge_between
 from aegis.counts.class_table import ClassTable
@@ -181,8 +181,10 @@ def _told(ready: BoxTuples, nodes: Ints, order: Ints, place: int) -> float:
     if place < 0:
         return 0.0
     start, middle, end = nodes[place, 1:4].tolist()
-    known = [ready.labels[order[part]].sum(axis=0) for part in (slice(start, middle), slice(middle, end))]
-    parts = [float(uncertainty(held, ready.blocks, ready.scales)) for held in (known[0] + known[1], *known)]
+    label_sums = [ready.labels[order[part]].sum(axis=0) for part in (slice(start, middle), slice(middle, end))]
+    parts = [
+        float(uncertainty(held, ready.blocks, ready.scales)) for held in (label_sums[0] + label_sums[1], *label_sums)
+    ]
     return parts[0] - parts[1] - parts[2]
 
 
@@ -212,11 +214,11 @@ def _why_none(table: ClassTable, policy: Policy, judgement: Judgement) -> str:
 
 def _reached(nodes: Ints) -> list[int]:
     """The nodes that can be reached from the root, parents first."""
-    found = [0]
-    for place in found:
+    reached = [0]
+    for place in reached:
         if nodes[place, 0] >= 0:
-            found += [int(nodes[place, 4]), int(nodes[place, 5])]
-    return sorted(found)
+            reached += [int(nodes[place, 4]), int(nodes[place, 5])]
+    return sorted(reached)
 
 
 def _as_boxes(ready: BoxTuples, pruned: _Pruned, policy: Policy, labels: tuple[str, ...]) -> Boxes:
@@ -277,5 +279,5 @@ def _ordered_cut(column: int, domain: Domain, codes: list[Ints], children: list[
         below = edge_between(float(first), float(second), domain.kind)
     else:
         below = str(second)
-    side = "then" if holds_missing[low] else "else" if holds_missing[1 - low] else None
-    return Cut(column=column, then=children[low], other=children[1 - low], below=below, missing=side)  # type: ignore[arg-type]
+    side: Side | None = "then" if holds_missing[low] else "else" if holds_missing[1 - low] else None
+    return Cut(column=column, then=children[low], other=children[1 - low], below=below, missing=side)

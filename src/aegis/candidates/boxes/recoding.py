@@ -277,8 +277,8 @@ class Boxes:
             if domain.missing:
                 sides[-1] = -1 if cut.missing is None else int(cut.missing == "then")
             return sides
-        known, first = set(column.values), set(cut.values)
-        return np.array([int(v in first) if v in known else -1 for v in shown], dtype=np.int8)
+        declared, first = set(column.values), set(cut.values)
+        return np.array([int(v in first) if v in declared else -1 for v in shown], dtype=np.int8)
 
 
 def shown_values(domain: Domain) -> list[str | None]:

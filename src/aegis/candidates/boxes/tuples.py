@@ -50,12 +50,12 @@ def box_tuples(
     for name in labels:
         if name not in table.contents:
             raise LabelError(f"the label {name!r} was not counted with the classes; count it among the contents")
-        known, classes = label_columns(table.contents[name], table.classes)
-        parts.append(known)
-        blocks.append((first, known.shape[1], classes))
-        first += known.shape[1]
-        scales.append(_whole(known, classes))
-    told = sum(scale > 0 for scale in scales)
+        label_counts, classes = label_columns(table.contents[name], table.classes)
+        parts.append(label_counts)
+        blocks.append((first, label_counts.shape[1], classes))
+        first += label_counts.shape[1]
+        scales.append(_whole(label_counts, classes))
+    telling = sum(scale > 0 for scale in scales)
     orders = [_ranks(d, (hierarchies or {}).get(name)) for name, d in zip(table.columns, table.domains, strict=True)]
     domains = np.array([domain.size for domain in table.domains], dtype=np.int64)
     return BoxTuples(
@@ -64,7 +64,7 @@ def box_tuples(
         sizes=np.ascontiguousarray(table.sizes, dtype=np.int64),
         labels=np.ascontiguousarray(np.hstack(parts)) if parts else np.zeros((table.classes, 0)),
         blocks=np.array(blocks, dtype=np.int64).reshape(-1, 3),
-        scales=np.array([1.0 / (told * scale) if scale > 0 else 0.0 for scale in scales]),
+        scales=np.array([1.0 / (telling * scale) if scale > 0 else 0.0 for scale in scales]),
         ordered=np.array([is_ordered(domain) for domain in table.domains], dtype=np.int64),
         missing=np.array([len(d.values) if d.missing else -1 for d in table.domains], dtype=np.int64),
         domains=domains,
@@ -84,18 +84,18 @@ def label_columns(content: Content, classes: int) -> tuple[Floats, int]:
     domain = content.domain
     values = len(domain.values)
     owners = content.owners
-    known = content.values < values
+    present = content.values < values
     if domain.kind.is_ordered and values > FEW_NUMBERS:
         numbers = label_numbers(domain)
-        counts = content.counts[known].astype(np.float64)
-        held = numbers[content.values[known]]
+        counts = content.counts[present].astype(np.float64)
+        held = numbers[content.values[present]]
         centre = float(counts @ held / max(counts.sum(), 1.0))  # near zero, so that squares keep their digits
         sums = [counts, counts * (held - centre), counts * (held - centre) ** 2]
-        return np.stack([np.bincount(owners[known], weights=s, minlength=classes) for s in sums], axis=1), 0
+        return np.stack([np.bincount(owners[present], weights=s, minlength=classes) for s in sums], axis=1), 0
     if values > MOST_CLASSES:
         raise LabelError(f"a label of {values:,} classes cannot be kept predictable; at most {MOST_CLASSES} can")
     counted = np.zeros((classes, values))
-    counted[owners[known], content.values[known]] = content.counts[known]
+    counted[owners[present], content.values[present]] = content.counts[present]
     return counted, values
 
 
@@ -106,9 +106,9 @@ def label_numbers(domain: Domain) -> Floats:
     return domain.values.astype(np.float64)
 
 
-def _whole(known: Floats, classes: int) -> float:
+def _whole(label_counts: Floats, classes: int) -> float:
     """The uncertainty of the whole table."""
-    totals = known.sum(axis=0)
+    totals = label_counts.sum(axis=0)
     if classes:
         held = totals[totals > 0]
         return float(held.sum() * np.log(held.sum()) - (held * np.log(held)).sum()) if len(held) > 1 else 0.0

@@ -103,11 +103,15 @@ class ClassProgram:
         matrix, place, cost = self._arrays()
         use = np.flatnonzero(allowed[place[:, 0], place[:, 1]])
         mode, point = place[use].T
-        fees = [one.sign * ((point <= one.point) & ((one.mode < 0) | (mode == one.mode))) for one in limits]
+        fees = [limit.sign * ((point <= limit.point) & ((limit.mode < 0) | (mode == limit.mode))) for limit in limits]
         tuples, width = matrix.shape[1], len(limits)
         system = hstack([matrix[use], csr_matrix(np.column_stack([np.full(len(use), -1.0), *fees]))]).tocsr()
         aim = np.concatenate(
-            [self.centres.points.weight, [-float(self.most_classes)], [float(one.sign * one.count) for one in limits]]
+            [
+                self.centres.points.weight,
+                [-float(self.most_classes)],
+                [float(limit.sign * limit.count) for limit in limits],
+            ]
         )
         lower = np.concatenate([low, np.zeros(1 + width)])
         upper = np.concatenate([high, [0.0 if self.free else np.inf], np.full(width, most_fee)])
@@ -268,11 +272,13 @@ class Branching:
         return solved
 
     def _candidates(self, shares: Floats) -> list[tuple[Limit, Limit]]:
-        found = sorted(halves(-1, shares.sum(axis=0), self.centres.grid), key=lambda one: -one[0])
-        if not found:
+        ranked = sorted(halves(-1, shares.sum(axis=0), self.centres.grid), key=lambda half: -half[0])
+        if not ranked:
             modes = range(len(shares))
-            found = sorted((h for m in modes for h in halves(m, shares[m], self.centres.grid)), key=lambda one: -one[0])
-        return [(below, above) for _, below, above in found[:TRIED]]
+            ranked = sorted(
+                (h for m in modes for h in halves(m, shares[m], self.centres.grid)), key=lambda half: -half[0]
+            )
+        return [(below, above) for _, below, above in ranked[:TRIED]]
 
 
 def halves(mode: int, shares: Floats, grid: Floats) -> Iterator[tuple[float, Limit, Limit]]:

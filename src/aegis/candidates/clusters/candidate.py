@@ -75,15 +75,15 @@ def clustered_records(sample: Sample, columns: tuple[str, ...], rows: Places) ->
     for name in columns:
         domain = sample.histograms[name].domain
         codes = sample.codes[name][rows].astype(np.int64)
-        known = as_numbers(domain) if domain.kind.is_ordered else None
-        if known is None:
+        value_numbers = as_numbers(domain) if domain.kind.is_ordered else None
+        if value_numbers is None:
             categories.append(codes)
             categorical_names.append(name)
             values.append(np.arange(domain.size))
             continue
         if domain.missing and bool((codes == len(domain.values)).any()):
             raise AnonymizerError(f"numeric column {name!r} misses values, and a class of them has no mean")
-        numbers.append(known[np.minimum(codes, len(known) - 1)])
+        numbers.append(value_numbers[np.minimum(codes, len(value_numbers) - 1)])
         numeric_names.append(name)
     return Records(
         numeric=np.column_stack(numbers) if numbers else np.empty((len(rows), 0)),

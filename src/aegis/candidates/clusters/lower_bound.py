@@ -106,7 +106,7 @@ def dual_bound(
     limit = 0.0 if free else class_price
     prices = _first_prices(points, partition, limit)
     matrix, costs = csr_matrix(partition), np.array([points.cost(row) for row in partition])
-    known = float(costs.sum())
+    reached = float(costs.sum())
     best, best_prices, box = -np.inf, prices, 0.1 * max(float(prices.mean()), 1e-6)
     deadline = time.monotonic() + seconds
     longest = 0.0
@@ -153,11 +153,11 @@ def dual_bound(
             centres=centres,
             program=program,
             most_classes=most_classes,
-            known=known,
+            known=reached,
             deadline=deadline - longest,
         )
         best = max(best, branching.bound(best_prices))
-    return min(max(best, 0.0), known)
+    return min(max(best, 0.0), reached)
 
 
 def _first_prices(points: OneNumber, partition: Floats, class_price: float) -> Floats:

@@ -109,8 +109,8 @@ class MOOBAM(Microaggregation):
             spoke = now
             bits = sum_of_minima_bits(class_entropies_bits(labels, records.sensitive))
             bound = f", bound {quick / total:.5f}" if quick > 0 else ""
-            said = f"{stage}: loss {deviation / total:.5f}{bound}, entropy {bits:.3f} after {rounds} rounds"
-            progress(round(100 * min(fraction, 1.0)), 100, said)
+            message = f"{stage}: loss {deviation / total:.5f}{bound}, entropy {bits:.3f} after {rounds} rounds"
+            progress(round(100 * min(fraction, 1.0)), 100, message)
 
         search = Search(
             records=records,

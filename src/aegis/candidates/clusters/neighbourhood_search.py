@@ -319,11 +319,11 @@ def _choose(
                 pool[pooled], old[pooled] = v, c
                 pooled += 1
         else:
-            known = False
+            listed = False
             for t in range(opened):
                 if targets[8 + t] == c:
-                    known = True
-            if not known:
+                    listed = True
+            if not listed:
                 if opened == 7:
                     continue
                 before += loss_of_class(state, c)

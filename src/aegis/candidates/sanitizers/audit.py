@@ -249,10 +249,10 @@ def _on_features(guess: attackers.Guess) -> Callable[[View], Floats]:
 def _histogram(view: View, x: Floats) -> Callable[[View], Floats]:
     """One referee for each component of the release; a component's value is its first column, its flags the rest."""
     score = attackers.linear_scores(view.side, x)
-    known = score(view.side)
+    side_scores = score(view.side)
     flags = _flag(view.release)
     tables = {
-        int(flag): attackers.fit_histogram(view.release[flags == flag, 0], known[flags == flag], x[flags == flag])
+        int(flag): attackers.fit_histogram(view.release[flags == flag, 0], side_scores[flags == flag], x[flags == flag])
         for flag in np.unique(flags)
         if (flags == flag).sum() >= 50
     }

@@ -60,8 +60,8 @@ def _coded(mechanism: Mechanism, drawn: Mapping[str, NDArray[Any]], part: Part) 
     """What a mechanism released, as codes: numbers in their order, symbols and components as categories."""
     made = []
     for place, released in enumerate(drawn.values()):
-        distinct, found = np.unique(released, return_inverse=True)
-        codes = found.astype(np.int32)
+        distinct, places = np.unique(released, return_inverse=True)
+        codes = places.astype(np.int32)
         column = CodedColumn(size=len(distinct))
         if isinstance(mechanism, NumberMechanism) and not place:
             if (component := drawn.get(f"{mechanism.column}_component")) is not None:

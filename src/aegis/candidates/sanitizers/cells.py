@@ -62,8 +62,8 @@ def _exact(combinations: Floats) -> Cells:
     unseen = len(combinations)
 
     def of(rows: Floats) -> Ints:
-        known, inverse = np.unique(np.round(rows, 9), axis=0, return_inverse=True)
-        codes = np.array([place.get((row + 0.0).tobytes(), unseen) for row in known], dtype=np.int64)
+        distinct, inverse = np.unique(np.round(rows, 9), axis=0, return_inverse=True)
+        codes = np.array([place.get((row + 0.0).tobytes(), unseen) for row in distinct], dtype=np.int64)
         return np.asarray(codes[inverse.ravel()])
 
     return Cells(count=unseen + 1, exact=True, of=of)
@@ -71,8 +71,8 @@ def _exact(combinations: Floats) -> Cells:
 
 def _forecast(shares: Callable[[Floats], Floats], side: Floats, size: int, *, fine: bool) -> Cells:
     """The likeliest value and, where enough rows have it, whether it is likelier than usual."""
-    found = shares(side)
-    guess, top = found.argmax(axis=1), found.max(axis=1)
+    likely = shares(side)
+    guess, top = likely.argmax(axis=1), likely.max(axis=1)
     held = np.bincount(guess, minlength=size)
     kept = [int(value) for value in np.argsort(-held, kind="stable")[:_MOST_CLASSES] if held[value] >= _FEWEST // 2]
     first: dict[int, int] = {}

@@ -67,18 +67,18 @@ def check_checkpoint(path: Path) -> None:
     if path.exists():
         try:
             with np.load(path, allow_pickle=False) as stored:
-                known = json.loads(stored["header"].tobytes().decode())["format"] == FORMAT
+                is_ours = json.loads(stored["header"].tobytes().decode())["format"] == FORMAT
         except (OSError, ValueError, KeyError, TypeError, zipfile.BadZipFile, EOFError):
-            known = False
-        if not known:
+            is_ours = False
+        if not is_ours:
             raise SanitizerError(f"{path.name} is not a checkpoint of a training; name a new file")
 
 
 def run_name(settings: TrainingSettings, *numbers: Any, arrays: Iterable[NDArray[Any]]) -> str:
     """A digest of all that decides what a run computes."""
     plain = {field.name: getattr(settings, field.name) for field in fields(settings) if field.name != "loss"}
-    told = json.dumps([plain, getattr(settings.loss, "__qualname__", ""), numbers], default=str)
-    digest = hashlib.sha256(told.encode())
+    described = json.dumps([plain, getattr(settings.loss, "__qualname__", ""), numbers], default=str)
+    digest = hashlib.sha256(described.encode())
     for array in arrays:
         digest.update(np.ascontiguousarray(array).tobytes())
     return digest.hexdigest()

@@ -154,7 +154,9 @@ def refuse_copies(private: NDArray[Any], columns: Mapping[str, NDArray[Any]], *,
 
 
 def _same_order(first: NDArray[Any], second: NDArray[Any]) -> bool:
-    one, other = (np.unique(values, return_inverse=True)[1].astype(np.float64) for values in (first, second))
-    if min(one.max(), other.max()) == 0:
+    first_ranks, second_ranks = (
+        np.unique(values, return_inverse=True)[1].astype(np.float64) for values in (first, second)
+    )
+    if min(first_ranks.max(), second_ranks.max()) == 0:
         return False
-    return abs(float(np.corrcoef(one, other)[0, 1])) > 1 - 1e-9
+    return abs(float(np.corrcoef(first_ranks, second_ranks)[0, 1])) > 1 - 1e-9

@@ -137,12 +137,12 @@ class Learned:
 
     def _scores(self, variance: float, *, count: int = _SCORES, reach: float = 4.5) -> tuple[Floats, Floats]:
         """What side information alone may say, with its probability."""
-        known = math.sqrt(max(self.std**2 - variance, 0.0))
-        if known < 1e-6 * self.std:
+        spread = math.sqrt(max(self.std**2 - variance, 0.0))
+        if spread < 1e-6 * self.std:
             return np.array([self.mean]), np.ones(1)
         offsets = np.linspace(-reach, reach, count)
         weights = np.exp(-0.5 * offsets**2)
-        return self.mean + known * offsets, weights / weights.sum()
+        return self.mean + spread * offsets, weights / weights.sum()
 
     def _before(self, score: float, variance: float) -> Floats:
         density = np.exp(-((self._grid() - score) ** 2) / (2 * variance))
@@ -230,10 +230,10 @@ def measured_library(
     samples = problem.sample(rows, rng=rng)
     x = samples[:, 0]
     parties = [problem.authorized, *problem.adversaries]
-    known = [(problem.score(samples, party), problem.conditional_variance(party)) for party in parties]
+    scored = [(problem.score(samples, party), problem.conditional_variance(party)) for party in parties]
     components: list[Component] = [Erasure(), Noise(std=0.0)]
-    figures = [[variance for _, variance in known], [0.0] * len(known)]
-    pinned = [[Erasure().pinned(v, epsilon) for _, v in known[1:]], [1.0] * len(problem.adversaries)]
+    figures = [[variance for _, variance in scored], [0.0] * len(scored)]
+    pinned = [[Erasure().pinned(v, epsilon) for _, v in scored[1:]], [1.0] * len(problem.adversaries)]
     for point in range(len(trained.targets)):
         worst = trained.losses[point].min(axis=-1)
         reached = [proposition_1(problem, distortion=max(float(d), 1e-9)).worst for d in trained.distortion[point]]
@@ -247,13 +247,13 @@ def measured_library(
             )
             released = component.release(x, rng)
             components.append(component)
-            figures.append([float(((x - component.posterior_mean(released, s, v)) ** 2).mean()) for s, v in known])
-            pinned.append([component.pinned(v, epsilon) if with_exposure else 1.0 for _, v in known[1:]])
+            figures.append([float(((x - component.posterior_mean(released, s, v)) ** 2).mean()) for s, v in scored])
+            pinned.append([component.pinned(v, epsilon) if with_exposure else 1.0 for _, v in scored[1:]])
     table = np.array(figures)
     return Library(
         components=tuple(components),
         authorized_variance=problem.max_distortion,
-        adversary_variances=tuple(float(v) for _, v in known[1:]),
+        adversary_variances=tuple(float(v) for _, v in scored[1:]),
         epsilon=epsilon,
         distortions=table[:, 0],
         losses=table[:, 1:],

@@ -65,8 +65,8 @@ def fit_number(x: Floats, split: Split, encoders: Sequence[Encoder], family: Fam
         noise = _equal_noise(x, split, beliefs, reconstruction.loss, shelf.noise_std(aim))
         more_pinned = any(
             mine > theirs + _SLACK
-            for one, other in zip(after, noise, strict=True)
-            for mine, theirs in zip(one.pinned, other.pinned, strict=True)
+            for shown, noisy in zip(after, noise, strict=True)
+            for mine, theirs in zip(shown.pinned, noisy.pinned, strict=True)
         )
         if family == "capped" and (more_pinned or too_certain(before, after, codes=None) is not None):
             # the cap was set on other rows; where these break it, noise takes over

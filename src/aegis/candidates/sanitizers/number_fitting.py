@@ -79,15 +79,15 @@ def number_shelf(x: Floats, sides: Sequence[Floats], beliefs: Sequence[Belief], 
         release = shown(mechanism.mixture, x[rows], np.random.default_rng(drawn_from))
         belief, side = parties[0]
         errors = x[rows] - belief.guess(mechanism, View(release=release, side=side))
-        found = [
+        certainties = [
             certainty(belief, mechanism, View(release=release, side=side), x[rows], epsilons=epsilons)
             for belief, side in parties[1:]
         ]
         return (
             float((errors**2).mean()),
-            np.array([one.loss for one in found]),
-            np.array([share for one in found for share in one.pinned]),
-            np.array([one.certain for one in found]),
+            np.array([party_certainty.loss for party_certainty in certainties]),
+            np.array([share for party_certainty in certainties for share in party_certainty.pinned]),
+            np.array([party_certainty.certain for party_certainty in certainties]),
         )
 
     left = measure(Erasure())

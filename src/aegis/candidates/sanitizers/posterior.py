@@ -264,9 +264,9 @@ def _tempered(layers: list[tuple[Floats, Floats]], side: Floats, codes: Ints) ->
         chosen = scaled[np.arange(len(codes)), codes]
         return float((np.log(np.exp(scaled).sum(axis=1)) - chosen).mean() + 1e-4 * (free[1:] ** 2).sum())
 
-    found = minimize(loss, np.append(1.0, np.zeros(size)), method="L-BFGS-B", bounds=[(0.05, 1.0), *[(-3, 3)] * size])
+    optimum = minimize(loss, np.append(1.0, np.zeros(size)), method="L-BFGS-B", bounds=[(0.05, 1.0), *[(-3, 3)] * size])
     weights, bias = layers[-1]
-    return [*layers[:-1], (weights * found.x[0], bias * found.x[0] + found.x[1:])]
+    return [*layers[:-1], (weights * optimum.x[0], bias * optimum.x[0] + optimum.x[1:])]
 
 
 def _line(side: Floats, x: Floats) -> tuple[Floats, Floats]:
@@ -293,6 +293,6 @@ def _softmax_line(side: Floats, codes: Ints, classes: int) -> tuple[Floats, Floa
         slope[1:] += weights[1:]
         return loss / len(side), slope.ravel() / len(side)
 
-    found = minimize(objective, np.zeros(design.shape[1] * classes), jac=True, method="L-BFGS-B")
-    weights = found.x.reshape(design.shape[1], classes)
+    optimum = minimize(objective, np.zeros(design.shape[1] * classes), jac=True, method="L-BFGS-B")
+    weights = optimum.x.reshape(design.shape[1], classes)
     return weights[1:], weights[0]

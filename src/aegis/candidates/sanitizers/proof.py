@@ -77,7 +77,7 @@ class Proof:
     @property
     def assumptions(self) -> tuple[str, ...]:
         """What each proved figure rests on, in words."""
-        summarised = sum(not one.exact_cells for one in self.adversaries)
+        summarised = sum(not adversary.exact_cells for adversary in self.adversaries)
         cells = (
             "an adversary sees its own columns and the release"
             if not summarised

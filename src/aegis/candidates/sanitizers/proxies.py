@@ -52,8 +52,8 @@ def proxies(truth: Floats, others: Columns, *, category: bool, rng: np.random.Ge
 def _coded(values: NDArray[Any], half: int) -> NDArray[np.int64]:
     if values.dtype.kind in "iuf":
         numbers = values.astype(np.float64)
-        known = numbers[:half][np.isfinite(numbers[:half])]
-        cuts = np.unique(np.quantile(known, np.arange(1, _BINS) / _BINS)) if known.size else np.zeros(0)
+        finite = numbers[:half][np.isfinite(numbers[:half])]
+        cuts = np.unique(np.quantile(finite, np.arange(1, _BINS) / _BINS)) if finite.size else np.zeros(0)
         return np.where(np.isfinite(numbers), np.searchsorted(cuts, numbers, side="right") + 1, 0)
     text = values.astype(str)
     levels, counts = np.unique(text[:half], return_counts=True)
@@ -81,13 +81,13 @@ def both_files_loss(
     mechanism: Mechanism,
     truth: Floats,
     release: Floats,
-    known: Columns,
+    columns: Columns,
     *,
     cost: Floats | None,
     rows: NDArray[np.int64],
 ) -> float:
     """The error of whoever holds the public file and the authorised party's, and knows the mechanism."""
-    some = {name: values[rows] for name, values in known.items()}
+    some = {name: values[rows] for name, values in columns.items()}
     side = Encoder.fit(some, party="holder of both files").matrix(some, rows=len(rows))
     x, shown, half = truth[rows], release[rows], len(rows) // 2
     if isinstance(mechanism, CategoryMechanism):

@@ -56,11 +56,11 @@ class Reconstructor:
     def estimate(self, columns: Mapping[str, Array], *, rows: int) -> Array:
         """The best estimate of every record: numbers, or values of the category."""
         released = {name: columns[name] for name in self.mechanism.released_columns}
-        known = {
+        side = {
             name: as_side({name: columns[name]})[name] if name.endswith("_component") else columns[name]
             for name in self.party.encoder.names
         }
-        view = View(release=release_matrix(self.mechanism, released), side=self.party.encoder.matrix(known, rows=rows))
+        view = View(release=release_matrix(self.mechanism, released), side=self.party.encoder.matrix(side, rows=rows))
         guesses = self.party.belief.guess(self.mechanism, view)
         if isinstance(self.mechanism, CategoryMechanism):
             return np.array(self.mechanism.values)[guesses.astype(np.int64)]
@@ -71,8 +71,8 @@ def write_reconstructors(reconstructors: Sequence[Reconstructor], path: Path) ->
     """Write the file to a path that somebody else puts in place."""
     arrays: dict[str, Array] = {}
     entries = []
-    for number, one in enumerate(reconstructors):
-        prefix, belief = f"column{number}_", one.party.belief
+    for number, reconstructor in enumerate(reconstructors):
+        prefix, belief = f"column{number}_", reconstructor.party.belief
         arrays |= {f"{prefix}values": belief.values, f"{prefix}cuts": belief.cuts, f"{prefix}shares": belief.shares}
         if belief.cost is not None:
             arrays[f"{prefix}cost"] = belief.cost
@@ -80,11 +80,11 @@ def write_reconstructors(reconstructors: Sequence[Reconstructor], path: Path) ->
             arrays |= {f"{prefix}weights{layer}": weights, f"{prefix}bias{layer}": bias}
         entries.append(
             {
-                "mechanism": describe_mechanism(one.mechanism, f"{prefix}mechanism_", arrays),
-                "encoder": one.party.encoder.to_json(),
+                "mechanism": describe_mechanism(reconstructor.mechanism, f"{prefix}mechanism_", arrays),
+                "encoder": reconstructor.party.encoder.to_json(),
                 "kind": belief.kind,
                 "layers": len(belief.layers),
-                "promised_loss": one.promised_loss,
+                "promised_loss": reconstructor.promised_loss,
             }
         )
     header = {"format": FORMAT, "version": VERSION, "columns": entries}

@@ -150,9 +150,9 @@ class Split:
         """The error of a group's reconstructor on the measured rows; beyond the distortion nothing is accepted."""
         losses = self.losses(belief, mechanism, release, truth, self.measured, group=group)
         mean, error = float(losses.mean()), float(losses.std(ddof=1) / np.sqrt(losses.size))
-        found = Reconstruction(loss=mean, interval=(max(0.0, mean - Z_95 * error), mean + Z_95 * error))
-        accept(found, self.distortions[group], self.column)
-        return found
+        reconstruction = Reconstruction(loss=mean, interval=(max(0.0, mean - Z_95 * error), mean + Z_95 * error))
+        accept(reconstruction, self.distortions[group], self.column)
+        return reconstruction
 
 
 def standard_error(losses: Floats) -> float:
@@ -192,11 +192,11 @@ def refuse_certain(
     column: str, before: Sequence[Certainty], after: Sequence[Certainty], *, codes: NDArray[np.int64] | None
 ) -> None:
     """Refuse a release that determines too many records for an adversary that knows how it was made."""
-    found = too_certain(before, after, codes=codes)
-    if found is not None:
+    determined = too_certain(before, after, codes=codes)
+    if determined is not None:
         raise VerificationError(
-            f"the release of column '{column}' would determine {100 * found[1]:.1f} % of the records (or of those with "
-            f"one value) for adversary {found[0]}, who knows how it was made; allow more distortion"
+            f"the release of column '{column}' would determine {100 * determined[1]:.1f} % of the records (or of those "
+            f"with one value) for adversary {determined[0]}, who knows how it was made; allow more distortion"
         )
 
 

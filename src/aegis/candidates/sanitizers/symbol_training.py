@@ -170,10 +170,10 @@ class SymbolProgram:
 
     def guess(self, player: Any, symbol: Any, side: int) -> Any:
         """The player's distribution over X for each encoded symbol (leading axes) and each of its side values."""
-        known = encoded(jnp.eye(side))
+        side_codes = encoded(jnp.eye(side))
         shape = (*symbol.shape[:-1], side)
         wide = jnp.broadcast_to(symbol[..., None, :], (*shape, symbol.shape[-1]))
-        inputs = jnp.concatenate([wide, jnp.broadcast_to(known, (*shape, known.shape[-1]))], axis=-1)
+        inputs = jnp.concatenate([wide, jnp.broadcast_to(side_codes, (*shape, side_codes.shape[-1]))], axis=-1)
         return _distribution(forward(player, inputs))
 
     def counted(self, rows: Any, release: Any, uniform: Any, party: int) -> Any:

@@ -46,18 +46,18 @@ class Chain:
         counts = np.ones(domain.size)
         levels = [Level(number=0, mask=Identity(), partition=Partition.identity(domain))]
         for number, mask in enumerate([*masks, Suppress()], start=1):
-            found = transition(mask, domain, counts)
-            assert isinstance(found, Partition)
+            partition = transition(mask, domain, counts)
+            assert isinstance(partition, Partition)
             before = levels[-1].partition
-            if not before.refines(found):
+            if not before.refines(partition):
                 raise HierarchyError(
                     f"level {number} of column {column!r} splits what level {number - 1} merged; "
                     "each level must merge values of the level before"
                 )
-            if found.target.size < before.target.size:
-                everything = found.target.size == 1
-                levels.append(Level(number=number, mask=Suppress() if everything else mask, partition=found))
-            if found.target.size == 1:
+            if partition.target.size < before.target.size:
+                everything = partition.target.size == 1
+                levels.append(Level(number=number, mask=Suppress() if everything else mask, partition=partition))
+            if partition.target.size == 1:
                 break
         return cls(column=column, domain=domain, levels=tuple(levels))
 

@@ -75,18 +75,18 @@ class CutSearch:
         Suppressing early is easy and dear: what is cut within a smaller limit often ends better.
         """
         limits = sorted({0, self.gate.limit // SPARING, self.gate.limit}, reverse=True)
-        found = []
+        grown = []
         for limit in limits:
             stricter = replace(self.gate.policy, max_suppression=limit / max(self.gate.objective.records, 1))
             full, self.gate = self.gate, replace(self.gate, limit=limit, policy=stricter)
             self.space.gate, self._outcomes = self.gate, {}
             try:
                 if self._outcome(self.space.together) is not None:
-                    found.append(self._grown(self.space.together))
+                    grown.append(self._grown(self.space.together))
             finally:
                 self.gate = self.space.gate = full
         self._outcomes = {}
-        return sorted(found, key=lambda grouping: -self._score(grouping))
+        return sorted(grown, key=lambda grouping: -self._score(grouping))
 
     def partitions(self, grouping: Grouping) -> dict[str, Partition]:
         """A state as partitions of the columns, with nameless targets: for judging, not for masking."""
@@ -150,11 +150,11 @@ class CutSearch:
                 if score > -np.inf:
                     yield Cut(before=grouping, column=column, group=0, rank=last - 1, score=score, sure=True)
                 other_classes, other_owner = self.space.classes(trial)
-                found = self.space.cuts(trial, column, other_owner, len(other_classes))
+                cuts = self.space.cuts(trial, column, other_owner, len(other_classes))
             else:
-                found = self.space.cuts(grouping, column, owner, len(classes))
-            self.board.count(len(found))
-            yield from found
+                cuts = self.space.cuts(grouping, column, owner, len(classes))
+            self.board.count(len(cuts))
+            yield from cuts
 
     def _improved(self, grouping: Grouping) -> Grouping:
         """Take back, move and cut again as long as it helps."""
@@ -164,9 +164,9 @@ class CutSearch:
             best = self._score(grouping)
             again = False
             for fewer in self._with_less(grouping):
-                found = self._grown(fewer) if self._outcome(fewer) is not None else grouping
-                if self._score(found) > best + LEAST_GAIN:
-                    grouping, again = found, True
+                regrown = self._grown(fewer) if self._outcome(fewer) is not None else grouping
+                if self._score(regrown) > best + LEAST_GAIN:
+                    grouping, again = regrown, True
                     break
         return grouping
 
@@ -178,8 +178,8 @@ class CutSearch:
         for column, groups in enumerate(grouping):
             if max(groups) > 1:
                 yield (*grouping[:column], (0,) * len(groups), *grouping[column + 1 :])
-        for one, other in itertools.combinations(joins, 2):
-            yield self._joined(self._joined(grouping, other), one)  # the later first: it does not renumber the earlier
+        for first, second in itertools.combinations(joins, 2):
+            yield self._joined(self._joined(grouping, second), first)  # so the earlier keeps its number
 
     def _joined(self, grouping: Grouping, join: tuple[int, int]) -> Grouping:
         """A group joins the one before it; missing values do so only by suppressing their column."""

@@ -181,8 +181,8 @@ class Gate:
         verdicts = hopeless(self.table, self.policy)
         if not verdicts:
             together = self.table.together()
-            found = (model.judge(together) for model in self.policy.models)
-            verdicts = tuple(verdict for verdict in found if not verdict.satisfied)
+            judged = (model.judge(together) for model in self.policy.models)
+            verdicts = tuple(verdict for verdict in judged if not verdict.satisfied)
         names = ", ".join(f"{v.name} of {v.attribute}" if v.attribute else v.name for v in verdicts)
         if not names:
             return PolicyNotSatisfiedError(

@@ -79,7 +79,7 @@ def informations(
     classes, kinds = labels.shape
     totals = np.zeros(kinds, dtype=np.int64)
     pool = np.zeros(kinds, dtype=np.int64)
-    known, gained = 0.0, 0.0
+    bound, gained = 0.0, 0.0
     records, in_pool = 0, 0
     for i in range(classes):
         size = 0
@@ -87,20 +87,20 @@ def informations(
             count = labels[i, y]
             size += count
             totals[y] += count
-            known += plain_bits(count, plain)
+            bound += plain_bits(count, plain)
             if pooled[i]:
                 pool[y] += count
             else:
                 gained += cell_bits(count, y, cells, prior)
-        known -= plain_bits(size, plain)
+        bound -= plain_bits(size, plain)
         records += size
         if pooled[i]:
             in_pool += size
         else:
             gained += row_bits(size, rows)
     for y in range(kinds):
-        known -= plain_bits(totals[y], plain)
+        bound -= plain_bits(totals[y], plain)
         gained += cell_bits(pool[y], y, cells, prior)
-    known += plain_bits(records, plain)
+    bound += plain_bits(records, plain)
     gained += row_bits(in_pool, rows)
-    return known, gained
+    return bound, gained

@@ -156,16 +156,16 @@ class LatticeSearch:
 
     def _must_go(self, classes: Classes, levels: Levels, node: Levels) -> int:
         """The records that must go at a node and at everything finer; it is rolled up from ``classes``."""
-        known = self._gone.get(node)
-        if known is None:
+        must_go = self._gone.get(node)
+        if must_go is None:
             bare = self._bare(node)
             if bare is not None and len(bare) < len(classes):
                 classes, levels = bare, self._bare_levels(node)
             rolled = self.steps.climb(classes, levels, node)
-            known = self.gate.must_go(rolled, self.partitions(node))
+            must_go = self.gate.must_go(rolled, self.partitions(node))
             if len(self._gone) < REMEMBERED:
-                self._gone[node] = known
-        return known
+                self._gone[node] = must_go
+        return must_go
 
     def _bare_levels(self, node: Levels) -> Levels:
         return tuple(

@@ -62,8 +62,8 @@ class Objective:
         """The bound and the value."""
         if self.measure.name == DEFAULT_MEASURE:
             logs = self.logarithms
-            known, gained = informations(labels, pooled, logs.cells, logs.rows, logs.plain, logs.prior)
-            return known / self.records + ROUNDING, max(gained / self.records, 0.0)
+            bound, gained = informations(labels, pooled, logs.cells, logs.rows, logs.plain, logs.prior)
+            return bound / self.records + ROUNDING, max(gained / self.records, 0.0)
         if pooled.any():
             released = np.concatenate([labels[~pooled], labels[pooled].sum(axis=0, keepdims=True)])
         else:

@@ -47,7 +47,7 @@ def roll(
     new_labels = np.empty((rows, kinds), dtype=np.int64)
     new_marks = np.empty((rows, sets), dtype=np.uint64)
     key = np.empty(words, dtype=np.int64)
-    found = 0
+    filled = 0
     for row in range(rows):
         for w in range(words):
             key[w] = keys[row, w]
@@ -63,16 +63,16 @@ def roll(
         while True:
             held = slots[place]
             if held == EMPTY:
-                slots[place] = found
-                first[found] = row
-                owner[row] = found
+                slots[place] = filled
+                first[filled] = row
+                owner[row] = filled
                 for w in range(words):
-                    new_keys[found, w] = key[w]
+                    new_keys[filled, w] = key[w]
                 for y in range(kinds):
-                    new_labels[found, y] = labels[row, y]
+                    new_labels[filled, y] = labels[row, y]
                 for s in range(sets):
-                    new_marks[found, s] = marks[row, s]
-                found += 1
+                    new_marks[filled, s] = marks[row, s]
+                filled += 1
                 break
             same = True
             for w in range(words):
@@ -87,13 +87,13 @@ def roll(
                     new_marks[held, s] |= marks[row, s]
                 break
             place = (place + 1) & (room - 1)
-    new_codes = np.empty((found, columns), dtype=np.int32)
-    for i in range(found):
+    new_codes = np.empty((filled, columns), dtype=np.int32)
+    for i in range(filled):
         for c in range(columns):
             new_codes[i, c] = codes[first[i], c]
         for c in range(len(changed)):
             new_codes[i, changed[c]] = maps[starts[c] + new_codes[i, changed[c]]]
-    return new_codes, new_keys[:found].copy(), new_labels[:found].copy(), new_marks[:found].copy(), owner
+    return new_codes, new_keys[:filled].copy(), new_labels[:filled].copy(), new_marks[:filled].copy(), owner
 
 
 @compiled

@@ -61,12 +61,12 @@ def search(
     if space != "cuts":
         # Half of the time is for the other space, if there is one.
         until = None if seconds is None else begin + (seconds / 2 if space == "both" else seconds)
-        found = _search_levels(gate, chains_of(table, hierarchies or {}), shortlist, until, most_nodes, progress)
-        results += [] if found is None else [found]
+        result = _search_levels(gate, chains_of(table, hierarchies or {}), shortlist, until, most_nodes, progress)
+        results += [] if result is None else [result]
     if space != "levels" and not (results and results[0].interrupted):
         until = None if seconds is None else begin + seconds
-        found = _search_cuts(gate, shortlist, until, most_nodes, progress)
-        results += [] if found is None else [found]
+        result = _search_cuts(gate, shortlist, until, most_nodes, progress)
+        results += [] if result is None else [result]
     if not results:
         raise gate.refuse()
     return results[0] if len(results) == 1 else _together(results, objective, shortlist)
@@ -123,7 +123,7 @@ def _search_levels(
         masks = {column: level.mask for column, level in chosen.items()}
         return _candidate(gate, masks, {column: level.number for column, level in chosen.items()}, outcome)
 
-    ranked = [candidate(*found) for found in board.ranked()]
+    ranked = [candidate(*entry) for entry in board.ranked()]
     if not ranked:
         return None
     return SearchResult(
@@ -137,7 +137,7 @@ def _search_levels(
         nodes=board.nodes,
         lattice_nodes=lattice.nodes,
         records=gate.table.records,
-        front=tuple(candidate(*found) for found in board.front()),
+        front=tuple(candidate(*entry) for entry in board.front()),
         front_complete=end.exhaustive,
         shortlist=tuple(ranked),
     )
@@ -166,7 +166,7 @@ def _search_cuts(
         }
         return _candidate(gate, masks, {}, outcome)
 
-    ranked = [candidate(*found) for found in board.ranked()]
+    ranked = [candidate(*entry) for entry in board.ranked()]
     if not ranked:
         return None
     return SearchResult(
@@ -180,7 +180,7 @@ def _search_cuts(
         nodes=board.nodes,
         lattice_nodes=None,
         records=table.records,
-        front=tuple(candidate(*found) for found in board.front()),
+        front=tuple(candidate(*entry) for entry in board.front()),
         front_complete=False,
         shortlist=tuple(ranked),
     )

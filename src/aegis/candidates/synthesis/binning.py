@@ -108,7 +108,7 @@ def standing(counts: Floats) -> Codes:
     return np.argsort(np.round(apart @ vectors[:, -1], 12), kind="stable")
 
 
-def _loss(one: Floats, other: Floats) -> float:
-    both = np.stack([one, other, one + other])
+def _loss(first: Floats, second: Floats) -> float:
+    both = np.stack([first, second, first + second])
     parts = information(both)
-    return float(parts[2] - parts[0] - parts[1] + _MASS * min(one.sum(), other.sum()))
+    return float(parts[2] - parts[0] - parts[1] + _MASS * min(first.sum(), second.sum()))

@@ -95,14 +95,14 @@ def parse_domain(content: Mapping[str, Any], schema: Schema, *, where: str) -> P
 
 def of_hierarchies(hierarchies: Mapping[str, Hierarchy], schema: Schema) -> dict[str, DeclaredValues | DeclaredRange]:
     """The values that hierarchies list, which are public as far as the hierarchies are."""
-    found: dict[str, DeclaredValues | DeclaredRange] = {}
+    declared: dict[str, DeclaredValues | DeclaredRange] = {}
     for name, hierarchy in hierarchies.items():
         if name not in schema:
             continue
         kind = schema.kind(name)
         values = [row[0] for row in hierarchy.rows]
         if kind is Kind.TEXT:
-            found[name] = DeclaredValues(values=tuple(sorted(values)), origin="a hierarchy", others=True)
+            declared[name] = DeclaredValues(values=tuple(sorted(values)), origin="a hierarchy", others=True)
         elif kind.is_number:
             try:
                 numbers = [float(value) for value in values]
@@ -110,8 +110,8 @@ def of_hierarchies(hierarchies: Mapping[str, Hierarchy], schema: Schema) -> dict
                 continue  # a hierarchy of ranges says nothing of single numbers
             step = 1.0 if kind is Kind.INTEGER else 0.0
             if max(numbers) + step > min(numbers):
-                found[name] = DeclaredRange(low=min(numbers), high=max(numbers) + step, origin="a hierarchy")
-    return found
+                declared[name] = DeclaredRange(low=min(numbers), high=max(numbers) + step, origin="a hierarchy")
+    return declared
 
 
 def _column(name: Any, schema: Schema, where: str) -> Column:
@@ -126,8 +126,8 @@ def _column(name: Any, schema: Schema, where: str) -> Column:
 def _declared(column: Column, entry: Any, where: str) -> DeclaredValues | DeclaredRange:
     if isinstance(entry, Sequence) and not isinstance(entry, str):
         entry = {"values": entry}
-    known = {"values", "min", "max", "decimals", "missing"}
-    if not isinstance(entry, Mapping) or set(entry) - known:
+    keys = {"values", "min", "max", "decimals", "missing"}
+    if not isinstance(entry, Mapping) or set(entry) - keys:
         raise InputError(
             f"{where}: column {column.name!r} is declared by a list, or by values, min, max, decimals, missing"
         )

@@ -97,11 +97,11 @@ def draw_pool(
         if attribute not in children:
             codes[attribute] = draw_given(table, context, rng)
     for parent, child in edges:
-        given = codes[parent]
-        assert given is not None, "edges come after the parent's own"
+        parent_codes = codes[parent]
+        assert parent_codes is not None, "edges come after the parent's own"
         table = tables[parent, child]
         by_parent = np.moveaxis(table, 0, 1).reshape(table.shape[1], -1)
-        codes[child] = draw_given(by_parent, given * contexts + context, rng)
+        codes[child] = draw_given(by_parent, parent_codes * contexts + context, rng)
     weights = np.repeat(totals / each, each)
     return Pool(
         sizes=tuple(len(table) for table in singles),
@@ -112,16 +112,16 @@ def draw_pool(
     )
 
 
-def draw_given(table: Floats, given: Codes, rng: np.random.Generator) -> Codes:
-    """A code for each entry of ``given``, by the column of ``table`` that it names."""
+def draw_given(table: Floats, columns: Codes, rng: np.random.Generator) -> Codes:
+    """A code for each entry of ``columns``, by the column of ``table`` that it names."""
     sums = np.cumsum(np.maximum(table, 0.0), axis=0)
     empty = sums[-1] <= 0
     sums[:, empty] = np.arange(1, len(table) + 1)[:, None]
     sums /= sums[-1]
-    drawn = np.empty(len(given), dtype=np.int64)
-    order = np.argsort(given, kind="stable")
-    bounds = np.searchsorted(given[order], np.arange(table.shape[1] + 1))
-    points = rng.random(len(given))
+    drawn = np.empty(len(columns), dtype=np.int64)
+    order = np.argsort(columns, kind="stable")
+    bounds = np.searchsorted(columns[order], np.arange(table.shape[1] + 1))
+    points = rng.random(len(columns))
     for column in range(table.shape[1]):
         rows = order[bounds[column] : bounds[column + 1]]
         drawn[rows] = np.searchsorted(sums[:, column], points[rows], side="right")

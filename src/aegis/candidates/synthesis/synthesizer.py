@@ -351,13 +351,13 @@ def _most_telling(singles: Sequence[Floats], number: int) -> list[int]:
     """The attributes that say most about the context; all of them where there are not too many."""
     if len(singles) <= number:
         return list(range(len(singles)))
-    told = []
+    information = []
     for counts in singles:
         total = counts.sum()
         expected = counts.sum(axis=1, keepdims=True) * counts.sum(axis=0, keepdims=True) / total
         met = counts > 0
-        told.append(float((counts[met] * np.log(counts[met] / expected[met])).sum()))
-    return sorted(np.argsort(told)[::-1][:number].tolist())
+        information.append(float((counts[met] * np.log(counts[met] / expected[met])).sum()))
+    return sorted(np.argsort(information)[::-1][:number].tolist())
 
 
 def _groups(
