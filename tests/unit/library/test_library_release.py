@@ -216,7 +216,7 @@ except aegis.AegisError as error:
 def test_a_full_disk_leaves_nothing(tmp_path: Path, suffix: str) -> None:
     """The largest file allowed is smaller than the release: to a program that is a full disk."""
     source = tmp_path / "source.parquet"
-    pq.write_table(_table(300_000), source)
+    pq.write_table(_table(60_000), source)
     out = tmp_path / "out" / f"r.{suffix}"
     limit = "import resource; resource.setrlimit(resource.RLIMIT_FSIZE, (20000, 20000))\n"
     answer = subprocess.run(
