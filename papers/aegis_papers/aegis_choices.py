@@ -16,9 +16,12 @@ from aegis.counts.summary import Summary
 from aegis.evaluation.agreement import agreement
 from aegis.evaluation.gold import gold_standard
 from aegis.evaluation.selectors import select
+from aegis.evaluation.splits import SplitPlan
 from aegis.masking.configuration import Configuration
 from aegis.ranking.rank import TOGETHER
 from aegis_papers.aegis_data import MEASURES, MODELS, Table, split_plan
+from aegis_papers.aegis_recipe import algorithm_1
+from aegis_papers.reproduction import Between
 from aegis_papers.setting import Setting
 
 Floats = NDArray[np.float64]
@@ -56,6 +59,13 @@ class Chooser:
     def accuracy(self, trained: Trained) -> float:
         return trained.best - self.loss(trained)
 
+    def spread(self, trained: Trained) -> Between | None:
+        """The least and the largest accuracy that its draws choose; None where nothing is drawn."""
+        if len(self.scores) == 1:
+            return None
+        found = [trained.best - agreement(self.name, row, trained.accuracies).regret for row in self.scores]
+        return Between(low=round(float(min(found)), 4), high=round(float(max(found)), 4))
+
     def correlation(self, accuracies: Floats) -> float:
         """Spearman's, the mean over draws."""
         return float(np.mean([agreement(self.name, row, accuracies).spearman for row in self.scores]))
@@ -83,6 +93,53 @@ def trained(setting: Setting, table: Table, model: str) -> Trained:
 
     kept = setting.part(f"train-{table.name}-{model}", work)
     return Trained(model=model, accuracies=np.array(kept["accuracies"]), cpu_seconds=kept["cpu_seconds"])
+
+
+TIMED = 2
+"""Configurations that are trained on all rows to measure time; fifty take 25 times as long."""
+
+
+def training_seconds(setting: Setting, table: Table, model: str) -> float:
+    """The CPU of training one model on every configuration, once, on seven tenths of *all* rows.
+
+    No cap on the rows: a kernel machine takes longer than in proportion. Two configurations are timed, and what all
+    would take is their mean times the number of configurations.
+    """
+
+    def work() -> float:
+        chosen = table.configurations[:TIMED]
+        plan = (
+            split_plan(setting, splits=1) if setting.quick else SplitPlan(splits=1, test_share=0.3, seed=setting.seed)
+        )
+        gold = gold_standard(table.rows, chosen, label=table.label, models=(MODELS[model],), plan=plan)
+        return gold.cpu_seconds * len(table.configurations) / len(chosen)
+
+    return float(setting.part(f"train-time-{table.name}-{model}", work, timed=TIMED))
+
+
+def unmasked_accuracy(setting: Setting, table: Table, model: str) -> float:
+    """What a model reaches on seven tenths of all rows with nothing masked."""
+
+    def work() -> float:
+        plan = (
+            split_plan(setting, splits=1) if setting.quick else SplitPlan(splits=2, test_share=0.3, seed=setting.seed)
+        )
+        unmasked = (Configuration(name="unmasked", masks={}, label=table.label),)
+        return gold_standard(table.rows, unmasked, label=table.label, models=(MODELS[model],), plan=plan).accuracies[0]
+
+    return float(setting.part(f"unmasked-{table.name}-{model}", work))
+
+
+def recipe_seconds(setting: Setting, table: Table) -> float:
+    """The CPU of Algorithm 1 with g3 as the paper writes it, masking the rows again for every configuration."""
+
+    def work() -> float:
+        rows = table.rows
+        return algorithm_1(
+            table.summary, rows.codes, rows.label, measure=MEASURES["g3"], rng=np.random.default_rng(setting.seed)
+        ).total
+
+    return float(setting.part(f"recipe-time-{table.name}", work))
 
 
 def counting_seconds(setting: Setting, table: Table) -> float:

@@ -6,8 +6,18 @@ from dataclasses import replace
 
 import numpy as np
 
-from aegis_papers.aegis_choices import ADVISOR, Chooser, Trained, choosers, counting_seconds, trained
-from aegis_papers.aegis_data import MODELS, MOST_ROWS, Table
+from aegis_papers.aegis_choices import (
+    ADVISOR,
+    Chooser,
+    Trained,
+    choosers,
+    counting_seconds,
+    recipe_seconds,
+    trained,
+    training_seconds,
+    unmasked_accuracy,
+)
+from aegis_papers.aegis_data import MODELS, Table
 from aegis_papers.reproduction import (
     Between,
     Claim,
@@ -25,6 +35,7 @@ _ZERO = (
     "Without rounding the deviation that Aegis+1D ranks by is exactly zero for every configuration; what it chooses is "
     "decided by the draws of its rounding."
 )
+RECIPE = "Algorithm 1 as written"
 _CLOSE = 0.03  # accuracies that differ by less are called the same: another split moves them by about as much
 _OTHERS = ("LR", "SVM", "RF", "SGD")  # all of the paper's models but naive Bayes
 
@@ -47,45 +58,78 @@ _TIMES = {
 def fig_5_efficiency(setting: Setting, tables: dict[str, Table]) -> Section:
     """Figures 5a to 5c: seconds, and how many times as long as Aegis the others take."""
     seconds: dict[tuple[str, str], float] = {}
-    rows: list[tuple[Value, ...]] = []
     for name, table in tables.items():
         counting = counting_seconds(setting, table)
         for chooser in choosers(setting, table).values():
             seconds[name, chooser.name] = counting + chooser.cpu_seconds
+        seconds[name, RECIPE] = recipe_seconds(setting, table)
         for model in MODELS:
-            seconds[name, model] = trained(setting, table, model).cpu_seconds
-    shown = ("Aegis+1D g3", "Aegis+1D MI", "Aegis+1D χ²", "Sampling g3", "Mascara", ADVISOR, *MODELS)
-    rows = [(who, *(seconds[name, who] for name in tables)) for who in shown]
+            if (name, model) in _TIMES:
+                seconds[name, model] = training_seconds(setting, table, model)
     first = judged(
         what="Air Quality: Aegis+1D with g3, 50 configurations, from the rows to the choice",
         source="Fig. 5a, section 5.2.1",
-        paper=6.0,
+        printed=6.0,
+        as_printed=None,
         ours=seconds["AQ", "Aegis+1D g3"],
-        better="lower",
         unit="seconds",
-        why="Rows are counted once; each configuration then merges counts. CPU of one core here, the paper's server "
-        "has eight.",
+        why=f"Another machine and another program. Algorithm 1 as written takes {seconds['AQ', RECIPE]:.2f} s here; "
+        "ours counts the rows once and merges counts.",
     )
     ratios = [
-        judged(
+        Claim(
             what=f"{tables[name].title}: how many times as long as Aegis+1D {who} takes",
             source=f"Fig. 5{'abc'[list(tables).index(name)]}, section 5.2.1",
-            paper=round(paper, 1),
+            printed=round(paper, 1),
+            as_printed=seconds[name, who] / seconds[name, RECIPE],
             ours=seconds[name, who] / seconds[name, "Aegis+1D g3"],
-            tolerance=0.25 * paper,
-            better="higher",
             unit="times",
+            verdict=Verdict.NOT_COMPARABLE,
             why=_why_times(name, who, seconds[name, who]),
         )
         for (name, who), paper in _TIMES.items()
     ]
+    faster = sum(seconds[name, who] > seconds[name, RECIPE] for name, who in _TIMES if who in MODELS)
+    trained_ways = sum(who in MODELS for _, who in _TIMES)
+    order = judged(
+        what="Cases (data and model that the text names) in which choosing by Aegis is faster than training",
+        source="Fig. 5a–c, section 5.2.1",
+        printed=trained_ways,
+        as_printed=faster,
+        ours=sum(seconds[name, who] > seconds[name, "Aegis+1D g3"] for name, who in _TIMES if who in MODELS),
+        unit=f"of {trained_ways}",
+    )
+    shown = ("Aegis+1D g3", "Aegis+1D MI", "Aegis+1D χ²", RECIPE, "Sampling g3", "Mascara", ADVISOR, *MODELS)
+    rows: list[tuple[Value, ...]] = [(who, *(seconds.get((name, who)) for name in tables)) for who in shown]
     return Section(
         title="Fig. 5a–c: efficiency",
-        text="CPU seconds for 50 configurations. Aegis, Sampling and Mascara include the pass over the rows; a model "
-        "is trained once per configuration, on at most 3,500 rows. Models here run on one thread with scaled features "
-        "and finish far sooner than the paper's: what Aegis can save depends on how well the models are built.",
-        claims=(first, *ratios),
-        figures=(TableFigure(title="CPU seconds", columns=("", *tables), rows=tuple(rows)),),
+        text="CPU seconds for 50 configurations. As printed is Algorithm 1 as the paper writes it, which masks the "
+        "rows again for every configuration; ours counts them once. Both, Sampling and Mascara include the pass over "
+        "the rows; a model is trained once per configuration on seven tenths of all rows, of which two are timed. How "
+        "long two programs take on two machines is no property of the method, so factors are shown and not judged; "
+        "which of two is faster is.",
+        claims=(first, *ratios, order),
+        figures=(_speed_up(tables, seconds), TableFigure(title="CPU seconds", columns=("", *tables), rows=tuple(rows))),
+    )
+
+
+def _speed_up(tables: dict[str, Table], seconds: dict[tuple[str, str], float]) -> RangeFigure:
+    """Printed factors beside ours."""
+    rows = []
+    for (name, who), paper in _TIMES.items():
+        repeated = seconds[name, who] / seconds[name, RECIPE]
+        ours = seconds[name, who] / seconds[name, "Aegis+1D g3"]
+        rows += [
+            RangeRow(label=f"{name}, {who}: printed", value=paper, low=paper, high=paper, note=f"{paper:.1f}"),
+            RangeRow(label="as printed", value=repeated, low=repeated, high=repeated, note=f"{repeated:.1f}"),
+            RangeRow(label="ours", value=ours, low=ours, high=ours, note=f"{ours:.1f}", marked=True),
+        ]
+    return RangeFigure(
+        title="How many times as long as Aegis+1D",
+        axis="times",
+        rows=tuple(rows),
+        note_heading="times",
+        guide=1.0,
     )
 
 
@@ -106,7 +150,7 @@ def _why_times(name: str, who: str, ours: float) -> str:
     if who.startswith("Sampling"):
         return "Drawing is cheap too once the masked joint is known; the pass over the rows dominates both."
     printed = f", the paper's {_SECONDS[name, who]:,} s" if (name, who) in _SECONDS else ""
-    return f"Training took {ours:.1f} s here, on {MOST_ROWS:,} rows{printed}."
+    return f"Training takes {ours:,.1f} s here, on seven tenths of all rows{printed}; one thread, scaled features."
 
 
 # Accuracies that section 5.2.2 prints: data, selector (None is the exhaustive way), model.
@@ -139,31 +183,34 @@ def fig_5_effectiveness(setting: Setting, tables: dict[str, Table]) -> Section:
         gold = models[name][model]
         claims.append(
             _reasoned(
+                setting,
+                tables[name],
+                model,
                 who,
-                what=f"{tables[name].title}, {model}: {who or 'best of 50 (gold)'}",
-                source=f"Fig. 5{'def'[list(tables).index(name)]}, section 5.2.2",
-                paper=paper,
-                ours=gold.best if who is None else ways[name][who].accuracy(gold),
-                tolerance=_CLOSE,
+                paper,
+                gold.best if who is None else ways[name][who].accuracy(gold),
+                None if who is None else ways[name][who].spread(gold),
+                panel="def"[list(tables).index(name)],
             )
         )
-    claims += [
+    claims.append(
         judged(
-            what=f"Largest loss of {who} against the best configuration, all data and models but naive Bayes",
+            what="Largest loss of Aegis+1D with g3 against the best configuration, all data and models but naive Bayes",
             source="section 5.2.2",
-            paper=Between(high=7),
-            ours=100 * max(ways[name][who].loss(models[name][model]) for name in tables for model in _OTHERS),
+            printed=Between(high=7),
+            as_printed=_largest_loss("Aegis+1D g3", tables, ways, models),
+            ours=_largest_loss(ADVISOR, tables, ways, models),
             unit="points",
-            why=why,
+            why=f"Ours is {ADVISOR}. {_ZERO}",
         )
-        for who, why in (("Aegis+1D g3", _ZERO), (ADVISOR, "What the paper promises of Aegis, asked of our default."))
-    ]
+    )
     together = {name: np.mean([one.accuracies for one in of.values()], axis=0) for name, of in models.items()}
     claims += [
         Claim(
             what=f"Rank correlation (Spearman) of {who} with the mean accuracy of the models: {', '.join(tables)}",
             source="not in the paper",
-            paper=None,
+            printed=None,
+            as_printed=None,
             ours=", ".join(f"{ways[name][who].correlation(together[name]):.2f}" for name in tables),
             verdict=Verdict.NOT_COMPARABLE,
         )
@@ -175,8 +222,8 @@ def fig_5_effectiveness(setting: Setting, tables: dict[str, Table]) -> Section:
             judged(
                 what=f"{tables[name].title}: mean accuracy of what is chosen, all models but naive Bayes",
                 source="section 5.2.2",
-                paper=_MEANS[name],
-                ours=float(np.mean(found)),
+                printed=_MEANS[name],
+                as_printed=float(np.mean(found)),
                 tolerance=_CLOSE,
                 unit="accuracy",
                 why=_why_mean(name, models[name]),
@@ -196,21 +243,46 @@ def fig_5_effectiveness(setting: Setting, tables: dict[str, Table]) -> Section:
     )
 
 
-def _reasoned(who: str | None, *, what: str, source: str, paper: float, ours: float, tolerance: float) -> Claim:
-    """An accuracy beside the paper's, with the reason where they differ."""
-    chosen = who is not None and who.startswith("Aegis")
+def _largest_loss(
+    who: str, tables: dict[str, Table], ways: dict[str, dict[str, Chooser]], models: dict[str, dict[str, Trained]]
+) -> float:
+    return 100 * max(ways[name][who].loss(models[name][model]) for name in tables for model in _OTHERS)
+
+
+def _reasoned(
+    setting: Setting,
+    table: Table,
+    model: str,
+    who: str | None,
+    printed: float,
+    accuracy: float,
+    spread: Between | None,
+    *,
+    panel: str,
+) -> Claim:
+    """An accuracy beside the paper's, with the reason where they differ.
+
+    A way that draws chooses another configuration in every run: the paper prints one run.
+    """
     claim = judged(
-        what=what,
-        source=source,
-        paper=paper,
-        ours=ours,
-        tolerance=tolerance,
-        better="higher" if chosen else None,  # a competitor that does better is no merit of ours
+        what=f"{table.title}, {model}: {who or 'best of 50 (gold)'}",
+        source=f"Fig. 5{panel}, section 5.2.2",
+        printed=printed,
+        as_printed=accuracy,
+        tolerance=_CLOSE,
+        spread=spread,
         unit="accuracy",
     )
     if claim.verdict is not Verdict.DIFFERENT:
         return claim
-    why = "The draws of the rounding choose, and chose worse." if chosen else "Other configurations than the paper's."
+    if who is None:
+        raw = unmasked_accuracy(setting, table, model)
+        why = (
+            f"With nothing masked {model} reaches {raw:.3f} on all rows: the best of the paper's 50 configurations "
+            "masks next to nothing, ours all mask heavily."
+        )
+    else:
+        why = "Other configurations than the paper's; among ours the draws choose worse, or better, ones."
     return replace(claim, why=why)
 
 

@@ -53,8 +53,8 @@ def fig_9(setting: Setting, tables: dict[str, Table]) -> Section:
         judged(
             what=f"Largest deviation of {measure} over the number of {sweep}, without rounding",
             source=source,
-            paper=Between(high=most),
-            ours=largest(sweep, measure, "derived"),
+            printed=Between(high=most),
+            as_printed=largest(sweep, measure, "derived"),
             unit=_unit(measure),
             why=f"{why} Rounded, as the paper describes it: {largest(sweep, measure, 'rounded'):.2g}.".strip(),
         )
@@ -65,8 +65,8 @@ def fig_9(setting: Setting, tables: dict[str, Table]) -> Section:
             judged(
                 what=f"Deviation of {measure} of the chosen configuration over the number of configurations, rounded",
                 source=f"Fig. 9{panel}, section 5.5.2",
-                paper=Between(low=1e-6, high=1e-2),
-                ours=max(float(np.median(one["configurations"][measure]["rounded"])) for one in found.values()),
+                printed=Between(low=1e-6, high=1e-2),
+                as_printed=max(float(np.median(one["configurations"][measure]["rounded"])) for one in found.values()),
                 unit=_unit(measure),
                 why="What rounding at random leaves; the largest of the three data sets' medians. The exact deviation "
                 f"of the best configuration is up to {largest('configurations', measure, 'exact'):.2g}.",

@@ -11,14 +11,15 @@ import numpy as np
 from aegis.counts.collect import count_joints
 from aegis.data.dataset import Dataset
 from aegis.data.engine import open_dataset
+from aegis.evaluation.coded_rows import read_rows
 from aegis.masking.partition import Partition
 from aegis.measures.measure import find_attribute_measure
 from aegis.reconstruction.per_configuration import closed_form
 from aegis_papers.aegis_data import MEASURES, configurations, summary_of
-from aegis_papers.reproduction import Between, Claim, LineFigure, Section, Series, TableFigure, judged
+from aegis_papers.aegis_recipe import STAGES, Stages, algorithm_1
+from aegis_papers.reproduction import Between, Claim, LineFigure, Section, Series, TableFigure, Verdict, judged
 from aegis_papers.setting import Setting
 
-STAGES = ("masking", "reconstruction", "estimation")
 _VALUES = 100  # of each attribute, evenly drawn
 _LABEL = "label"
 
@@ -51,16 +52,20 @@ def fig_11(setting: Setting) -> Section:
     }
     spent: Spent = {}
     for size in dict.fromkeys(size for sizes in sweeps.values() for size in sizes):
-        name = f"scale-{size.thousand_rows}-{size.attributes}-{size.configurations}"
-        spent[size] = setting.part(name, partial(_stages, size, setting.seed))
+        spent[size] = setting.part(f"scale-{_named(size)}", partial(_stages, size, setting.seed))
+    recipe = {
+        size: Stages(**setting.part(f"recipe-{_named(size)}", partial(_recipe, size, setting.seed)))
+        for size in _by_recipe(sweeps)
+    }
     return Section(
         title="Fig. 11: scalability",
         text=f"A synthetic table in memory: {_VALUES} values an attribute, drawn evenly, and a binary label. CPU "
-        "seconds of both cores together. Masking is the pass over the rows with every distinct mask applied to its "
-        "counts; reconstruction is the paper's Aegis+1D for every mask; estimation computes g3, MI and χ² before and "
-        "after. The paper does not print the attributes of its sweep over rows, nor the rows of the others: 20 "
-        "attributes, and 100,000 rows (50 attributes for the sweep over configurations) here.",
-        claims=_claims(sweeps, spent),
+        "seconds of both cores together. As printed is Algorithm 1 as written, which masks the rows again for every "
+        "configuration, up to a million rows. Ours: masking is the pass over the rows with every distinct mask applied "
+        "to its counts; reconstruction is Aegis+1D for every mask; estimation computes g3, MI and χ² before and after. "
+        "The paper does not print the attributes of its sweep over rows, nor the rows of the others: 20 attributes, "
+        "and 100,000 rows (50 attributes for the sweep over configurations) here.",
+        claims=_claims(sweeps, spent, recipe),
         figures=(
             *(_lines(sweep, sizes, spent) for sweep, sizes in sweeps.items()),
             TableFigure(
@@ -81,54 +86,72 @@ def fig_11(setting: Setting) -> Section:
     )
 
 
-def _claims(sweeps: dict[str, tuple[Size, ...]], spent: Spent) -> tuple[Claim, ...]:
+def _named(size: Size) -> str:
+    return f"{size.thousand_rows}-{size.attributes}-{size.configurations}"
+
+
+def _ends(sweeps: dict[str, tuple[Size, ...]]) -> tuple[Size, Size, Size, Size, Size]:
+    """A million rows, few and many configurations, few and many attributes."""
     million = next((size for size in sweeps["rows"] if size.thousand_rows == 1_000), sweeps["rows"][-1])
-    last = sweeps["rows"][-1]
     few, many = sweeps["configurations"][0], sweeps["configurations"][-1]
-    narrow, wide = sweeps["attributes"][0], sweeps["attributes"][-1]
-    once = "Every distinct mask of a column is applied to its counts once, however many configurations share it."
+    return million, few, many, sweeps["attributes"][0], sweeps["attributes"][-1]
+
+
+def _by_recipe(sweeps: dict[str, tuple[Size, ...]]) -> tuple[Size, ...]:
+    """The sizes at which Algorithm 1 runs as it is written."""
+    return tuple(dict.fromkeys(_ends(sweeps)))
+
+
+def _claims(sweeps: dict[str, tuple[Size, ...]], spent: Spent, recipe: dict[Size, Stages]) -> tuple[Claim, ...]:
+    million, few, many, narrow, wide = _ends(sweeps)
+    last = sweeps["rows"][-1]
+    machine = "Seconds of another program on another machine."
     return (
-        judged(
+        Claim(
             what="Everything at 1M rows",
             source="Fig. 11a, section 5.7",
-            paper=Between(low=400),
+            printed=Between(low=400),
+            as_printed=recipe[million].total,
             ours=_total(spent[million]),
-            better="lower",
             unit="seconds",
-            why="The rows are grouped once by each attribute; the paper masks them again for every configuration.",
+            verdict=Verdict.NOT_COMPARABLE,
+            why=f"{machine} Ours groups the rows once by each attribute.",
         ),
         judged(
             what="Share of masking in the time at 1M rows",
             source="Fig. 11a, section 5.7",
-            paper=Between(low=50),
+            printed=Between(low=50),
+            as_printed=100 * recipe[million].masking / recipe[million].total,
             ours=100 * spent[million]["masking"] / _total(spent[million]),
             unit="percent",
         ),
         judged(
             what="Share of the estimation in the time at 50 configurations",
             source="Fig. 11c, section 5.7",
-            paper=Between(high=10),
+            printed=Between(high=10),
+            as_printed=100 * recipe[many].estimation / recipe[many].total,
             ours=100 * spent[many]["estimation"] / _total(spent[many]),
             unit="percent",
-            why="A share of a total that is itself a fraction of a second at 100,000 rows.",
+            why="The paper does not print the rows of this sweep; here 100,000.",
         ),
         judged(
             what="Growth of the time from 10 to 50 configurations",
             source="Fig. 11c, section 5.7",
-            paper=5.0,
+            printed=5.0,
+            as_printed=recipe[many].total / recipe[few].total,
+            tolerance=1.0,
             ours=_total(spent[many]) / _total(spent[few]),
-            tolerance=0.5,
-            better="lower",
             unit="times",
-            why=f"The paper says linear: five times as many, five times as long. {once}",
+            why="The paper says linear: five times as many, five times as long. In ours every distinct mask of a "
+            "column is applied to its counts once, however many configurations share it.",
         ),
         judged(
             what="Growth of the time from 50 to 250 attributes",
             source="Fig. 11b, section 5.7",
-            paper=5.0,
-            ours=_total(spent[wide]) / _total(spent[narrow]),
+            printed=5.0,
+            as_printed=recipe[wide].total / recipe[narrow].total,
             tolerance=1.0,
-            better="lower",
+            ours=_total(spent[wide]) / _total(spent[narrow]),
             unit="times",
             why="The paper says that it rises steadily; five is our reading. Ours is one query an attribute, and "
             "preparing each looks through the description of all columns: beyond a hundred that is felt, in seconds.",
@@ -136,21 +159,34 @@ def _claims(sweeps: dict[str, tuple[Size, ...]], spent: Spent) -> tuple[Claim, .
         judged(
             what="Masking at 10M rows",
             source="Fig. 11d, section 5.7",
-            paper=740.0,
+            printed=740.0,
+            as_printed=None,
             ours=spent[last]["masking"],
-            better="lower",
             unit="seconds",
-            why="The paper needs a GPU server for this size; here two cores of a processor.",
+            why=f"{machine} The paper has a GPU server for this size; here two cores of a processor.",
         ),
         judged(
             what="Estimation at 10M rows",
             source="Fig. 11d, section 5.7",
-            paper=Between(high=53),
+            printed=Between(high=53),
+            as_printed=None,
             ours=spent[last]["estimation"],
             unit="seconds",
-            why="It does not see rows, only counts.",
+            why=f"{machine} It does not see rows, only counts.",
         ),
     )
+
+
+def _recipe(size: Size, seed: int) -> dict[str, float]:
+    """Algorithm 1 as written: the codes of every row are masked for every configuration."""
+    table = _table(size, seed)
+    counted = count_joints(table, label=_LABEL)
+    chosen = configurations(counted.joints, count=size.configurations, seed=seed)
+    summary = summary_of("synthetic", _LABEL, counted.joints, chosen)
+    rows = read_rows(table, counted)
+    return algorithm_1(
+        summary, rows.codes, rows.label, measure=MEASURES["g3"], rng=np.random.default_rng(seed)
+    ).to_json()
 
 
 def _stages(size: Size, seed: int) -> dict[str, float]:

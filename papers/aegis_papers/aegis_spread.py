@@ -23,8 +23,8 @@ def fig_1(setting: Setting, tables: dict[str, Table]) -> Section:
             judged(
                 what="Least spread of accuracy between the best and the worst configuration, over the models",
                 source="Fig. 1, section 1",
-                paper=Between(low=10),
-                ours=min(spread.values()),
+                printed=Between(low=10),
+                as_printed=min(spread.values()),
                 unit="points",
                 why="The paper says in words that utility varies significantly and prints no number; more than ten "
                 "points is our reading of significantly.",
@@ -32,8 +32,8 @@ def fig_1(setting: Setting, tables: dict[str, Table]) -> Section:
             Claim(
                 what="The best configuration depends on the model",
                 source="Fig. 1, section 1",
-                paper="yes",
-                ours=f"{len(best)} different best ones for {len(found)} models",
+                printed="yes",
+                as_printed=f"{len(best)} different best ones for {len(found)} models",
                 verdict=Verdict.SAME if len(best) > 1 else Verdict.DIFFERENT,
             ),
         ),

@@ -85,7 +85,7 @@ def find(name: str) -> Chapter:
 
 @operation(Reproduce)
 def reproduce(options: Reproduce) -> Reproduction:
-    """Repeat a paper's tables and figures and say of each value whether ours is the same.
+    """Repeat a paper's tables and figures by its own recipe, and show what the product reaches beside it.
 
     Finished parts are kept in ``work`` until the run is complete; a folder that was named keeps them for good.
     """
@@ -103,6 +103,8 @@ def reproduce(options: Reproduce) -> Reproduction:
         setting = replace(setting, progress=options.progress)
     started = time.process_time()
     done = chapter(setting)
+    sections = tuple(replace(section, command=_command(options)) for section in done.sections)
+    done = replace(done, sections=sections)
     if not done.cpu_seconds:
         done = replace(done, cpu_seconds=setting.cpu_seconds or time.process_time() - started)
     if options.report is not None:
@@ -114,6 +116,14 @@ def reproduce(options: Reproduce) -> Reproduction:
     if options.work is None:
         setting.forget()
     return done
+
+
+def _command(options: Reproduce) -> str:
+    """What a reader types to see the same; folders are his own."""
+    words = ["aegis", "reproduce", options.name]
+    words += ["--quick"] if options.quick else ["--datasets", "DATA"]
+    words += ["--seed", str(options.seed)] if options.seed else []
+    return " ".join(words)
 
 
 def _cache_folder() -> Path:

@@ -1,4 +1,4 @@
-"""``aegis reproduce``: the papers' tables and figures, theirs beside ours."""
+"""``aegis reproduce``: the papers' tables and figures: printed, repeated by their recipe, and ours."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from aegis.commands.fields import Argument, Option, Overwrite, PathLike, Report,
 if TYPE_CHECKING:
     from aegis_papers.reproduction import Reproduction, Value
 
-_STYLES = {"same": "green", "better": "bold green", "different": "yellow", "not comparable": "dim"}
+_STYLES = {"same": "green", "different": "yellow", "not comparable": "dim"}
 
 
 @dataclass(frozen=True)
 class Reproduce(Working):
-    """Repeat a paper's tables and figures and say of each value whether ours is the same."""
+    """Repeat a paper's tables and figures by its own recipe, and show what the product reaches beside it."""
 
     name: Annotated[str, Argument("Which paper: aegis, mo-obam or minimax.")]
     _: KW_ONLY
@@ -47,7 +47,7 @@ class Reproduce(Working):
     register=False,
 )
 def reproduce(done: Reproduction, options: Reproduce) -> None:
-    """Every claim with its verdict."""
+    """Every value with its verdict."""
     _show(done)
     if options.report is None:
         terminal.next_step(
@@ -63,18 +63,32 @@ def _show(done: Reproduction) -> None:
             [
                 claim.what,
                 claim.source,
-                _text(claim.paper),
+                _text(claim.printed),
+                _text(claim.as_printed),
                 _text(claim.ours),
                 claim.unit,
                 Text(claim.verdict.value, style=_STYLES[claim.verdict.value]),
+                Text("better" if claim.better else "", style="bold green"),
             ]
             for claim in section.claims
         ]
-        columns: list[str | tuple[str, str]] = ["claim", "source", ("paper", "right"), ("ours", "right"), "unit", ""]
+        columns: list[str | tuple[str, str]] = [
+            "value",
+            "source",
+            ("printed", "right"),
+            ("as printed", "right"),
+            ("ours", "right"),
+            "unit",
+            "verdict",
+            "",
+        ]
         terminal.out().print(terminal.table(section.title, columns, rows))
         terminal.out().print()
     counts = ", ".join(f"{count} {verdict.value}" for verdict, count in done.verdicts.items() if count)
-    terminal.out().print(Text(f"{len(done.claims)} claims: {counts}", style="bold"))
+    share = f" ({100 * done.same_share:.0f} % of the comparable ones are the same)" if done.comparable else ""
+    terminal.out().print(Text(f"{len(done.claims)} values, by the paper's recipe: {counts}{share}", style="bold"))
+    if done.better:
+        terminal.out().print(Text(f"ours is better in {done.better} of them, shown by a test", style="bold green"))
     if done.quick:
         terminal.aside("quick run on bundled data: the verdicts say nothing about the paper")
 

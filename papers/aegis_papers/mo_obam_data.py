@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -26,8 +27,9 @@ from aegis.library.records import read_records
 from aegis_papers.mo_obam_paper import ADULT, GERMAN, Printed
 from aegis_papers.setting import Setting
 
-METHODS = ("mdav", "k-member", "diverse", "many", "free", "four")
-"""k-anonymity, the stand-in for Zheng et al. with lower and with higher protection, and MO-OBAM in three settings."""
+METHODS = ("mdav", "plain", "k-member", "diverse", "many", "free", "four")
+"""MDAV as the paper ran it and as the product does, our k-member with lower and with higher protection, and our MO-OBAM
+in three settings."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,8 +47,12 @@ class Source:
     high_l: int  # of the k-member with higher protection: the most that the sensitive attributes allow
     rounds: int  # of the search, for a given number of classes
     free_rounds: int
-    splits: int
-    most_rows: int | None  # to train on and to test on
+    draws: int  # of centroids by the paper's own solver, as its printed losses show; `mo_obam_drawn`
+    four_draws: int = 100  # the same with four classes
+    own_draws_per_k: bool = True  # whether the paper prints another partition for every k
+    recipe_splits: Mapping[str, tuple[int, int]] = field(default_factory=dict)  # by group of models: MO-OBAM's, MDAV's
+    splits: int  # of the product's own models
+    most_rows: int | None  # to train them on and to test them on
     balance: Balance = "none"
     printed: Printed | None = None
 
@@ -63,7 +69,9 @@ SOURCES = {
         high_l=4,
         rounds=40_000,
         free_rounds=30_000,
-        splits=50,
+        draws=100,
+        recipe_splits={"quick": (100, 100), "network": (100, 100), "kernel": (100, 100)},
+        splits=30,
         most_rows=None,
         printed=GERMAN,
     ),
@@ -78,7 +86,11 @@ SOURCES = {
         high_l=14,
         rounds=100_000,
         free_rounds=10_000,
-        splits=12,
+        draws=1,
+        four_draws=20,
+        own_draws_per_k=False,
+        recipe_splits={"quick": (12, 0), "network": (2, 0), "kernel": (0, 0)},
+        splits=8,
         most_rows=2_000,
         printed=ADULT,
     ),
@@ -94,7 +106,8 @@ SOURCES = {
         high_l=2,
         rounds=20_000,
         free_rounds=5_000,
-        splits=6,
+        draws=1,
+        splits=4,
         most_rows=2_000,
         balance="weights",
     ),
@@ -125,7 +138,7 @@ class Table:
         return self._fit(("mdav", k), MDAV(k=k, metric="z-scored labels", centroid="rounded"))
 
     def k_member(self, k: int, *, l: int = 2) -> Anonymizer:  # noqa: E741
-        """Our l-diverse k-member in place of the algorithm of Zheng et al."""
+        """Our own l-diverse k-member, which is not the algorithm of Zheng et al."""
         return self._fit(("k-member", k, l), KMember(k=k, l=l, random_state=self.seed))
 
     def mo_obam(
@@ -153,6 +166,8 @@ class Table:
         """One of `METHODS` as the paper's tables have it."""
         if method == "mdav":
             return self.mdav(k)
+        if method == "plain":
+            return self._fit(("plain", k), MDAV(k=k))
         if method in ("k-member", "diverse"):
             return self.k_member(k, l=2 if method == "k-member" else self.source.high_l)
         if method == "four":
@@ -162,9 +177,10 @@ class Table:
     def words(self, method: str) -> str:
         """What a method is called on the page."""
         return {
-            "mdav": "k-anonymity (MDAV)",
-            "k-member": "k-member, l = 2",
-            "diverse": f"k-member, l = {self.source.high_l}",
+            "mdav": "k-anonymity (MDAV, z-scored labels)",
+            "plain": "k-anonymity (MDAV, the product's)",
+            "k-member": "our k-member, l = 2",
+            "diverse": f"our k-member, l = {self.source.high_l}",
             "many": f"MO-OBAM, {self.source.classes} classes",
             "free": "MO-OBAM, classes free",
             "four": "MO-OBAM, 4 classes, λ = 1",
@@ -217,6 +233,9 @@ def _table(setting: Setting, source: Source, place: int) -> Table:
             high_l=3,
             rounds=300,
             free_rounds=300,
+            draws=3,
+            four_draws=3,
+            recipe_splits={"quick": (3, 3)},
             splits=3,
             most_rows=150,
             printed=source.printed,

@@ -1,111 +1,120 @@
-"""Feature importances of the MO-OBAM paper: what the quasi-identifiers are worth to a decision tree."""
+"""Feature importances of the MO-OBAM paper: what the quasi-identifiers are worth to a decision tree, by its recipe."""
 
 from __future__ import annotations
 
-from typing import Any
-
-from aegis.evaluation.comparison_result import ORIGINAL
 from aegis_papers.mo_obam_data import Table
-from aegis_papers.mo_obam_training import of
-from aegis_papers.reproduction import Claim, Section, TableFigure, Verdict
+from aegis_papers.mo_obam_recipe import ORIGINAL, key
+from aegis_papers.mo_obam_scores import Scores
+from aegis_papers.reproduction import Claim, RangeFigure, RangeRow, Section, TableFigure, Verdict
 
-_OTHER = "Other data: the hospitals' is not public."
+_TEXT = "Section VI-B1, text"
 
 
-def importances(tables: dict[str, Table], found: dict[str, dict[str, Any]]) -> Section:
+def importances(tables: dict[str, Table], scores: dict[str, Scores]) -> Section:
     """The statements of the text, table by table and at every k."""
     claims: list[Claim] = []
-    for name, table in tables.items():
-        for k in table.ks:
-            claims += _fall(table, of(found[name], k)["importance"], k)
-        if _tells(of(found[name], table.ks[0])["importance"]):
-            claims.append(_steady(table, found[name]))
+    for name, of in scores.items():
+        table = tables[name]
+        ks = table.ks if table.source.own_draws_per_k else table.ks[:1]
+        for k in ks:
+            claims += _fall(table, of, k)
+        claims += _steady(table, of, ks)
     return Section(
         title="Feature importances",
         text=(
-            "The share of the decision tree's gain that each quasi-identifier brings, mean over splits. The paper's "
-            "numbers are in an appendix that is not at hand; its text says that four classes lower them, most of all "
-            "the first, that many classes keep them near the original, and that k-anonymity holds them over k."
+            "The share of the decision tree's gain that each quasi-identifier brings, mean over the splits of the "
+            "recipe. The paper's numbers are in an appendix that is not at hand; its text says that four classes lower "
+            "them, most of all the first, that many classes keep them near the original, and that k-anonymity holds "
+            "them over k. The hospitals' data is not public and is left out."
         ),
         claims=tuple(claims),
-        figures=tuple(_figure(table, found[name]) for name, table in tables.items()),
+        figures=tuple(
+            figure for name, of in scores.items() for figure in (_picture(tables[name], of), _figure(tables[name], of))
+        ),
     )
 
 
-def _total(told: dict[str, dict[str, float]], method: str) -> float:
-    return sum(column[method] for column in told.values())
+def _total(of: Scores, method: str, k: int) -> float | None:
+    told = of.importance.get(key(method, k))
+    return None if told is None else sum(told.values())
 
 
-def _tells(told: dict[str, dict[str, float]]) -> bool:
-    """Where the quasi-identifiers are all columns, their shares add up to one whatever is published."""
-    return _total(told, ORIGINAL) < 1 - 1e-6
-
-
-def _judge(table: Table, holds: bool) -> Verdict:
-    if table.source.printed is None:
-        return Verdict.NOT_COMPARABLE
+def _judge(holds: bool) -> Verdict:
     return Verdict.SAME if holds else Verdict.DIFFERENT
 
 
-def _fall(table: Table, told: dict[str, dict[str, float]], k: int) -> list[Claim]:
-    top = max(told, key=lambda column: told[column][ORIGINAL])
-    first = told[top]
-    total = {method: _total(told, method) for method in (ORIGINAL, "many", "four")}
-    nearer = abs(total["many"] - total[ORIGINAL]) <= abs(total["four"] - total[ORIGINAL])
-    name, source = table.source.name, "Section VI-B1, text"
-    why = _OTHER if table.source.printed is None else ""
-    claims = [
+def _fall(table: Table, of: Scores, k: int) -> list[Claim]:
+    original, four = of.importance[ORIGINAL], of.importance[key("four", k)]
+    top = max(original, key=lambda column: original[column])
+    first, many, few = (_total(of, ORIGINAL, 0), _total(of, "many", k), _total(of, "four", k))
+    assert first is not None
+    assert many is not None
+    assert few is not None
+    name = table.source.name
+    return [
         Claim(
             what=f"{name}, k = {k}, 4 classes: importance of {top}, the first of the quasi-identifiers",
-            source=source,
-            paper="falls",
-            ours=f"{first[ORIGINAL]:.3f} → {first['four']:.3f}",
-            verdict=_judge(table, first["four"] < first[ORIGINAL]),
-            why=why,
-        )
+            source=_TEXT,
+            printed="falls",
+            as_printed=f"{original[top]:.3f} → {four[top]:.3f}",
+            verdict=_judge(four[top] < original[top]),
+        ),
+        Claim(
+            what=f"{name}, k = {k}, {table.source.classes} classes: summed importance of the quasi-identifiers",
+            source=_TEXT,
+            printed="nearer to the original than with 4",
+            as_printed=f"{first:.3f} → {many:.3f} (4 classes: {few:.3f})",
+            verdict=_judge(abs(many - first) <= abs(few - first)),
+        ),
     ]
-    if _tells(told):
-        claims.append(
-            Claim(
-                what=f"{name}, k = {k}, {table.source.classes} classes: summed importance of the quasi-identifiers",
-                source=source,
-                paper="nearer to the original than with 4",
-                ours=f"{total[ORIGINAL]:.3f} → {total['many']:.3f} (4 classes: {total['four']:.3f})",
-                verdict=_judge(table, nearer),
-                why=why,
-            )
-        )
-    return claims
 
 
-def _steady(table: Table, found: dict[str, Any]) -> Claim:
-    """k-anonymity over k, beside the step from many classes to four."""
-    sums = [_total(of(found, k)["importance"], "mdav") for k in table.ks]
-    spread = max(sums) - min(sums)
+def _steady(table: Table, of: Scores, ks: tuple[int, ...]) -> list[Claim]:
+    """k-anonymity over k, beside the step from many classes to four; none where it was not trained."""
+    sums = [total for k in table.ks if (total := _total(of, "mdav", k)) is not None]
     steps = [
-        abs(_total(told, "many") - _total(told, "four")) for told in (of(found, k)["importance"] for k in table.ks)
+        abs(many - few)
+        for k in ks
+        if (many := _total(of, "many", k)) is not None and (few := _total(of, "four", k)) is not None
     ]
-    return Claim(
-        what=f"{table.source.name}: summed importance, its range over k with k-anonymity",
-        source="Section VI-B2, text",
-        paper="less than MO-OBAM's step between few and many classes",
-        ours=f"{spread:.3f} (step {min(steps):.3f} to {max(steps):.3f})",
-        verdict=_judge(table, spread < min(steps)),
-        why=_OTHER if table.source.printed is None else "",
+    if len(sums) < 2 or not steps:
+        return []
+    spread = max(sums) - min(sums)
+    return [
+        Claim(
+            what=f"{table.source.name}: summed importance, its range over k with k-anonymity",
+            source="Section VI-B2, text",
+            printed="less than MO-OBAM's step between few and many classes",
+            as_printed=f"{spread:.3f} (step {min(steps):.3f} to {max(steps):.3f})",
+            verdict=_judge(spread < min(steps)),
+        )
+    ]
+
+
+def _picture(table: Table, of: Scores) -> RangeFigure:
+    k = table.ks[0]
+    rows = []
+    for column in table.source.quasi:
+        for words, name in (
+            ("original", ORIGINAL),
+            (f"{table.source.classes} classes", key("many", k)),
+            ("4 classes", key("four", k)),
+        ):
+            value = of.importance[name][column]
+            rows.append(RangeRow(label=f"{column}, {words}", value=value, low=0.0, high=value, marked=name == ORIGINAL))
+    return RangeFigure(
+        title=f"Importance of the quasi-identifiers on {table.source.name}, k = {k}",
+        axis="share of the tree's gain",
+        rows=tuple(rows),
+        guide=0.0,
     )
 
 
-def _figure(table: Table, found: dict[str, Any]) -> TableFigure:
-    methods = [method for method in table.methods if method != "free"]
-    rows = []
-    for k in table.ks:
-        told = of(found, k)["importance"]
-        rows += [
-            (column, k, *(round(values[method], 4) for method in (ORIGINAL, *methods)))
-            for column, values in told.items()
-        ]
+def _figure(table: Table, of: Scores) -> TableFigure:
     return TableFigure(
         title=f"Importance of the quasi-identifiers on {table.source.name}",
-        columns=("column", "k", "original", *(table.words(method) for method in methods)),
-        rows=tuple(rows),
+        columns=("table", *table.source.quasi),
+        rows=tuple(
+            (name, *(round(told[column], 4) for column in table.source.quasi)) for name, told in of.importance.items()
+        ),
     )

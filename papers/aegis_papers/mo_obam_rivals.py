@@ -2,230 +2,199 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
-from aegis.evaluation.comparison_result import ORIGINAL
 from aegis_papers.mo_obam_data import Table
-from aegis_papers.mo_obam_models import F1_TOLERANCE, OTHER_DATA, f1_claims, fewer_splits, sizes
+from aegis_papers.mo_obam_models import OTHER_DATA, RECIPE, f1_claims, ours_sizes, sizes
 from aegis_papers.mo_obam_paper import MODELS
-from aegis_papers.mo_obam_training import of, weaker
+from aegis_papers.mo_obam_recipe import ORIGINAL
+from aegis_papers.mo_obam_scores import AHEAD, BEHIND, LEVEL_WITH, Scores
+from aegis_papers.mo_obam_tables import NOT_ZHENG
+from aegis_papers.mo_obam_training import of
 from aegis_papers.reproduction import Claim, Section, TableFigure, Verdict
 
-AHEAD, BEHIND, LEVEL = "ahead", "behind", "not apart"
-LOWER = {"mdav": "k-anonymity", "k-member": "our k-member for Zheng et al."}
-HIGHER = {"mdav": "k-anonymity", "diverse": "our k-member for Zheng et al."}
-"""What MO-OBAM is compared with: many classes with the first two, four with the second two."""
-_TEST = (
-    "p < 0.05 by Mann–Whitney U, uncorrected as in the paper; the same splits for every table. What the paper finds "
-    "and ours, with fewer splits, does not, is not compared"
-)
+_TEST = "p < 0.05 by Mann–Whitney U, uncorrected as in the paper; the same splits for every table"
 
 
-def standing(found: dict[str, Any], k: int, *, rival: str, method: str, model: str) -> str | None:
-    """Where a rival stands beside MO-OBAM by the paper's test; None for a model that was not trained."""
-    for one in of(found, k)["between"]:
-        if {one["first"], one["second"]} == {rival, method} and one["model"] == MODELS[model]:
-            if one["p"] >= 0.05:
-                return LEVEL
-            return AHEAD if (one["difference"] > 0) == (one["first"] == rival) else BEHIND
-    return None
-
-
-def table_8a(table: Table, found: dict[str, Any]) -> Section:
-    """Table VIIIa: the scores after k-anonymity and Zheng et al. as printed, and what the text says of LR."""
+def table_8a(table: Table, scores: Scores, found: dict[str, Any]) -> Section:
+    """Table VIIIa: the scores after k-anonymity as printed, those after Zheng et al., and what the text says of LR."""
     printed = table.source.printed
     assert printed is not None
     claims: list[Claim] = []
-    for method, words, theirs in (
-        ("mdav", "k-anonymity", printed.f1_mdav),
-        ("k-member", "our k-member for Zheng et al., l = 2", printed.f1_zheng),
-    ):
-        for k in table.ks:
-            who = f"{words}, k = {k}"
-            claims += f1_claims(table, who, "Table VIIIa", theirs[k], of(found, k)["f1"][method])
+    for k in table.ks:
+        claims += f1_claims(table, f"k-anonymity, k = {k}", "Table VIIIa", printed.f1_mdav[k], scores, found, "mdav", k)
+    for k in table.ks:
+        claims += [
+            _not_zheng(f"Zheng et al., k = {k}, l = 2: mean F1 of {model}", "Table VIIIa", score, found, k, model)
+            for model, score in zip(MODELS, printed.f1_zheng[k], strict=True)
+        ]
     for k in (10, 15):
-        claims += _stood(table, found, k, "mdav", "many", "LR", AHEAD, source="Table VIIIa, text")
-        claims += _stood(table, found, k, "k-member", "many", "LR", LEVEL, source="Table VIIIa, text")
+        claims += _stood(table, scores, k, "many", "LR", AHEAD, source="Table VIIIa, text")
+        claims.append(_text_of_zheng(table, k, "many", "LR", LEVEL_WITH, source="Table VIIIa, text"))
     return Section(
         title="Table VIIIa: German credit, lower protection, models after each anonymizer",
         text=(
-            f"{sizes(found)}. The rows of MO-OBAM are those of Table VIIa. The same: within {F1_TOLERANCE:g} of the "
-            f"printed F1; of a difference, the same side or none: {_TEST}. Which cells are highlighted is known from "
-            "the text only, for LR at k = 10 and 15."
+            f"{RECIPE} Splits: {sizes(scores)}. The rows of MO-OBAM are those of Table VIIa. Of a difference the same "
+            f"is the same side, or none: {_TEST}. Which cells are highlighted is known from the text only, for LR at "
+            "k = 10 and 15."
         ),
         claims=tuple(claims),
-        figures=(_f1(table, found, ("mdav", "k-member", "many")), _standings(table, found, "many", LOWER)),
+        figures=(_standings(table, scores, "many"),),
     )
 
 
-def table_8b(table: Table, found: dict[str, Any]) -> Section:
-    """Table VIIIb, of which the text tells three cells."""
+def table_8b(table: Table, scores: Scores) -> Section:
+    """Table VIIIb, of which the text tells four cells."""
     source = "Table VIIIb, text"
     claims = [
-        *_stood(table, found, 20, "mdav", "four", "LR", AHEAD, source=source),
-        *_stood(table, found, 20, "diverse", "four", "LR", LEVEL, source=source),
-        *_stood(table, found, 10, "diverse", "four", "NB", AHEAD, source="Table VIII, text"),
-        *_stood(table, found, 20, "diverse", "four", "NB", AHEAD, source="Table VIII, text"),
+        *_stood(table, scores, 20, "four", "LR", AHEAD, source=source),
+        _text_of_zheng(table, 20, "four", "LR", LEVEL_WITH, source=source),
+        _text_of_zheng(table, 10, "four", "NB", AHEAD, source="Table VIII, text"),
+        _text_of_zheng(table, 20, "four", "NB", AHEAD, source="Table VIII, text"),
     ]
     return Section(
         title="Table VIIIb: German credit, higher protection, models after each anonymizer",
         text=(
-            f"{sizes(found)}. Four classes, λ = 1, beside k-anonymity and k-member with l = {table.source.high_l}: "
-            f"{_TEST}. The numbers are not at hand. The text finds Zheng et al. ahead in NB at k = 10 and 20 and does "
-            "not say in which part of Table VIII: the means printed in part (a) differ by .0004 at k = 20, so it is "
-            "taken for (b)."
+            f"Splits: {sizes(scores)}. Four drawn centroids, λ = 1, beside k-anonymity: {_TEST}. The numbers are not "
+            "at hand. The text finds Zheng et al. ahead in NB at k = 10 and 20 and does not say in which part of Table "
+            "VIII: the means printed in part (a) differ by .0004 at k = 20, so it is taken for (b)."
         ),
         claims=tuple(claims),
-        figures=(_f1(table, found, ("mdav", "diverse", "four")), _standings(table, found, "four", HIGHER)),
+        figures=(_standings(table, scores, "four"),),
     )
 
 
-def table_9(table: Table, found: dict[str, Any], *, part: str) -> Section:
-    """Table IXa or b: in which models the others are ahead in most cells, in which they are not."""
-    method, rivals = ("many", LOWER) if part == "a" else ("four", HIGHER)
-    source = "Table IX, text"
-    cells = {
-        model: [standing(found, k, rival=rival, method=method, model=model) for k in table.ks for rival in rivals]
-        for model in MODELS
-    }
+def table_9(table: Table, scores: Scores, *, part: str) -> Section:
+    """Table IXa or b: in which models k-anonymity is ahead in most cells, in which it is not."""
+    method = "many" if part == "a" else "four"
     claims = []
-    for model, stood in cells.items():
-        if None in stood:
-            continue
-        mostly = next((one for one in (AHEAD, BEHIND) if stood.count(one) > len(stood) / 2), LEVEL)
-        said = AHEAD if model in ("DT", "LR", "RF") else LEVEL
+    for model in MODELS:
+        stood = [scores.standing(("mdav", k), (method, k), model) for k in table.ks]
+        said = AHEAD if model in ("DT", "LR", "RF") else LEVEL_WITH
+        known = [one for one in stood if one is not None]
+        mostly = next((one for one in (AHEAD, BEHIND) if known.count(one) > len(known) / 2), LEVEL_WITH)
         claims.append(
             Claim(
-                what=f"{model}: where the others stand beside MO-OBAM in most of {len(stood)} cells",
-                source=source,
-                paper=said,
-                ours=f"{mostly} ({stood.count(AHEAD)} ahead, {stood.count(BEHIND)} behind)",
-                verdict=judge(said, mostly, weak=weaker(found)),
-                why=_why(table, said, mostly, weak=weaker(found)),
+                what=f"{model}: where k-anonymity stands beside MO-OBAM in most of {len(stood)} cells",
+                source="Table IX, text",
+                printed=said,
+                as_printed=f"{mostly} ({known.count(AHEAD)} ahead, {known.count(BEHIND)} behind)" if known else None,
+                verdict=Verdict.NOT_COMPARABLE if not known else Verdict.SAME if mostly == said else Verdict.DIFFERENT,
+                why="" if known else "Not trained by the recipe after k-anonymity; benchmarks/reproduce.py goes on.",
             )
         )
     if part == "b":
-        claims += _stood(table, found, 20, "diverse", "four", "SVM", BEHIND, source=source)
+        claims.append(_text_of_zheng(table, 20, "four", "SVM", BEHIND, source="Table IX, text"))
     return Section(
         title=f"Table IX{part}: Adult, {'lower' if part == 'a' else 'higher'} protection, models after each anonymizer",
         text=(
-            f"{sizes(found)}. {table.words(method)} beside {_both(table, rivals)}, at every k: {_TEST}. "
-            "The numbers are not at hand; the text says in which models the others are ahead in most scenarios, "
-            "for both parts together."
+            f"Splits: {sizes(scores)}; all 45,222 records. MO-OBAM beside k-anonymity, at every k: {_TEST}. The "
+            "numbers are not at hand; the text says in which models the others are ahead in most scenarios, for both "
+            "others and both parts together."
         ),
         claims=tuple(claims),
-        figures=(_f1(table, found, (*rivals, method)), _standings(table, found, method, rivals)),
+        figures=(_standings(table, scores, method),),
     )
 
 
 def table_10(table: Table, found: dict[str, Any]) -> Section:
     """Table X on the stand-in: how many cells are apart, and on which side MO-OBAM is."""
-    rivals = LOWER
-    stood = [
-        standing(found, k, rival=rival, method="many", model=model)
-        for k in table.ks
-        for rival in rivals
-        for model in MODELS
-    ]
+    stood = [_ours_standing(found, k, "k-member", "many", model) for k in table.ks for model in MODELS]
     known = [one for one in stood if one is not None]
     why = (
         f"{OTHER_DATA} The label is the sensitive attribute here, so k-member, which forms classes with its help, "
         "betrays it to models (see the guide)."
     )
     counts = (
-        ("cells that the test tells apart", "8", len(known) - known.count(LEVEL)),
+        ("cells that the test tells apart", "8", len(known) - known.count(LEVEL_WITH)),
         ("cells with MO-OBAM behind", "3", known.count(AHEAD)),
         ("cells with MO-OBAM ahead", "5", known.count(BEHIND)),
     )
     return Section(
         title=f"Table X: {table.source.name}, models after each anonymizer",
-        text=f"{sizes(found)}. {table.words('many')} beside {_both(table, rivals)}: {_TEST}.",
+        text=f"{ours_sizes(found)}. {table.words('many')} beside {table.words('k-member')}: {_TEST}.",
         claims=tuple(
             Claim(
                 what=what,
                 source="Table X, text",
-                paper=paper,
+                printed=paper,
+                as_printed=None,
                 ours=f"{ours} of {len(known)}",
                 verdict=Verdict.NOT_COMPARABLE,
                 why=why,
             )
             for what, paper, ours in counts
         ),
-        figures=(_f1(table, found, (*rivals, "many")), _standings(table, found, "many", rivals)),
     )
 
 
-def _stood(
-    table: Table, found: dict[str, Any], k: int, rival: str, method: str, model: str, said: str, *, source: str
-) -> list[Claim]:
-    """One cell that the text names; none where it was not trained."""
-    ours = standing(found, k, rival=rival, method=method, model=model) if k in table.ks else None
-    if ours is None:
+def _ours_standing(found: dict[str, Any], k: int, rival: str, method: str, model: str) -> str | None:
+    """Where a rival stands beside MO-OBAM among the product's tables; None for a model that was not trained."""
+    for entry in of(found, k)["between"]:
+        if {entry["first"], entry["second"]} == {rival, method} and entry["model"] == MODELS[model]:
+            if entry["p"] >= 0.05:
+                return LEVEL_WITH
+            return AHEAD if (entry["difference"] > 0) == (entry["first"] == rival) else BEHIND
+    return None
+
+
+def _stood(table: Table, scores: Scores, k: int, method: str, model: str, said: str, *, source: str) -> list[Claim]:
+    """One cell of k-anonymity that the text names; none where k is not among those of the run."""
+    if k not in table.ks:
         return []
-    told = of(found, k)["f1"]
-    gap = told[rival][MODELS[model]] - told[method][MODELS[model]]
-    who = "k-anonymity" if rival == "mdav" else f"our k-member for Zheng et al. ({table.words(rival)})"
+    stood = scores.standing(("mdav", k), (method, k), model)
+    rival, mine = scores.mean("mdav", k, model), scores.mean(method, k, model)
+    gap = "" if rival is None or mine is None else f" ({rival - mine:+.4f})".replace("-", "−")
+    p = scores.p(("mdav", k), (method, k), model)
     return [
         Claim(
-            what=f"k = {k}: {who} beside {table.words(method)}, {model}",
+            what=f"k = {k}: k-anonymity beside MO-OBAM ({method} classes), {model}",
             source=source,
-            paper=said,
-            ours=f"{ours} ({gap:+.4f})".replace("-", "−"),
-            verdict=judge(said, ours, weak=weaker(found)),
-            why=_why(table, said, ours, weak=weaker(found)),
+            printed=said,
+            as_printed=None if stood is None else f"{stood}{gap}",
+            verdict=Verdict.NOT_COMPARABLE if stood is None else Verdict.SAME if stood == said else Verdict.DIFFERENT,
+            why="" if p is None or stood == said else f"p = {p:.2g} by the recipe.",
         )
     ]
 
 
-def _both(table: Table, rivals: dict[str, str]) -> str:
-    return " and ".join(table.words(one) for one in rivals)
-
-
-def judge(said: str, ours: str, *, weak: bool) -> Verdict:
-    """A rival that is less ahead than in the paper is better for MO-OBAM, one that is more ahead different."""
-    order = (AHEAD, LEVEL, BEHIND)
-    if said == ours:
-        return Verdict.SAME
-    if weak and ours == LEVEL:
-        return Verdict.NOT_COMPARABLE
-    return Verdict.BETTER if order.index(ours) > order.index(said) else Verdict.DIFFERENT
-
-
-def _why(table: Table, said: str, ours: str, *, weak: bool) -> str:
-    if said == ours:
-        return ""
-    return fewer_splits(table) if weak and ours == LEVEL else "Other models (scaled, one-hot) and other partitions."
-
-
-def _f1(table: Table, found: dict[str, Any], methods: Sequence[str]) -> TableFigure:
-    original = of(found, table.ks[0])["f1"][ORIGINAL]
-    order = [(name, model) for name, model in MODELS.items() if model in original]
-    rows: list[tuple[Any, ...]] = [("original", "", *(round(original[model], 4) for _, model in order))]
-    for k in table.ks:
-        for method in methods:
-            told = of(found, k)["f1"][method]
-            rows.append((table.words(method), k, *(round(told[model], 4) for _, model in order)))
-    return TableFigure(
-        title=f"Our mean F1 on {table.source.name}",
-        columns=("table", "k", *(name for name, _ in order)),
-        rows=tuple(rows),
+def _not_zheng(what: str, source: str, score: float, found: dict[str, Any], k: int, model: str) -> Claim:
+    told = of(found, k)["f1"].get("k-member", {}).get(MODELS[model])
+    return Claim(
+        what=f"{what} (ours: our own k-member)",
+        source=source,
+        printed=score,
+        as_printed=None,
+        ours=None if told is None else round(told, 4),
+        verdict=Verdict.NOT_COMPARABLE,
+        why=NOT_ZHENG,
     )
 
 
-def _standings(table: Table, found: dict[str, Any], method: str, rivals: dict[str, str]) -> TableFigure:
-    signs = {AHEAD: "+", BEHIND: "−", LEVEL: "·", None: ""}
+def _text_of_zheng(table: Table, k: int, method: str, model: str, said: str, *, source: str) -> Claim:
+    return Claim(
+        what=f"k = {k}: Zheng et al. beside MO-OBAM ({method} classes), {model}",
+        source=source,
+        printed=said,
+        as_printed=None,
+        verdict=Verdict.NOT_COMPARABLE,
+        why=NOT_ZHENG,
+    )
+
+
+def _standings(table: Table, scores: Scores, method: str) -> TableFigure:
+    signs = {AHEAD: "+", BEHIND: "−", LEVEL_WITH: "·", None: ""}
+    rows: list[tuple[Any, ...]] = [
+        (f"k-anonymity, k = {k}", *(signs[scores.standing(("mdav", k), (method, k), model)] for model in MODELS))
+        for k in table.ks
+    ]
+    rows += [
+        (f"original, k = {k}", *(signs[scores.standing((ORIGINAL, 0), (method, k), model)] for model in MODELS))
+        for k in table.ks
+    ]
     return TableFigure(
-        title=f"Where the others stand beside {table.words(method)}",
-        columns=("anonymizer", "k", *MODELS),
-        rows=tuple(
-            (
-                table.words(rival),
-                k,
-                *(signs[standing(found, k, rival=rival, method=method, model=model)] for model in MODELS),
-            )
-            for rival in rivals
-            for k in table.ks
-        ),
-        caption="+ ahead, − behind, · not apart.",
+        title=f"By the recipe: where others stand beside MO-OBAM, {method} classes",
+        columns=("table", *MODELS),
+        rows=tuple(rows),
+        caption="+ ahead, − behind, · not apart, empty not trained.",
     )

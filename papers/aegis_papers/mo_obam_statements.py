@@ -1,4 +1,4 @@
-"""What the text of the MO-OBAM paper counts over the rows of Tables IVa and Va, counted over ours."""
+"""What the text of the MO-OBAM paper counts over the rows of Tables IVa and Va, counted over the recipe's and ours."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from typing import Any
 
 from aegis_papers.mo_obam_data import Table
 from aegis_papers.mo_obam_paper import THRESHOLDS, Printed
+from aegis_papers.mo_obam_repeats import Repeats
 from aegis_papers.reproduction import Between, Claim, judged
 
 NOT_A_MULTIPLE = (
@@ -13,69 +14,83 @@ NOT_A_MULTIPLE = (
     "in published classes below 20 are a multiple of 15, and 4,167 is not. A rest of 12 left as a class of its own "
     "would fit 0.05 and would show at 0.075, where the paper prints 0."
 )
+_ZHENG = "Zheng et al. is not repeated; ours is beside our own k-member."
 
 
-def counted(table: Table, printed: Printed, rows: dict[str, dict[str, Any]]) -> list[Claim]:
+def counted(
+    table: Table, printed: Printed, rows: dict[str, dict[str, Any]], orders: dict[int, Repeats], drawn: Repeats
+) -> list[Claim]:
     """At how many k MO-OBAM loses less, and at how many it leaves fewer people at risk, than each of the others."""
-    source, unit, claims = f"Section VI-A2, {table.source.name}", f"of {len(table.ks)}", []
-    for key, words, theirs in (
+    source, unit = f"Section VI-A2, {table.source.name}", f"of {len(table.ks)}"
+    figures = {"loss": "loses less than"} | {
+        f"linkage {tau}": f"has fewer people at linkage risk at {tau} than" for tau in THRESHOLDS
+    }
+    claims = []
+    for rival, words, theirs in (
         ("mdav", "k-anonymity", printed.mdav),
-        ("k-member", "our k-member for Zheng et al.", printed.zheng),
+        ("k-member", "Zheng et al.", printed.zheng),
     ):
-        paper = [(printed.mo_obam[k], theirs[k]) for k in table.ks]
-        ours = [(rows["many"][str(k)], rows[key][str(k)]) for k in table.ks]
-        claims.append(
-            judged(
-                what=f"values of k at which MO-OBAM loses less than {words}",
-                source=source,
-                paper=sum(mine.loss < other.loss for mine, other in paper),
-                ours=sum(mine["loss"] < other["loss"] for mine, other in ours),
-                better="higher",
-                unit=unit,
+        for figure, verb in figures.items():
+            repeated = sum(drawn.median(figure) < orders[k].median(figure) for k in table.ks)
+            claims.append(
+                judged(
+                    what=f"values of k at which MO-OBAM {verb} {words}",
+                    source=source,
+                    printed=sum(_cell(printed.mo_obam[k], figure) < _cell(theirs[k], figure) for k in table.ks),
+                    as_printed=repeated if rival == "mdav" else None,
+                    ours=sum(_of(rows["many"][str(k)], figure) < _of(rows[rival][str(k)], figure) for k in table.ks),
+                    unit=unit,
+                    why="" if rival == "mdav" else _ZHENG,
+                )
             )
-        )
-        claims += [
-            judged(
-                what=f"values of k with fewer people at linkage risk at {tau} than {words}",
-                source=source,
-                paper=sum(mine.linkage[place] < other.linkage[place] for mine, other in paper),
-                ours=sum(mine["linkage"][place] < other["linkage"][place] for mine, other in ours),
-                better="higher",
-                unit=unit,
-            )
-            for place, tau in enumerate(THRESHOLDS)
-        ]
-    more = [rows["many"][str(k)]["homogeneity"] > rows["mdav"][str(k)]["homogeneity"] for k in table.ks]
     claims.append(
         judged(
             what="values of k with more certain secrets than with k-anonymity",
             source=source,
-            paper=sum(k > 5 for k in table.ks),
-            ours=sum(more),
-            better="lower",
+            printed=sum(k > 5 for k in table.ks),
+            as_printed=sum(drawn.median("homogeneity") > orders[k].median("homogeneity") for k in table.ks),
+            ours=sum(rows["many"][str(k)]["homogeneity"] > rows["mdav"][str(k)]["homogeneity"] for k in table.ks),
             unit=unit,
-            why="The paper's has fewer at k = 5 and more at 10, 15 and 20. l = 2 is a constraint here.",
         )
     )
     return claims
 
 
-def decreases(table: Table, original: dict[str, Any], rows: dict[str, dict[str, Any]]) -> list[Claim]:
+def _cell(row: Any, figure: str) -> float:
+    return float(row.loss if figure == "loss" else row.linkage[THRESHOLDS.index(figure.split()[1])])
+
+
+def _of(row: dict[str, Any], figure: str) -> float:
+    return float(row["loss"] if figure == "loss" else row["linkage"][THRESHOLDS.index(figure.split()[1])])
+
+
+def decreases(
+    table: Table,
+    original: dict[str, Any],
+    rows: dict[str, dict[str, Any]],
+    orders: dict[int, Repeats],
+    drawn: Repeats,
+) -> list[Claim]:
     """The shares of people that the text says are no longer at risk: those of Adult at 0.05, where anybody is left."""
-    return [
-        judged(
-            what=f"{words}, k = {k}: decrease of the people at linkage risk at 0.05",
-            source="Section VI-A2, overall",
-            paper=said,
-            ours=round(1 - rows[method][str(k)]["linkage"][0] / original["linkage"][0], 4),
-            tolerance=0.005,
-            better="higher" if method == "many" else None,
-            why="Nobody is left at risk." if method == "many" else NOT_A_MULTIPLE if k == 15 else "",
-        )
-        for method, words, said in (
-            ("mdav", "k-anonymity", Between(low=0.08, high=0.35)),
-            ("many", "MO-OBAM", Between(low=0.96, high=0.98)),
-        )
-        for k in table.ks
-        if k < 20 or method == "many"
-    ]
+    at_first = original["linkage"][0]
+    claims = []
+    for method, words, said in (
+        ("mdav", "k-anonymity", Between(low=0.08, high=0.35)),
+        ("many", "MO-OBAM", Between(low=0.96, high=0.98)),
+    ):
+        for k in table.ks:
+            if k == 20 and method == "mdav":
+                continue
+            left = (drawn if method == "many" else orders[k]).median("linkage 0.05")
+            claims.append(
+                judged(
+                    what=f"{words}, k = {k}: decrease of the people at linkage risk at 0.05",
+                    source="Section VI-A2, overall",
+                    printed=said,
+                    as_printed=round(1 - left / at_first, 4),
+                    tolerance=0.005,
+                    ours=round(1 - rows[method][str(k)]["linkage"][0] / at_first, 4) if method == "many" else None,
+                    why=NOT_A_MULTIPLE if k == 15 and method == "mdav" else "",
+                )
+            )
+    return claims

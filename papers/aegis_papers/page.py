@@ -1,4 +1,4 @@
-"""A paper repeated, as a page: its value, ours, the verdict and the reason, figure by figure."""
+"""A paper repeated, as a page: what it prints, what its recipe gives here, what the product reaches, and why."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ from aegis_papers.reproduction import (
     Verdict,
 )
 
-_TAGS = {Verdict.SAME: "good", Verdict.BETTER: "good", Verdict.DIFFERENT: "bad", Verdict.NOT_COMPARABLE: ""}
-_SIGNS = {Verdict.SAME: "=", Verdict.BETTER: "▲", Verdict.DIFFERENT: "≠", Verdict.NOT_COMPARABLE: "·"}
+_TAGS = {Verdict.SAME: "good", Verdict.DIFFERENT: "bad", Verdict.NOT_COMPARABLE: ""}
+_SIGNS = {Verdict.SAME: "=", Verdict.DIFFERENT: "≠", Verdict.NOT_COMPARABLE: "·"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,11 +35,14 @@ class ClaimRow:
 
     what: str
     source: str
-    paper: str
+    printed: str
+    as_printed: str
+    spread: str
     ours: str
     unit: str
     verdict: str
     tag: str
+    better: str
     why: str
 
 
@@ -64,24 +67,27 @@ class Part:
     claims: tuple[ClaimRow, ...]
     figures: tuple[Drawn, ...]
     counts: tuple[tuple[str, str], ...]
+    command: str
+    time: str
 
 
 def render_reproduction(done: Reproduction, *, version: str) -> str:
     """The page for a reproduction, as one self-contained HTML document."""
-    verdicts = done.verdicts
-    agreed = verdicts[Verdict.SAME] + verdicts[Verdict.BETTER]
     return render_page(
         "reproduction.html",
         folder=Path(__file__).parent / "templates",
         version=version,
         title=f"Reproduction · {done.paper} · Aegis",
         paper=done.paper,
-        headline=done.title if done.quick else f"{agreed} of {len(done.claims)} values are the same or better",
+        headline=done.title if done.quick or not done.comparable else _headline(done),
         lead=_lead(done),
         quick=done.quick,
-        facts=tuple(
-            Fact(term=verdict.value, value=str(count), unit="claims" if count != 1 else "claim")
-            for verdict, count in verdicts.items()
+        facts=(
+            *(
+                Fact(term=verdict.value, value=str(count), unit="as printed" if place < 2 else "values")
+                for place, (verdict, count) in enumerate(done.verdicts.items())
+            ),
+            Fact(term="better", value=str(done.better), unit="ours, by a test"),
         ),
         chapters=tuple(_part(i, section) for i, section in enumerate(done.sections)),
         ledger=(
@@ -92,28 +98,31 @@ def render_reproduction(done: Reproduction, *, version: str) -> str:
     )
 
 
+def _headline(done: Reproduction) -> str:
+    same = done.verdicts[Verdict.SAME]
+    return f"{same} of {done.comparable} comparable values are as printed ({100 * done.same_share:.0f} %)"
+
+
 def _lead(done: Reproduction) -> str:
-    verdicts = done.verdicts
-    apart, unknown = verdicts[Verdict.DIFFERENT], verdicts[Verdict.NOT_COMPARABLE]
-    if done.quick:
-        return "The paper's value beside ours, with the reason wherever they differ."
-    text = f"{done.title}: the paper's value beside ours, with the reason wherever they differ."
-    if apart:
-        text += f" {apart} {'is' if apart == 1 else 'are'} different."
-    if unknown:
-        text += f" {unknown} cannot be compared."
-    return text
+    columns = (
+        "printed is what the paper prints, as printed what its own recipe gives here, ours the product at its best. "
+        "The verdict is about the recipe alone; better is said of ours only, and only with a test."
+    )
+    return columns[0].upper() + columns[1:] if done.quick else f"{done.title}: {columns}"
 
 
 def _part(place: int, section: Section) -> Part:
-    counted = {verdict: sum(claim.verdict is verdict for claim in section.claims) for verdict in Verdict}
+    counted = [(section.summary[verdict.value], verdict.value, _TAGS[verdict]) for verdict in Verdict]
+    counted.append((section.summary["better"], "better", "good"))
     return Part(
         anchor=f"part-{place + 1}",
         title=section.title,
         text=tuple(paragraph for paragraph in section.text.split("\n\n") if paragraph.strip()),
         claims=tuple(_row(claim) for claim in section.claims),
         figures=tuple(_drawn(one) for one in section.figures),
-        counts=tuple((f"{count} {verdict.value}", _TAGS[verdict]) for verdict, count in counted.items() if count),
+        counts=tuple((f"{count} {word}", tag) for count, word, tag in counted if count),
+        command=section.command,
+        time=f"{seconds(section.cpu_seconds)} of CPU" if section.cpu_seconds else "",
     )
 
 
@@ -121,11 +130,14 @@ def _row(claim: Claim) -> ClaimRow:
     return ClaimRow(
         what=claim.what,
         source=claim.source,
-        paper=_text(claim.paper),
+        printed=_text(claim.printed),
+        as_printed=_text(claim.as_printed),
+        spread="" if claim.spread is None else str(claim.spread),
         ours=_text(claim.ours),
         unit=claim.unit,
         verdict=f"{_SIGNS[claim.verdict]} {claim.verdict.value}",
         tag=_TAGS[claim.verdict],
+        better=f"▲ better: {claim.test}" if claim.better else "",
         why=claim.why,
     )
 

@@ -1,4 +1,4 @@
-"""What a paper printed beside what this library measures: claims with a verdict, figures as plain data.
+"""What a paper prints, what its recipe gives here, and what the product reaches: claims and figures as plain data.
 
 Nothing is drawn and nothing is trained here: a chapter fills these values, a report turns them into a page.
 """
@@ -7,18 +7,17 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from enum import StrEnum
-from typing import Any, Literal
+from typing import Any
 
 from aegis.errors import InputError
 
 
 class Verdict(StrEnum):
-    """How ours stands beside the paper's."""
+    """How the paper's own recipe, followed here, stands beside what the paper prints."""
 
     SAME = "same"
-    BETTER = "better"
     DIFFERENT = "different"
     NOT_COMPARABLE = "not comparable"
 
@@ -56,26 +55,76 @@ Value = float | int | str | Between | None
 """A number, a range, or words where the paper gives no number."""
 
 
+LEVEL = 0.05
+"""A test shows something below this p-value."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Significance:
+    """A test of whether the product does better than the paper's recipe does; ``p`` is one-sided.
+
+    >>> Significance(name="Mann–Whitney U", p=0.01).shows, str(Significance(name="Mann–Whitney U", p=0.01))
+    (True, 'Mann–Whitney U, p = 0.01')
+    """
+
+    name: str
+    p: float
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.p <= 1:
+            raise InputError(f"a p-value lies between 0 and 1, not at {self.p}")
+
+    @property
+    def shows(self) -> bool:
+        return self.p < LEVEL
+
+    def __str__(self) -> str:
+        return f"{self.name}, p < 0.0001" if self.p < 1e-4 else f"{self.name}, p = {self.p:.2g}"
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Claim:
-    """One statement of the paper: ``source`` cites the table, figure or section that prints ``paper``."""
+    """One statement of the paper, with two answers that are never counted for one another.
+
+    ``printed`` is what ``source`` prints. ``as_printed`` is what the paper's own recipe gives here, None where the
+    recipe cannot be followed; the verdict is about it alone. ``ours`` is the product at its best, None where it has
+    nothing to add; it is better only where ``test`` shows it.
+    """
 
     what: str
     source: str
-    paper: Value
-    ours: Value
+    printed: Value
+    as_printed: Value
+    ours: Value = None
     unit: str = ""
     verdict: Verdict
+    spread: Between | None = None
+    test: Significance | None = None
     why: str = ""
+
+    def __post_init__(self) -> None:
+        if self.as_printed is None and self.verdict is not Verdict.NOT_COMPARABLE:
+            raise InputError(f"{self.what!r} has a verdict without a value by the paper's recipe")
+        if self.test is not None and self.ours is None:
+            raise InputError(f"{self.what!r} has a test without a value of ours")
+
+    @property
+    def better(self) -> bool:
+        """Whether the product does better than the paper's recipe, shown by a test."""
+        return self.test is not None and self.test.shows
 
     def to_json(self) -> dict[str, Any]:
         return {
             "what": self.what,
             "source": self.source,
-            "paper": _plain(self.paper),
+            "printed": _plain(self.printed),
+            "as_printed": _plain(self.as_printed),
+            "spread": _plain(self.spread),
             "ours": _plain(self.ours),
             "unit": self.unit,
             "verdict": str(self.verdict),
+            "better": self.better,
+            "test": None if self.test is None else {"name": self.test.name, "p": self.test.p},
             "why": self.why,
         }
 
@@ -84,31 +133,45 @@ def judged(
     *,
     what: str,
     source: str,
-    paper: float | Between,
-    ours: float,
+    printed: float | Between,
+    as_printed: float | None,
     tolerance: float = 0.0,
-    better: Literal["higher", "lower"] | None = None,
+    spread: Between | None = None,
+    ours: Value = None,
+    test: Significance | None = None,
     unit: str = "",
     why: str = "",
 ) -> Claim:
-    """A claim whose verdict follows from the numbers: within ``tolerance`` of the paper's value or range it is the
-    same, beyond it on the side that ``better`` names it is better, otherwise different.
+    """A claim whose verdict follows from the numbers: within ``tolerance`` of the printed value or range it is the
+    same, and where the recipe is random also if the printed value lies in the ``spread`` of its runs.
 
-    >>> judged(what="loss", source="Table 1", paper=0.5, ours=0.2, tolerance=0.05, better="lower").verdict.value
-    'better'
-    >>> judged(what="loss", source="Table 1", paper=Between(low=0.4, high=0.5), ours=0.52, tolerance=0.05).verdict.value
+    >>> judged(what="loss", source="Table 1", printed=0.5, as_printed=0.52, tolerance=0.05).verdict.value
     'same'
+    >>> runs = Between(low=0.4, high=0.7)
+    >>> judged(what="loss", source="Table 1", printed=0.5, as_printed=0.6, spread=runs).verdict.value
+    'same'
+    >>> judged(what="loss", source="Table 1", printed=0.5, as_printed=None, ours=0.2).verdict.value
+    'not comparable'
     """
-    if not math.isfinite(ours):
-        verdict = Verdict.NOT_COMPARABLE
+    if as_printed is None or not math.isfinite(as_printed):
+        verdict, as_printed = Verdict.NOT_COMPARABLE, None
     else:
-        given = paper if isinstance(paper, Between) else Between(low=paper, high=paper)
-        verdict = Verdict.SAME if given.distance(ours) <= tolerance * (1 + 1e-9) else Verdict.DIFFERENT
-        if verdict is Verdict.DIFFERENT and better is not None:
-            beyond = given.low is None or ours > given.low
-            beyond = beyond if better == "higher" else given.high is None or ours < given.high
-            verdict = Verdict.BETTER if beyond else Verdict.DIFFERENT
-    return Claim(what=what, source=source, paper=paper, ours=ours, unit=unit, verdict=verdict, why=why)
+        given = printed if isinstance(printed, Between) else Between(low=printed, high=printed)
+        near = given.distance(as_printed) <= tolerance * (1 + 1e-9)
+        inside = spread is not None and not isinstance(printed, Between) and spread.distance(printed) <= 0
+        verdict = Verdict.SAME if near or inside else Verdict.DIFFERENT
+    return Claim(
+        what=what,
+        source=source,
+        printed=printed,
+        as_printed=as_printed,
+        ours=ours,
+        unit=unit,
+        verdict=verdict,
+        spread=spread,
+        test=test,
+        why=why,
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -190,14 +253,33 @@ class Section:
     text: str
     claims: tuple[Claim, ...] = ()
     figures: tuple[Figure, ...] = ()
+    command: str = ""
+    cpu_seconds: float = 0.0
+
+    @property
+    def summary(self) -> dict[str, int]:
+        """How often each kind occurs: every claim has one verdict, and those that are better are counted beside."""
+        counted = {str(verdict): sum(claim.verdict is verdict for claim in self.claims) for verdict in Verdict}
+        return {**counted, "better": sum(claim.better for claim in self.claims)}
 
     def to_json(self) -> dict[str, Any]:
         return {
             "title": self.title,
             "text": self.text,
+            "command": self.command,
+            "cpu_seconds": round(self.cpu_seconds, 1),
+            "summary": self.summary,
             "claims": [one.to_json() for one in self.claims],
             "figures": [_figure(one) for one in self.figures],
         }
+
+
+def incomparable(section: Section, *, why: str) -> Section:
+    """The same section with no verdict and no test: of a run that says nothing about the paper."""
+    claims = tuple(
+        replace(claim, verdict=Verdict.NOT_COMPARABLE, test=None, spread=None, why=why) for claim in section.claims
+    )
+    return replace(section, claims=claims)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -221,6 +303,21 @@ class Reproduction:
         """How often each verdict was given."""
         return {verdict: sum(claim.verdict is verdict for claim in self.claims) for verdict in Verdict}
 
+    @property
+    def better(self) -> int:
+        """Of how many claims the product does better than the paper's recipe, shown by a test."""
+        return sum(claim.better for claim in self.claims)
+
+    @property
+    def comparable(self) -> int:
+        """How many values the paper's recipe could be followed for."""
+        return len(self.claims) - self.verdicts[Verdict.NOT_COMPARABLE]
+
+    @property
+    def same_share(self) -> float:
+        """The share of the comparable values that are the same; not a number where none is."""
+        return self.verdicts[Verdict.SAME] / self.comparable if self.comparable else math.nan
+
     def to_json(self) -> dict[str, Any]:
         """The object that ``aegis reproduce --json`` prints."""
         return {
@@ -230,6 +327,9 @@ class Reproduction:
             "quick": self.quick,
             "cpu_seconds": self.cpu_seconds,
             "verdicts": {str(verdict): count for verdict, count in self.verdicts.items()},
+            "comparable": self.comparable,
+            "same_share": _plain(self.same_share),
+            "better": self.better,
             "choices": dict(self.choices),
             "sections": [one.to_json() for one in self.sections],
         }

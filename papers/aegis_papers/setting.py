@@ -6,13 +6,14 @@ import hashlib
 import json
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from aegis._version import __version__
 from aegis.data.output import PRIVATE, draft_of
 from aegis.errors import DataError, OutputError
+from aegis_papers.reproduction import Section
 
 Progress = Callable[[int, int | None, str], None]
 
@@ -35,6 +36,7 @@ class Setting:
     work: Path | None = None
     progress: Progress = _silent
     known: dict[str, dict[str, Any]] = field(default_factory=dict, repr=False)
+    asked: list[str] = field(default_factory=list, repr=False)
 
     @property
     def cpu_seconds(self) -> float:
@@ -63,6 +65,7 @@ class Setting:
         stop: tuples come back as lists, keys as texts.
         """
         key = self._key(name, parameters)
+        self.asked.append(key)
         if key not in self.known:
             path = self._path(key)
             kept = None if path is None else _read(path)
@@ -76,6 +79,19 @@ class Setting:
                 kept = json.loads(text)
             self.known[key] = kept
         return self.known[key]["value"]
+
+    def timed(self, work: Callable[[], Section]) -> Section:
+        """The section that ``work`` makes, with what its parts took, in whichever run they were computed."""
+        first = len(self.asked)
+        section = work()
+        spent = sum(float(self.known[key]["cpu_seconds"]) for key in set(self.asked[first:]))
+        return replace(section, cpu_seconds=spent)
+
+    def kept(self, name: str, **parameters: Any) -> bool:
+        """Whether a part waits already, so that nothing has to be computed for it."""
+        key = self._key(name, parameters)
+        path = self._path(key)
+        return key in self.known or (path is not None and _read(path) is not None)
 
     def _key(self, name: str, parameters: dict[str, Any]) -> str:
         """A file name for a part: what it is, and a hash of all it depends on."""

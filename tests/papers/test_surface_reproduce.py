@@ -38,7 +38,7 @@ def made_up(monkeypatch: pytest.MonkeyPatch) -> list[str]:
                 Section(
                     title="Table 1",
                     text="",
-                    claims=(judged(what="one", source="Table 1", paper=0.5, ours=values[0]),),
+                    claims=(judged(what="one", source="Table 1", printed=0.5, as_printed=values[0]),),
                 ),
             ),
             seed=setting.seed,
@@ -75,7 +75,7 @@ def test_table_json_and_page(aegis: Callable[..., Any], made_up: list[str], tmp_
     assert "A paper nobody wrote" in page.read_text(encoding="utf-8")
     assert aegis("reproduce", "made-up", "--quick", "--report", page).status == 2  # exists already
     shown = aegis("reproduce", "made-up", "--quick")
-    assert "1 claims: 1 same" in shown.out
+    assert "1 values, by the paper's recipe: 1 same" in shown.out
     assert "quick run" in shown.err
 
 
@@ -123,18 +123,19 @@ def test_the_aegis_paper_in_a_few_seconds(aegis: Callable[..., Any], tmp_path: P
         "Table 2",
         *("Fig. 1", "Fig. 5a–c", "Fig. 5d–f", "Fig. 6", "Fig. 7", "Fig. 8", "Fig. 9", "Fig. 10", "Fig. 11"),
     ]
-    assert set(answer.json["verdicts"]) == {"same", "better", "different", "not comparable"}
+    assert set(answer.json["verdicts"]) == {"same", "different", "not comparable"}
     claims = [claim for section in sections.values() for claim in section["claims"]]
     assert {claim["verdict"] for claim in claims} == {"not comparable"}  # a clinic says nothing about the paper
     assert all(claim["source"] for claim in claims)
-    assert all(claim["ours"] is not None for claim in claims)
+    assert all(claim["ours"] is not None or claim["as_printed"] is not None for claim in claims)
+    assert all(section["command"] == "aegis reproduce aegis --quick" for section in sections.values())
     # One deterministic mask and no rounding: the deviation is zero for every configuration, on any data.
-    derived = [claim["ours"] for claim in sections["Fig. 9"]["claims"] if "without rounding" in claim["what"]]
+    derived = [claim["as_printed"] for claim in sections["Fig. 9"]["claims"] if "without rounding" in claim["what"]]
     assert len(derived) == 7
     assert max(derived) < 1e-10
     # All configurations together tell more of the truth than each alone.
     pooled = [claim["ours"] for claim in sections["Fig. 7"]["claims"] if claim["source"] == "not in the paper"]
-    alone = [claim["ours"] for claim in sections["Fig. 7"]["claims"] if claim["what"].endswith("Aegis+1D")]
+    alone = [claim["as_printed"] for claim in sections["Fig. 7"]["claims"] if claim["what"].endswith("Aegis+1D")]
     assert all(one < other for one, other in zip(pooled, alone, strict=True))
     text = page.read_text(encoding="utf-8")
     assert "quick run" in text

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import pytest
 
 pytest.importorskip("sklearn")
 
-from aegis_papers.mo_obam_hypotheses import hypotheses
+import numpy as np
+
+from aegis.candidates.clusters.records import Records
+from aegis_papers.mo_obam_drawn import best_of, draw
 from aegis_papers.mo_obam_paper import ADULT, GERMAN, KS, MODELS, Printed
-from aegis_papers.mo_obam_rivals import AHEAD, BEHIND, LEVEL, judge, standing
-from aegis_papers.reproduction import Between, Claim, Verdict
+from aegis_papers.mo_obam_recipe import ORIGINAL, key
+from aegis_papers.mo_obam_repeats import Repeats
+from aegis_papers.mo_obam_scores import AHEAD, BEHIND, LEVEL_WITH, Scores
 
 
 @pytest.mark.parametrize("printed", [GERMAN, ADULT], ids=lambda one: one.table)
@@ -35,116 +37,114 @@ def test_the_text_and_the_printed_scores_agree() -> None:
                 assert all(scores[k][place] < printed.f1_baseline[place] for k in ks)
 
 
-def _rows(*, loss: float, linkage: int) -> dict[str, dict[str, Any]]:
-    row = {"loss": 0.5, "linkage": [4, 0, 0], "homogeneity": 0, "smallest_class": 20}
-    ours = row | {"loss": loss, "linkage": [linkage, 0, 0]}
-    return {
-        method: {str(k): ours if method in ("many", "free") else row for k in KS}
-        for method in ("mdav", "k-member", "many", "free")
-    }
-
-
-def _models(worse: int, *, splits: int) -> dict[str, Any]:
-    """All models at every k and in both settings; the first ones are worse."""
-    by_k: dict[str, Any] = {
-        str(k): {
-            "against_original": [
-                {"table": table, "model": model, "worse": False, "worse_corrected": False, "difference": 0.0}
-                for table in ("many", "four", "mdav")
-                for model in MODELS.values()
-            ]
-        }
-        for k in KS
-    }
-    for place in range(worse):
-        by_k[str(KS[place % 4])]["against_original"][place // 4] |= {"worse": True, "difference": -0.02}
-    return {"by_k": by_k, "splits": splits}
-
-
-def _claims(*, loss: float = 0.1, linkage: int = 0, worse: int = 0, splits: int = 100) -> dict[str, Claim]:
-    section = hypotheses(
-        {"German credit": GERMAN, "Adult": ADULT},
-        {name: _rows(loss=loss, linkage=linkage) for name in ("German credit", "Adult")},
-        {name: _models(worse, splits=splits) for name in ("German credit", "Adult")},
+def _records(rng: np.random.Generator, *, rows: int = 60) -> Records:
+    return Records.from_columns(
+        {
+            "age": rng.integers(18, 80, rows),
+            "sex": rng.choice(["f", "m"], rows),
+            "ill": rng.choice(["a", "b", "c"], rows),
+        },
+        quasi_identifiers=["age", "sex"],
+        sensitive=["ill"],
     )
-    return {claim.what: claim for claim in section.claims}
 
 
-@pytest.mark.parametrize(("loss", "cases", "verdict"), [(0.1, 8, Verdict.BETTER), (0.9, 0, Verdict.DIFFERENT)])
-def test_h1_counts_the_same_cases_as_the_paper(loss: float, cases: int, verdict: Verdict) -> None:
-    claims = _claims(loss=loss)
-    given = next(claim for what, claim in claims.items() if what.startswith("H1, the paper's"))
-    assert (given.paper, given.ours, given.verdict) == (1, cases, verdict)  # printed: German credit at k = 20 alone
-    assert "Paper: German credit k = 20;" in given.why
-    assert next(claim for what, claim in claims.items() if what.startswith("H1, classes free")).verdict is verdict
+def test_a_drawn_record_is_published_as_the_nearest_centroid() -> None:
+    records = _records(np.random.default_rng(1))
+    drawn = draw(records, classes=7, rng=np.random.default_rng(2))
+    assert (drawn.numbers >= records.numeric.min()).all()
+    assert (drawn.numbers <= records.numeric.max()).all()
+    for row in range(len(records)):
+        distances = (records.numeric[row, 0] - drawn.numbers[:, 0]) ** 2 + (
+            records.categorical[row, 0] != drawn.categories[:, 0]
+        )
+        assert distances[drawn.nearest[row]] == distances.min()
 
 
-@pytest.mark.parametrize(("linkage", "ours", "verdict"), [(0, 8, Verdict.BETTER), (5, 0, Verdict.DIFFERENT)])
-def test_h2_counts_people_at_the_same_k(linkage: int, ours: int, verdict: Verdict) -> None:
-    claims = _claims(linkage=linkage)
-    at_005 = next(claim for what, claim in claims.items() if "at linkage risk at 0.05" in what)
-    assert (at_005.paper, at_005.ours, at_005.verdict) == (6, ours, verdict)  # all but k = 20
-    assert next(claim for what, claim in claims.items() if what.startswith("eq. 17")).verdict is Verdict.BETTER
+def test_the_loss_of_a_draw_is_that_of_the_paper() -> None:
+    records = _records(np.random.default_rng(3))
+    drawn = draw(records, classes=5, rng=np.random.default_rng(4))
+    ages, codes = records.numeric[:, 0], records.categorical[:, 0]
+    lost = ((ages - drawn.numbers[drawn.nearest, 0]) ** 2).sum() + (codes != drawn.categories[drawn.nearest, 0]).sum()
+    there = ((ages - ages.mean()) ** 2).sum() + len(codes) - np.bincount(codes).max()
+    assert drawn.loss == pytest.approx(lost / there)
+    told = drawn.figures(records)
+    assert told["classes"] == len(np.unique(drawn.nearest))
 
 
-def test_h3_compares_cells_of_every_k() -> None:
-    claims = _claims(worse=3)
-    german, adult = (claims[f"H3, {name}: {_BY_TEST}"] for name in ("German credit", "Adult"))
-    assert (german.paper, german.ours, german.unit, german.verdict) == (3, 3, "of 48 cells", Verdict.SAME)
-    assert adult.paper == Between(low=10, high=16)  # RF at all k twice, DT and LR with four classes at some
-    assert adult.verdict is Verdict.BETTER
-    assert _claims(worse=20)[f"H3, German credit: {_BY_TEST}"].verdict is Verdict.DIFFERENT
+def test_more_draws_never_lose_more() -> None:
+    records = _records(np.random.default_rng(5))
+    losses = [
+        best_of(records, classes=6, trade_off=0.0, draws=draws, rng=np.random.default_rng(6)).loss
+        for draws in (1, 5, 25)
+    ]
+    assert losses == sorted(losses, reverse=True)
 
 
-def test_h3_with_fewer_splits_than_the_paper_is_no_better() -> None:
-    """A test that sees less finds less: only more differences than the paper's count against it."""
-    claims = _claims(worse=3, splits=50)
-    assert claims[f"H3, Adult: {_BY_TEST}"].verdict is Verdict.NOT_COMPARABLE
-    assert claims[f"H3, German credit: {_BY_TEST}"].verdict is Verdict.SAME
-    assert _claims(worse=20, splits=50)[f"H3, German credit: {_BY_TEST}"].verdict is Verdict.DIFFERENT
+def test_weight_on_entropy_never_lowers_it() -> None:
+    records = _records(np.random.default_rng(7))
+    entropies = [
+        best_of(records, classes=3, trade_off=weight, draws=40, rng=np.random.default_rng(8)).entropy_bits
+        for weight in (0.0, 0.1, 1.0, 10.0)
+    ]
+    assert entropies == sorted(entropies)
 
 
-def test_h3_counts_falls_by_their_size() -> None:
-    claims = _claims(worse=6)
-    german, adult = (
-        claims[f"H3, {name}: mean F1 that falls by more than 0.01, over both settings and all k"]
-        for name in ("German credit", "Adult")
+def test_runs_of_a_recipe_have_a_median_a_spread_and_a_rank() -> None:
+    runs = Repeats(runs=tuple({"loss": 0.1 + place / 1000, "linkage": [place, 0, 0]} for place in range(41)))
+    assert runs.median("loss") == pytest.approx(0.12)
+    spread = runs.spread("linkage 0.05")
+    assert (spread.low, spread.high) == (1.0, 39.0)
+    assert runs.below("loss", 0.05).shows
+    assert not runs.below("loss", 0.12).shows
+
+
+def _scores(shift: float, *, splits: int = 30) -> Scores:
+    """Scores of a model on the original, and lower by a shift on four classes."""
+    rng = np.random.default_rng(9)
+    base = rng.normal(0.8, 0.02, splits)
+    return Scores(
+        name="made up",
+        by={
+            key(ORIGINAL, 0): {"RF": base},
+            key("four", 5): {"RF": rng.normal(0.8 - shift, 0.02, splits)},
+            key("many", 5): {"RF": base[:1]},
+        },
+        importance={},
+        one_partition=True,
+        first_k=5,
     )
-    assert (german.paper, german.ours, german.verdict) == (0, 6, Verdict.DIFFERENT)  # LR falls by .0086 at most
-    assert (adult.paper, adult.ours, adult.verdict) == (6, 6, Verdict.SAME)  # RF: two with 100 classes, four with 4
-    assert adult.why == "DT with many classes at 4 of 4 k, LR with many classes at 2 of 4 k"
 
 
-_BY_TEST = "models made worse by the test, over both settings and all k"
+def test_a_loss_is_found_at_every_k_where_there_is_one_partition() -> None:
+    lower = _scores(0.05)
+    assert {lower.standing(("four", k), (ORIGINAL, 0), "RF") for k in KS} == {BEHIND}
+    assert lower.standing((ORIGINAL, 0), ("four", 20), "RF") == AHEAD
+    assert _scores(0.0).standing(("four", 5), (ORIGINAL, 0), "RF") == LEVEL_WITH
 
 
-@pytest.mark.parametrize(
-    ("first", "difference", "p", "expected"),
-    [
-        ("mdav", 0.02, 0.01, AHEAD),
-        ("many", 0.02, 0.01, BEHIND),
-        ("many", -0.02, 0.01, AHEAD),
-        ("mdav", 0.02, 0.2, LEVEL),
-    ],
-)
-def test_a_rival_is_ahead_whichever_is_named_first(first: str, difference: float, p: float, expected: str) -> None:
-    second = "many" if first == "mdav" else "mdav"
-    pair = {"first": first, "second": second, "model": MODELS["LR"], "difference": difference, "p": p}
-    found = {"by_k": {"10": {"between": [pair]}}}
-    assert standing(found, 10, rival="mdav", method="many", model="LR") == expected
-    assert standing(found, 10, rival="mdav", method="many", model="DT") is None
+def test_what_was_not_trained_has_no_verdict() -> None:
+    scores = _scores(0.05)
+    assert scores.mean("mdav", 5, "RF") is None
+    assert scores.standing(("mdav", 5), (ORIGINAL, 0), "RF") is None
+    assert scores.of("many", 5, "RF") is None  # one split has no spread
+    assert scores.above("many", 5, "RF", [0.9, 0.9]) is None
 
 
-@pytest.mark.parametrize(
-    ("said", "ours", "weak", "expected"),
-    [
-        (AHEAD, AHEAD, True, Verdict.SAME),
-        (AHEAD, LEVEL, False, Verdict.BETTER),
-        (AHEAD, LEVEL, True, Verdict.NOT_COMPARABLE),
-        (BEHIND, LEVEL, True, Verdict.NOT_COMPARABLE),
-        (LEVEL, AHEAD, True, Verdict.DIFFERENT),
-        (LEVEL, BEHIND, True, Verdict.BETTER),
-    ],
-)
-def test_a_weak_test_that_finds_nothing_is_not_compared(said: str, ours: str, weak: bool, expected: Verdict) -> None:
-    assert judge(said, ours, weak=weak) is expected
+def test_the_tolerance_is_what_splits_move_two_means_by() -> None:
+    few, many = _scores(0.0, splits=5), _scores(0.0, splits=80)
+    assert few.tolerance(ORIGINAL, 0, "RF") > many.tolerance(ORIGINAL, 0, "RF")
+    values = many.of(ORIGINAL, 0, "RF")
+    assert values is not None
+    expected = 1.96 * values.std(ddof=1) * np.sqrt(1 / 80 + 1 / 100)
+    assert many.tolerance(ORIGINAL, 0, "RF") == pytest.approx(expected)
+
+
+def test_ours_is_better_only_where_the_splits_say_so() -> None:
+    scores = _scores(0.05)
+    higher = scores.above(ORIGINAL, 0, "RF", [0.9 + place / 1000 for place in range(20)])
+    lower = scores.above(ORIGINAL, 0, "RF", [0.7 + place / 1000 for place in range(20)])
+    assert higher is not None
+    assert lower is not None
+    assert higher.shows
+    assert not lower.shows

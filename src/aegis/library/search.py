@@ -76,8 +76,8 @@ class TrainedCandidate:
 class Found(Result):
     """The best configuration and what is known about better ones.
 
-    No configuration of the space searched has a utility beyond ``bound``, where one is known; with ``proved`` there is
-    none beyond ``utility``. ``nodes`` is how many configurations were weighed, ``lattice_nodes`` how many the levels
+    No configuration of the space searched has a utility beyond ``bound``, which is None where all that is known is that
+    none tells more than the label itself; with ``proved`` there is none beyond ``utility``. ``nodes`` is how many configurations were weighed, ``lattice_nodes`` how many the levels
     make. ``front`` lists configurations of which none beats another in both utility and risk, least risk first: all of
     them if ``front_complete``. ``shortlist`` begins with the best by utility; ``trained`` are those that models were
     trained on, of which the best by ``goal`` was taken, with what the ``unmasked`` table and ``guessing`` reach.
@@ -228,7 +228,7 @@ def search(options: Search) -> Found:
         unit=result.unit,
         levels=dict(best.levels),
         utility=best.utility,
-        bound=result.bound if math.isfinite(result.bound) else None,
+        bound=result.bound if result.bound_tells and math.isfinite(result.bound) else None,
         proved=result.proved,
         interrupted=result.interrupted,
         nodes=result.nodes,
@@ -281,7 +281,8 @@ def _reporting(progress: Progress) -> Callable[[Standing], None]:
 
     def report(standing: Standing) -> None:
         best = "none yet" if standing.best is None else f"{standing.best:.5f}"
-        progress(standing.nodes, None, f"configurations, best {best}, bound {standing.bound:.5f}")
+        known = f", bound {standing.bound:.5f}" if math.isfinite(standing.bound) else ""
+        progress(standing.nodes, None, f"configurations, best {best}{known}")
 
     return report
 

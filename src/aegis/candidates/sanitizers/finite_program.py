@@ -25,6 +25,7 @@ from aegis.errors import NotConvergedError, SanitizerError
 Floats = NDArray[np.float64]
 Rules = NDArray[np.int64]
 RULE_LIMIT = 4096
+INFEASIBLE = 2  # scipy's status of a program without a solution
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -139,6 +140,8 @@ def _mixed_integer_program(problem: FiniteProblem, allowed: float, symbols: int)
         options={"mip_rel_gap": 1e-9},
     )
     if not solution.success:
+        if solution.status == INFEASIBLE:
+            raise NotConvergedError(f"no release of {symbols} symbols keeps the distortion asked for; try more symbols")
         raise NotConvergedError("the mixed-integer program of the finite case was not solved; try fewer symbols")
     # the solver keeps its switches to a millionth only; with the chosen rules fixed the rest is a linear program
     choice = solution.x[system.width + cells :].reshape(symbols, outcomes, guesses)

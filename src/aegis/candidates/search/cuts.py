@@ -8,6 +8,7 @@ Every state on the way satisfies the policy, so that the search may be stopped a
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
@@ -55,7 +56,7 @@ class CutSearch:
     def run(self) -> CutOutcome:
         """Search until no change of the kinds above helps, time is over or somebody interrupts."""
         bound = self.gate.weigh(self.space.base).bound
-        self.board.bound = bound
+        self.board.bound = bound if self.gate.objective.tells(bound) else math.inf
         interrupted = False
         together = self._judged(self.space.together)  # first of all something to answer with
         try:

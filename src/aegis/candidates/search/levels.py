@@ -101,7 +101,8 @@ class LatticeSearch:
             while boxes and -boxes[0].negative_bound > self.threshold:
                 box = heapq.heappop(boxes)
                 current = -box.negative_bound
-                self.board.bound = max(current, self.board.best)
+                limit = max(current, self.board.best)
+                self.board.bound = limit if self.gate.objective.tells(limit) else math.inf
                 classes = self._finest(box)
                 if self.exhaustive or box.size <= WALKED:
                     self._walk(0, classes, self._weighed(classes), box.low, box.high)

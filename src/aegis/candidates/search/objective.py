@@ -17,6 +17,9 @@ DEFAULT_MEASURE = "leave-one-out-information"
 ROUNDING = 1e-10
 """Sums in different orders differ by about this; a bound is raised by it before anything is pruned."""
 
+SAYS_NOTHING = 0.99
+"""A bound of at least this share of what knowing the label itself would give rules out nothing worth telling."""
+
 Bools = NDArray[np.bool_]
 Bounding = Callable[[Ints], float]
 
@@ -37,6 +40,14 @@ _BOUNDED_BY: dict[str, Bounding] = {
 }
 
 
+def _ceiling(measure: AttributeMeasure, totals: Ints) -> float:
+    """The score of a table whose classes are the labels themselves."""
+    if measure.name == DEFAULT_MEASURE or measure.unit == "bits":
+        return _plug_in_information(np.diag(totals))
+    end = measure.upper if measure.higher_is_better else -measure.lower
+    return float(end)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Objective:
     """A measure of the released tuple about the label, turned so that larger is better.
@@ -48,10 +59,17 @@ class Objective:
     measure: AttributeMeasure
     logarithms: Logarithms
     records: int
+    ceiling: float  # the score of a table that tells the label itself; infinite where nobody knows
 
     @classmethod
     def of(cls, measure: str, totals: Ints) -> Objective:
-        return cls(measure=find_attribute_measure(measure), logarithms=Logarithms.of(totals), records=int(totals.sum()))
+        found = find_attribute_measure(measure)
+        return cls(
+            measure=found,
+            logarithms=Logarithms.of(totals),
+            records=int(totals.sum()),
+            ceiling=_ceiling(found, totals),
+        )
 
     @property
     def prunes(self) -> bool:
@@ -86,6 +104,12 @@ class Objective:
     def turned(self, value: float) -> float:
         """A value as a score, larger being better; its own inverse."""
         return value if self.measure.higher_is_better else -value
+
+    def tells(self, bound: float) -> bool:
+        """Whether a bound rules anything out: where nearly all raw tuples are unique, the plug-in value of them is
+        that of the label itself, and to say that no table exceeds it is to say nothing.
+        """
+        return bound < SAYS_NOTHING * self.ceiling if self.ceiling > 0 else bound < self.ceiling
 
     def shown(self, score: float) -> float:
         """A score in the measure's own direction."""

@@ -29,10 +29,10 @@ class Candidate:
 class SearchResult:
     """The best configuration found and what is known about better ones.
 
-    No configuration of the space searched has a utility beyond ``bound``; with ``proved`` there is none beyond
-    ``utility``. ``space`` is where the best one was found, ``nodes`` how many configurations were weighed and
-    ``lattice_nodes`` how many the levels make (None where only cuts were searched). ``front`` lists configurations of
-    which none beats another in both utility and risk, least risk first: all of the lattice if ``front_complete``, else
+    No configuration of the space searched has a utility beyond ``bound``; ``bound_tells`` says whether that rules
+    anything out. With ``proved`` there is none beyond ``utility``. ``space`` is where the best one was found, ``nodes``
+    how many configurations were weighed and ``lattice_nodes`` how many the levels make (None where only cuts were
+    searched). ``front`` lists configurations of which none beats another in both utility and risk, least risk first: all of the lattice if ``front_complete``, else
     of those looked at. ``shortlist`` begins with the best; of configurations of the same shape it holds the best only.
     ``interrupted`` says that somebody stopped the search; ``parts`` are the results of the spaces searched.
     """
@@ -42,6 +42,7 @@ class SearchResult:
     unit: str
     best: Candidate
     bound: float
+    bound_tells: bool
     proved: bool
     interrupted: bool
     nodes: int

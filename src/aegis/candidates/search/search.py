@@ -132,6 +132,7 @@ def _search_levels(
         unit=gate.objective.measure.unit,
         best=ranked[0],
         bound=gate.objective.shown(end.bound),
+        bound_tells=end.proved or gate.objective.tells(end.bound),
         proved=end.proved,
         interrupted=end.interrupted,
         nodes=board.nodes,
@@ -175,6 +176,7 @@ def _search_cuts(
         unit=gate.objective.measure.unit,
         best=ranked[0],
         bound=gate.objective.shown(end.bound),
+        bound_tells=end.proved or gate.objective.tells(end.bound),
         proved=end.proved,
         interrupted=end.interrupted,
         nodes=board.nodes,
@@ -219,6 +221,7 @@ def _together(results: list[SearchResult], objective: Objective, places: int) ->
     return replace(
         best,
         bound=bound,
+        bound_tells=all(result.bound_tells for result in results),
         proved=all(result.proved for result in results),
         interrupted=any(result.interrupted for result in results),
         nodes=sum(result.nodes for result in results),
