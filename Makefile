@@ -1,6 +1,7 @@
 # Two commands do everything on a machine with python3, venv and pip: make demo, make test.
 #   make test ROOM=masking   the tests of one room only: masking, privacy, clusters, catalog, service, papers, …
 #   make coverage            which lines the tests of the rooms reach; fails below the floor in pyproject.toml
+#   make papers              the papers repeated, from the data in AEGIS_DATASETS; an hour of two cores, can be stopped
 #   make docs                the documentation as a site in site/; a warning is an error
 #   make hooks               lint, types, contracts and generated pages before every commit
 PYTHON ?= python3
@@ -20,7 +21,7 @@ ROOM_TESTS = $(wildcard $(foreach place,tests tests/unit tests/catalog src/aegis
 ALSO_library = tests/contracts/test_results_contract.py tests/contracts/test_front_door.py
 ALSO_commands = tests/contracts/test_commands_contract.py
 
-.PHONY: demo setup test room system lint types contracts reference docs unit coverage hooks clean
+.PHONY: demo setup test room system lint types contracts reference docs unit coverage hooks papers clean
 
 demo: $(VENV)/.demo
 	$(BIN)/aegis demo --out demo
@@ -63,6 +64,11 @@ coverage: $(VENV)/.setup
 hooks: $(VENV)/.setup
 	$(BIN)/pre-commit install
 
+# The papers' tables and figures by their own recipes. Finished parts are kept: the same command goes on behind them.
+papers: $(VENV)/.setup
+	for paper in minimax aegis mo-obam; do \
+		$(BIN)/python benchmarks/reproduce.py $$paper --work .papers --report .papers/$$paper.html || exit $$?; done
+
 # What some tests need beside Python: a browser for the web console, Java for Spark.
 system:
 	@sh tests/system_packages.sh
@@ -79,4 +85,4 @@ $(VENV)/.setup: $(VENV)/bin/python pyproject.toml papers/pyproject.toml constrai
 	@touch $@ $(VENV)/.demo
 
 clean:
-	rm -rf $(VENV) demo dist build site coverage .coverage
+	rm -rf $(VENV) demo dist build site coverage .coverage .papers

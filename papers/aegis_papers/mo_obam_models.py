@@ -248,14 +248,12 @@ def _picture(table: Table, scores: Scores, printed: Printed) -> RangeFigure:
     ):
         shown += [(f"{words}, k = {k}", method, k, theirs[k]) for k in (table.ks[0], table.ks[-1])]
     for place, model in enumerate(MODELS):
-        for words, method, k, theirs in shown:
+        for words, method, k, row in shown:
             mean = scores.mean(method, k, model)
             if mean is None:
                 continue
-            apart = scores.tolerance(method, k, model)
-            rows.append(
-                RangeRow(label=f"{model}, {words}: printed", value=theirs[place], low=theirs[place], high=theirs[place])
-            )
+            apart, value = scores.tolerance(method, k, model), row[place]
+            rows.append(RangeRow(label=f"{model}, {words}: printed", value=value, low=value, high=value))
             rows.append(RangeRow(label="as printed", value=mean, low=mean - apart, high=mean + apart, marked=True))
     return RangeFigure(
         title=f"{printed.f1_table}: printed and by the recipe",

@@ -145,15 +145,15 @@ def _row(source: str, who: str, row: Row, runs: Repeats, ours: dict[str, Any], *
     if row.homogeneity is not None:
         cells.append(("homogeneity", "people whose secret is certain", row.homogeneity, ours["homogeneity"], "people"))
     claims = []
-    for name, words, theirs, mine, unit in cells:
+    for name, words, figure, reached, unit in cells:
         claim = judged(
             what=f"{who}: {words}",
             source=source,
-            printed=theirs,
+            printed=figure,
             as_printed=round(runs.median(name), 6),
             spread=runs.spread(name),
-            ours=mine,
-            test=None if name == "classes" else runs.below(name, mine),
+            ours=reached,
+            test=None if name == "classes" else runs.below(name, reached),
             unit=unit,
             why=why,
         )

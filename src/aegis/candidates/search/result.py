@@ -32,9 +32,10 @@ class SearchResult:
     No configuration of the space searched has a utility beyond ``bound``; ``bound_tells`` says whether that rules
     anything out. With ``proved`` there is none beyond ``utility``. ``space`` is where the best one was found, ``nodes``
     how many configurations were weighed and ``lattice_nodes`` how many the levels make (None where only cuts were
-    searched). ``front`` lists configurations of which none beats another in both utility and risk, least risk first: all of the lattice if ``front_complete``, else
-    of those looked at. ``shortlist`` begins with the best; of configurations of the same shape it holds the best only.
-    ``interrupted`` says that somebody stopped the search; ``parts`` are the results of the spaces searched.
+    searched). ``front`` lists configurations of which none beats another in both utility and risk, least risk first:
+    all of the lattice if ``front_complete``, else of those looked at. ``shortlist`` begins with the best; of
+    configurations of the same shape it holds the best only. ``interrupted`` says that somebody stopped the search;
+    ``parts`` are the results of the spaces searched.
     """
 
     space: str
