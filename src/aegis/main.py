@@ -22,6 +22,7 @@ CATALOG = (
     push.product_command,
     push.configurations_command,
     push.summary_command,
+    push.together_command,
     push.release_command,
     pull.pull_command,
     worker.worker_command,

@@ -290,6 +290,9 @@ class AccessRequest:
     created_at: Moment
     changed_at: Moment
     version: int
+    despite: Annotated[str | None, Field(description="Why it was approved although the ledger did not allow it.")] = (
+        None
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -334,6 +337,17 @@ class PresentPolicy:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ArrivalAttack:
+    """What a cheap attack found on a release: of so many ``records``, so many are ``exposed`` (in steps of five)."""
+
+    name: str
+    knows: str
+    records: int
+    exposed: int
+    said: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Release:
     """A masked table that was pushed with its certificate; only a verified one can be downloaded."""
 
@@ -360,6 +374,10 @@ class Release:
             description="Verified means: under the policy of the certificate. This is about the product's present one."
         ),
     ]
+    signed_by: Annotated[str | None, Field(description="The fingerprint of the key that signed it, if one did.")] = None
+    attacks: Annotated[
+        tuple[ArrivalAttack, ...], Field(description="What the cheap attacks found when it arrived.")
+    ] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -434,6 +452,108 @@ class Overview:
     downloads_ready: int
     jobs_running: int
     recent: tuple[AccessRequest, ...]
+
+
+# The ledger
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MaskedPart:
+    """A masking of some of the columns; ``columns`` None means all that do not identify people."""
+
+    content_id: str
+    columns: tuple[str, ...] | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ModelBroken:
+    """A model that does not hold, and for how many records."""
+
+    model: str
+    records: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JointVerdict:
+    """Whether the policy holds for what somebody sees who has all of these maskings of a table."""
+
+    parts: tuple[MaskedPart, ...]
+    satisfied: bool
+    broken: tuple[ModelBroken, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LedgerEntry:
+    """Something that left, or no longer counts."""
+
+    sequence: int
+    at: Moment
+    act: str
+    release_id: str
+    name: str
+    recipient: Annotated[str, Field(description="The id of the consumer, or anybody.")]
+    part: MaskedPart | None
+    rows: int
+    despite: str | None
+    reason: str | None
+    hash: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProductLedger:
+    """What left of a product, and that nobody changed the record."""
+
+    entries: tuple[LedgerEntry, ...]
+    intact: bool
+    head: str
+    wanted: Annotated[
+        tuple[MaskedPart, ...],
+        Field(
+            description="The maskings that somebody may approve next, of all columns and of those that are asked for."
+        ),
+    ]
+
+
+class Together(StrEnum):
+    """How a masking stands to what is out."""
+
+    ALLOWED = "allowed"
+    BROKEN = "broken"
+    UNKNOWN = "not judged"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TogetherStanding:
+    """Whether a masking may leave beside what is out, in a word and in a sentence."""
+
+    standing: Together
+    said: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JudgedTogether:
+    """How many verdicts the catalog took."""
+
+    verdicts: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SigningKey:
+    """The public part of a key that somebody signs certificates with."""
+
+    id: str
+    name: str
+    public: str
+    fingerprint: str
+    created_at: Moment
+    valid: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SigningKeys:
+    """One's keys, the newest first."""
+
+    items: tuple[SigningKey, ...]
 
 
 # Notifications

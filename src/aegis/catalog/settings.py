@@ -73,6 +73,8 @@ class Settings:
     oidc_roles: tuple[GroupRole, ...] = ()
     oidc_roles_days: int = 30
     oidc_skew_seconds: int = 60
+    signatures_required: bool = False
+    releases_judged_together: bool = True
     local_accounts: bool = True
     second_factor_required: bool = False
     smtp_host: str = ""

@@ -97,6 +97,7 @@ def _ledger_block(source: Source, judged: Judged) -> dict[str, Any] | None:
         "recipient": standing.recipient,
         "recipients": source.policy.recipients.value,
         "together_with": list(standing.counted),
+        "together_with_files": sorted({each.file_sha256 for each in standing.counted.values() if each.file_sha256}),
         "smallest_class_together": None if together is None else together.smallest_part,
         "held": 0 if together is None else together.held,
         "withdrawn": 0 if together is None else together.withdrawn,

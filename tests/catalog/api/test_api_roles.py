@@ -214,6 +214,32 @@ def _session_of_the_visitor(stage: Stage) -> Call:
         return Call({"session_id": open_sessions.list_sessions(work)[0].id})
 
 
+def _joint_verdict(stage: Stage) -> Call:
+    from aegis.catalog.service import products
+
+    with stage.catalog.read(stage.people["admin"].actor) as work:
+        policy_id = products.product(work, product=stage.product).policy_id
+    parts = [{"content_id": "0" * 12}, {"content_id": "1" * 12}]
+    return Call(
+        {"product": stage.product},
+        json={"policy_id": policy_id, "verdicts": [{"parts": parts, "satisfied": True}]},
+    )
+
+
+def _new_key() -> dict[str, str]:
+    import base64
+    import secrets
+
+    return {"name": "laptop", "public": f"aegis-ed25519 {base64.b64encode(secrets.token_bytes(32)).decode()}"}
+
+
+def _own_key(stage: Stage) -> Call:
+    from aegis.catalog.service import signing_keys
+
+    with stage.catalog.write(stage.people["visitor"].actor) as work:
+        return Call({"key_id": signing_keys.register(work, **_new_key()).id})
+
+
 _MASK = {"column": "age", "mask": "suppress"}
 _TOKEN = {"name": "t", "scopes": ["read"]}
 
@@ -291,6 +317,11 @@ TABLE: dict[tuple[str, str], list[Case]] = {
     ("GET", "/jobs"): [Case(EVERYBODY, lambda _: Call())],
     ("GET", "/jobs/{job_id}"): [Case(STAFF, _ranked)],
     ("POST", "/jobs/{job_id}/cancel"): [Case(STAFF, _queued)],
+    ("GET", "/products/{product}/ledger"): [Case(STAFF, _product), Case(STAFF, _draft, "draft")],
+    ("POST", "/products/{product}/ledger/verdicts"): [Case(PROVIDER, _joint_verdict)],
+    ("GET", "/keys"): [Case(EVERYBODY, lambda _: Call())],
+    ("POST", "/keys"): [Case(EVERYBODY, lambda _: Call(json=_new_key()))],
+    ("POST", "/keys/{key_id}/revoke"): [Case(frozenset({"visitor"}), _own_key)],
     ("GET", "/tokens"): [
         Case(EVERYBODY, lambda _: Call()),
         Case(ADMIN | {"visitor"}, lambda s: Call(query=_user(s).names), "of somebody else"),

@@ -191,6 +191,7 @@ class Stage:
         file: bytes | None = None,
         certificate: bytes | None = None,
         file_name: str = "clinic.csv",
+        signature: bytes | None = None,
     ) -> records.Release:
         known = self.parts.released[name]
         actor = self.actor(by)
@@ -203,6 +204,7 @@ class Stage:
                 file=io.BytesIO(known[0] if file is None else file),
                 certificate=io.BytesIO(known[1] if certificate is None else certificate),
                 file_name=file_name,
+                signature=signature,
             ) as checked,
             self.catalog.write(actor) as work,
         ):

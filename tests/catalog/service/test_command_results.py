@@ -16,6 +16,7 @@ from aegis.catalog.commands.push import (
     ProposedConfigurations,
     PushedRelease,
     PushedSummary,
+    PushedTogether,
     RegisteredProduct,
 )
 from aegis.catalog.commands.serve import Serving, ServingDemo
@@ -65,6 +66,7 @@ RESULTS: dict[str, tuple[Result, int]] = {  # with the exit status of the comman
         0,
     ),
     "push summary": (PushedSummary(id="s", product="clinic", level="2d", rows=7, digest="ab"), 0),
+    "push together": (PushedTogether(product="clinic", judged=12, broken=3), 0),
     "push release": (PushedRelease(id="r", state="refused", reason="k is 2", digest="ab", file_name="c.csv"), 1),
     "serve": (Serving(url="http://h", setup_link="http://h/link/SECRET", storage="s", processes=2, run=lambda: 0), 0),
     "demo-catalog": (ServingDemo(url="http://h", product="clinic", people={"admin": "SECRET"}, run=lambda: 0), 0),

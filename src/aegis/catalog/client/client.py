@@ -6,7 +6,7 @@ import hashlib
 import json
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
@@ -19,14 +19,18 @@ from aegis.catalog.records import (
     Configuration,
     Configurations,
     Job,
+    JointVerdict,
+    JudgedTogether,
     Notification,
     Product,
+    ProductLedger,
     Release,
     Summary,
     read,
 )
 from aegis.data.output import drafts_of
 from aegis.errors import DataError, EngineError, VerificationError
+from aegis.releases.signature import signature_path
 
 if TYPE_CHECKING:
     import httpx
@@ -196,10 +200,25 @@ class Client:
         return read(AccessRequest, self._http.get(f"/requests/{request_id}"))
 
     def approve(
-        self, request_id: str, configuration_id: str, *, version: int | None = None, reason: str | None = None
+        self,
+        request_id: str,
+        configuration_id: str,
+        *,
+        version: int | None = None,
+        reason: str | None = None,
+        despite_ledger: str | None = None,
     ) -> AccessRequest:
-        """Approve a request with the configuration that its release must be masked by."""
-        content = {"approve": True, "configuration_id": configuration_id, "version": version, "reason": reason}
+        """Approve a request with the configuration that its release must be masked by.
+
+        `VerificationError` where that breaks the policy together with what is out, unless ``despite_ledger`` says why.
+        """
+        content = {
+            "approve": True,
+            "configuration_id": configuration_id,
+            "version": version,
+            "reason": reason,
+            "despite_ledger": despite_ledger,
+        }
         return read(AccessRequest, self._http.post(f"/requests/{request_id}/decision", content))
 
     def reject(self, request_id: str, reason: str, *, version: int | None = None) -> AccessRequest:
@@ -238,11 +257,16 @@ class Client:
     def push_release(
         self, product: str, file: str | Path, certificate: str | Path, *, request_id: str | None = None
     ) -> Release:
-        """Push a released file with its certificate, for an approved request or for the product as such."""
+        """Push a released file with its certificate, for an approved request or for the product as such.
+
+        A signature beside the certificate travels along.
+        """
         file, certificate = Path(file), Path(certificate)
         for path in (file, certificate):
             if not path.is_file():
                 raise DataError(f"there is no file {path}; check the path")
+        beside = signature_path(certificate)
+        signed = beside.read_bytes() if beside.is_file() else None
         place = f"/products/{product}/releases" + ("" if request_id is None else f"?request_id={request_id}")
         with file.open("rb") as table:
 
@@ -251,11 +275,21 @@ class Client:
                 return {
                     "files": [
                         ("certificate", (certificate.name, certificate.read_bytes(), "application/json")),
+                        *([] if signed is None else [("signature", (beside.name, signed, "application/json"))]),
                         ("file", (file.name, table, "application/octet-stream")),
                     ]
                 }
 
             return read(Release, self._http.post(place, body=body))
+
+    def ledger(self, product: str) -> ProductLedger:
+        """What left of a product, and the maskings that may leave next."""
+        return read(ProductLedger, self._http.get(f"/products/{product}/ledger"))
+
+    def judge_together(self, product: str, *, policy_id: str, verdicts: Sequence[JointVerdict]) -> int:
+        """Say what several maskings show together, as judged on the rows; gives how many verdicts were taken."""
+        content = {"policy_id": policy_id, "verdicts": [asdict(verdict) for verdict in verdicts]}
+        return read(JudgedTogether, self._http.post(f"/products/{product}/ledger/verdicts", content)).verdicts
 
     def fulfil(self, request_id: str, release_id: str) -> Release:
         """Give an approved request a verified release of the same configuration that is there already."""

@@ -23,7 +23,7 @@ from aegis.commands.fields import (
     WithRoles,
     Working,
 )
-from aegis.errors import GuaranteeError, RoleError
+from aegis.errors import ConflictError, GuaranteeError, RoleError
 from aegis.masking.plural import count
 from aegis.operation import operation
 from aegis.result import Result
@@ -76,6 +76,39 @@ class PushRelease(RemoteCatalog, Working):
     certificate: Annotated[PathLike | None, Option("Its certificate (default: the one beside it).")] = None
     request: Annotated[str | None, Option("The id of the approved request that it fulfils.")] = None
     wait: Annotated[bool, Option("Wait until the catalog has measured the release again.")] = True
+
+
+@dataclass(frozen=True)
+class PushTogether(RemoteCatalog, WithRoles):
+    """Judge here what the maskings of a product show together with what is out, and push the verdicts.
+
+    Experts see them before they approve: what breaks the policy together is refused. Rows stay here.
+    """
+
+    data: Data
+    _: KW_ONLY
+    product: Product
+    hierarchies: Hierarchies = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PushedTogether(Result):
+    """How many sets of maskings were judged, and how many of them break the policy."""
+
+    product: str
+    judged: int
+    broken: int
+
+    @property
+    def headline(self) -> str:
+        """The numbers."""
+        return (
+            f"{self.product}: {count(self.judged, 'set')} of maskings judged together, {self.broken} break the policy"
+        )
+
+    def table_rows(self) -> list[dict[str, Any]]:
+        """One row."""
+        return [self.to_json()]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -248,6 +281,36 @@ def push_summary(options: PushSummary) -> PushedSummary:
     )
 
 
+@operation(PushTogether)
+def push_together(options: PushTogether) -> PushedTogether:
+    """Judge every masking of a product with what is out, and every two of them, on the rows; push the verdicts."""
+    from aegis.catalog.client.joint_verdicts import judge_sets, sets_to_judge
+    from aegis.library.opening import open_table
+    from aegis.library.proposals import find_hierarchies
+    from aegis.masking.configuration_file import configurations_from_mapping
+    from aegis.privacy.policy import Policy
+
+    hierarchies = find_hierarchies(options.hierarchies, options.data)
+    with client(options) as catalog:
+        product = catalog.product(options.product)
+        if product.policy is None:
+            raise ConflictError("the product has no policy to judge by; give it one first")
+        policy = Policy.from_mapping(product.policy, where="the product's policy")
+        known = {
+            each.content_id: configurations_from_mapping(dict(each.content), name=each.name)[0]
+            for each in catalog.configurations(options.product)
+        }
+        ledger = catalog.ledger(options.product)
+        out = [entry.part for entry in ledger.entries if entry.part is not None and entry.part.content_id in known]
+        sets = sets_to_judge(ledger.wanted, out)
+        if not sets:
+            raise ConflictError("there are not two maskings to judge together; propose some first")
+        verdicts = judge_sets(open_table(options.data, options), policy, known, sets, hierarchies=hierarchies)
+        catalog.judge_together(options.product, policy_id=policy.id, verdicts=verdicts)
+    broken = sum(not verdict.satisfied for verdict in verdicts)
+    return PushedTogether(product=options.product, judged=len(verdicts), broken=broken)
+
+
 @operation(PushRelease)
 def push_release(options: PushRelease) -> PushedRelease:
     """Push a release with its certificate and, unless ``wait`` is off, wait for what the catalog measures."""
@@ -298,6 +361,12 @@ def configurations_command(proposed: ProposedConfigurations, options: PushConfig
 def summary_command(summary: PushedSummary, options: PushSummary) -> None:
     """What it covers."""
     terminal.out().print(summary.headline, soft_wrap=True)
+
+
+@command("push together", PushTogether, run="aegis.catalog.commands.push:push_together", group=SHARE, register=False)
+def together_command(pushed: PushedTogether, options: PushTogether) -> None:
+    """What was judged."""
+    terminal.out().print(pushed.headline, soft_wrap=True)
 
 
 @command(

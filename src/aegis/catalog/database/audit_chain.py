@@ -213,6 +213,7 @@ ACTS_OF: Mapping[str, tuple[str, ...]] = {
         "release downloaded",
         "release withdrawn",
     ),
+    "ledger": ("ledger entry added", "maskings judged together"),
     "jobs": ("advice started", "job done", "job failed", "job cancelled"),
     "people": (
         "user created",
@@ -236,6 +237,6 @@ ACTS_OF: Mapping[str, tuple[str, ...]] = {
         "notifications chosen",
         "mail address confirmed",
     ),
-    "tokens": ("token made", "token revoked"),
+    "tokens": ("token made", "token revoked", "signing key registered", "signing key revoked"),
 }
 ACTS = frozenset(act for listed in ACTS_OF.values() for act in listed)

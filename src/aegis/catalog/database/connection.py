@@ -21,6 +21,7 @@ from sqlalchemy.orm import Session
 
 from aegis.catalog.database import (  # every table is known before one is opened
     finding_tables,  # noqa: F401
+    ledger_tables,  # noqa: F401
     notification_tables,  # noqa: F401
     sign_in_tables,  # noqa: F401
 )

@@ -239,6 +239,8 @@ class Request(Table):
     job_id: Mapped[str | None] = mapped_column(String(ID_LENGTH))
     release_id: Mapped[str | None] = mapped_column(String(ID_LENGTH))
     expires_at: Mapped[datetime.datetime | None]
+    despite: Mapped[str | None]
+    """Why it was approved although the ledger did not allow it."""
     created_at: Mapped[datetime.datetime]
     changed_at: Mapped[datetime.datetime]
     version: Mapped[int] = mapped_column(Integer)
@@ -259,6 +261,9 @@ class Release(Table):
     file_name: Mapped[str]
     certificate: Mapped[dict[str, Any]]
     certificate_digest: Mapped[str] = mapped_column(String(64))
+    signature: Mapped[dict[str, Any] | None]
+    attacks: Mapped[list[Any] | None]
+    """What the cheap attacks found when it arrived."""
     state: Mapped[str] = mapped_column(String(16))
     reason: Mapped[str | None]
     job_id: Mapped[str | None] = mapped_column(String(ID_LENGTH))

@@ -242,6 +242,10 @@ class Form:
         """Whether a file follows the fields."""
         return self._file is not None
 
+    def has_file_of(self, name: str) -> bool:
+        """Whether the next file is that of this field."""
+        return self._file is not None and self._file.name == name
+
     def file(self, name: str, *, what: str) -> Upload:
         """The next file, which must be that of this field; files come in the order of the page."""
         if self._file is None or self._parts is None or self._file.name != name:
@@ -287,10 +291,13 @@ def read_form(content_type: str, chunks: Iterator[bytes]) -> Form:
 
 
 def _next_file(parts: Multipart) -> Part | None:
-    part = parts.next_part()
-    if part is not None and part.file_name is None:
-        raise InputError("the fields of a form come before its files; send it again from its page")
-    return part if part is not None and part.file_name else None
+    """The next file that was chosen; a field that was left empty comes with an empty name."""
+    while (part := parts.next_part()) is not None:
+        if part.file_name is None:
+            raise InputError("the fields of a form come before its files; send it again from its page")
+        if part.file_name:
+            return part
+    return None
 
 
 def _unreadable() -> InputError:

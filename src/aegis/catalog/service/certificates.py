@@ -15,7 +15,7 @@ from aegis.catalog.service.checks import checked_document
 from aegis.catalog.service.schema import policy_of, roles_of, schema_of
 from aegis.errors import AegisError, ConflictError, DataError, VerificationError
 from aegis.masking.configuration import Configuration
-from aegis.masking.configuration_file import configurations_from_mapping
+from aegis.masking.configuration_file import certified_configuration
 from aegis.privacy.policy import Policy
 from aegis.releases.certificate import Certificate, digest, read_certificate
 
@@ -51,7 +51,6 @@ def read_facts(stream: Stream, *, limit_bytes: int) -> CertificateFacts:
 
 def _facts(content: dict[str, Any]) -> CertificateFacts:
     checked_document(content, what="the certificate")
-    masks = {key: value for key, value in content["configuration"].items() if key != "id"}
     columns = content["release"]["columns"]
     if not isinstance(columns, list) or not all(isinstance(name, str) for name in columns):
         raise DataError("the certificate does not name the columns of its file; release it again")
@@ -65,7 +64,7 @@ def _facts(content: dict[str, Any]) -> CertificateFacts:
         digest=digest(content),
         sha256=str(content["release"]["sha256"]),
         policy_id=Policy.from_mapping(content["policy"], where="the certificate's policy").id,
-        configuration_id=configurations_from_mapping(masks, name="certified")[0].id if masks.get("masks") else NOTHING,
+        configuration_id=certified_id(content),
         columns=tuple(columns),
         quasi_identifying=frozenset(content["roles"].get("quasi_identifying", ())),
     )
@@ -73,6 +72,11 @@ def _facts(content: dict[str, Any]) -> CertificateFacts:
 
 NOTHING = Configuration(name="as-it-is", masks={}).id
 """The id of the configuration that masks nothing: the table was anonymized before."""
+
+
+def certified_id(content: Mapping[str, Any]) -> str:
+    """The id of the masking that a certificate states, worked out from what it does."""
+    return certified_configuration(content).id
 
 
 def check_promise(facts: CertificateFacts, product: Product) -> None:

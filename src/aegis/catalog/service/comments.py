@@ -11,7 +11,8 @@ from aegis.catalog.service.catalog import Work
 from aegis.catalog.service.checks import checked_text
 from aegis.catalog.service.notifications import Told, deciders, fulfillers, tell
 from aegis.catalog.service.permissions import Permission, require
-from aegis.catalog.service.requests import effective_state, seen_request
+from aegis.catalog.service.request_steps import effective_state
+from aegis.catalog.service.requests import seen_request
 from aegis.catalog.states import RequestState
 from aegis.errors import ConflictError
 

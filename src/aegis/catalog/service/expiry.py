@@ -10,7 +10,7 @@ from aegis.catalog.database.notification_tables import Notification
 from aegis.catalog.database.tables import Request
 from aegis.catalog.service.catalog import Work
 from aegis.catalog.service.notifications import Told, deciders, fulfillers, tell_of_request
-from aegis.catalog.service.requests import note
+from aegis.catalog.service.request_steps import note
 from aegis.catalog.states import OPEN_REQUESTS, RequestState, check_step
 
 _OPEN = [state.value for state in OPEN_REQUESTS]

@@ -9,7 +9,7 @@ from aegis.catalog.database.tables import Configuration, Download, Release, Requ
 from aegis.catalog.service.catalog import Work
 from aegis.catalog.service.permissions import Permission, may
 from aegis.catalog.service.releases import release
-from aegis.catalog.service.requests import effective_state
+from aegis.catalog.service.request_steps import effective_state
 from aegis.catalog.states import ReleaseState
 
 _MOST = 50

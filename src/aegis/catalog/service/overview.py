@@ -11,7 +11,8 @@ from aegis.catalog.records import UserRole
 from aegis.catalog.service.catalog import Work
 from aegis.catalog.service.paging import PageRequest
 from aegis.catalog.service.permissions import Actor, Permission, require
-from aegis.catalog.service.requests import in_state, list_requests
+from aegis.catalog.service.request_steps import in_state
+from aegis.catalog.service.requests import list_requests
 from aegis.catalog.states import JobState, ProductState, RequestState
 
 RECENT = 8

@@ -24,7 +24,8 @@ from aegis.catalog import records
 from aegis.catalog.database.storage import Draft, Stream
 from aegis.catalog.database.tables import Configuration, Download, Job, Product, Release, Request, User, new_id
 from aegis.catalog.records import Page, Standing
-from aegis.catalog.service import queue
+from aegis.catalog.service import ledger, queue
+from aegis.catalog.service.asked_columns import check_columns
 from aegis.catalog.service.catalog import Catalog, Work
 from aegis.catalog.service.certificates import NOTHING, CertificateFacts, check_promise, read_facts
 from aegis.catalog.service.checks import checked_text, is_id
@@ -33,15 +34,9 @@ from aegis.catalog.service.paging import FIRST, PageRequest, page_of
 from aegis.catalog.service.permissions import Actor, Permission, may, require
 from aegis.catalog.service.present_policy import present_policy
 from aegis.catalog.service.quotas import room_left
-from aegis.catalog.service.requests import (
-    check_columns,
-    effective_state,
-    in_state,
-    move,
-    note,
-    seen_request,
-    tell_revoked,
-)
+from aegis.catalog.service.request_steps import effective_state, in_state, move, note
+from aegis.catalog.service.requests import seen_request, tell_revoked
+from aegis.catalog.service.signing_keys import check_signed
 from aegis.catalog.service.visible import by_id, visible_product
 from aegis.catalog.states import JobState, ReleaseState, RequestState, check_step
 from aegis.errors import ConflictError, InputError, NotFoundError, VerificationError
@@ -59,6 +54,7 @@ class CheckedRelease:
     draft: Draft
     file_name: str
     facts: CertificateFacts
+    signature: bytes | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -85,11 +81,13 @@ def incoming(
     file: Stream,
     certificate: Stream,
     file_name: str,
+    signature: bytes | None = None,
 ) -> Iterator[CheckedRelease]:
     """Take in a released file and its certificate, for an approved request or for the product as such.
 
-    `VerificationError` where the certificate does not match the file, was changed, or certifies another policy. The
-    certificate is read first, the file after it.
+    `VerificationError` where the certificate does not match the file, was changed, certifies another policy, is not
+    signed by whoever pushes it where that is asked for, or was not judged together with what is out. The certificate is
+    read first, the file after it. ``signature`` is the content of the .sig file beside the certificate.
     """
     with catalog.read(actor) as work:
         product_row, request = _target(work, product, request_id)
@@ -104,12 +102,21 @@ def incoming(
     if request is not None:
         check_columns(facts.columns, request, product_row)
     _check_meant_for(facts, request_id)
+    with catalog.read(actor) as work:  # before gigabytes arrive; both are asked again when they have
+        check_signed(work, certificate=facts.content, signature=signature, user_id=str(actor.user_id))
+        awaited = None if request_id is None else seen_request(work, request_id)
+        ledger.check_arrival(work, product_row, certificate=facts.content, digest=facts.sha256, request=awaited)
     draft = catalog.store.draft(file, limit_bytes=room)
     try:
         if draft.digest != facts.sha256:
             raise VerificationError("the file is not the one that was certified: its hash differs; push both again")
         yield CheckedRelease(
-            product_id=product_row.id, request_id=request_id, draft=draft, file_name=file_name, facts=facts
+            product_id=product_row.id,
+            request_id=request_id,
+            draft=draft,
+            file_name=file_name,
+            facts=facts,
+            signature=signature,
         )
     finally:
         catalog.store.discard(draft)
@@ -127,8 +134,11 @@ def receive(work: Work, checked: CheckedRelease) -> records.Release:
     if request is not None:
         check_columns(checked.facts.columns, request, product)
         _check_awaited(work, request)
-    kept = work.keep(checked.draft)
     assert work.actor.user_id is not None
+    certificate = checked.facts.content
+    signature = check_signed(work, certificate=certificate, signature=checked.signature, user_id=work.actor.user_id)
+    ledger.check_arrival(work, product, certificate=certificate, digest=checked.draft.digest, request=request)
+    kept = work.keep(checked.draft)
     release_id, job_id = new_id(), new_id()
     row = Release(
         id=release_id,
@@ -140,6 +150,8 @@ def receive(work: Work, checked: CheckedRelease) -> records.Release:
         file_name=checked.file_name,
         certificate=checked.facts.content,
         certificate_digest=checked.facts.digest,
+        signature=signature,
+        attacks=None,
         state=ReleaseState.RECEIVED.value,
         reason=None,
         job_id=job_id,
@@ -177,6 +189,7 @@ def fulfil(work: Work, *, request_id: str, release_id: str) -> records.Release:
     if present.standing is not Standing.SATISFIED:
         raise ConflictError(f"the release cannot fulfil a request any more: {present.said}")
     provision(work, request, row)
+    ledger.enter(work, row, recipient=request.consumer_id, despite=request.despite)
     return release_view(work, row.id)
 
 
@@ -215,6 +228,12 @@ def open_download(work: Work, *, release_id: str) -> OpenedRelease:
     return OpenedRelease(release=record, stream=work.store.open(row.digest))
 
 
+def verified_releases(work: Work, product_id: str) -> list[Release]:
+    """The releases of a product that are out, the newest first."""
+    out = select(Release).where(Release.product_id == product_id, Release.state == ReleaseState.VERIFIED.value)
+    return list(work.session.scalars(out.order_by(Release.created_at.desc())))
+
+
 def withdraw(work: Work, *, release_id: str, reason: str) -> records.Release:
     """Nobody can download it any more; every request that it fulfilled is revoked."""
     seen = _seen(work, release_id).row
@@ -230,11 +249,15 @@ def withdraw(work: Work, *, release_id: str, reason: str) -> records.Release:
     row = by_id(work, Release, release_id, lock=True)
     assert row is not None
     check_step(ReleaseState(row.state), ReleaseState.WITHDRAWN, what="the release")
+    was_out = row.state == ReleaseState.VERIFIED.value
     row.state, row.reason = ReleaseState.WITHDRAWN.value, checked
     _note(work, row, "release withdrawn")
     job = None if row.job_id is None else by_id(work, Job, row.job_id, lock=True)
     if job is not None and job.state in (JobState.QUEUED, JobState.RUNNING):
         queue.cancel(work, job)  # nobody needs to know any more whether it holds
+    if was_out:
+        taken = work.session.scalar(select(func.count()).select_from(Download).where(Download.release_id == row.id))
+        ledger.note_withdrawal(work, row, taken=bool(taken))
     for request in fulfilled:
         if request.release_id == row.id and effective_state(request, work.now) is RequestState.PROVISIONED:
             move(work, request, RequestState.REVOKED)
@@ -371,6 +394,8 @@ def _as_view(row: Release, product: Product, pushed_by: str, downloads: int) -> 
         version=row.version,
         downloads=downloads,
         present_policy=_standing(row, product),
+        signed_by=None if row.signature is None else row.signature["key"],
+        attacks=tuple(records.ArrivalAttack(**each) for each in row.attacks or ()),
     )
 
 

@@ -3,27 +3,28 @@
 from __future__ import annotations
 
 import datetime
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import fields
 from typing import Any
 
-from sqlalchemy import ColumnElement, Select, and_, or_, select
+from sqlalchemy import Select, or_, select
 from sqlalchemy.orm import aliased
 
 from aegis.catalog import records
 from aegis.catalog.database.tables import Audit, Configuration, Product, Release, Request, User, new_id
 from aegis.catalog.records import Page
+from aegis.catalog.service import ledger
 from aegis.catalog.service.audit_log import audit_view
 from aegis.catalog.service.catalog import Work
 from aegis.catalog.service.checks import checked_text, checked_whole
 from aegis.catalog.service.notifications import Told, deciders, fulfillers, tell_of_request
 from aegis.catalog.service.paging import FIRST, PageRequest, page_of
 from aegis.catalog.service.permissions import Permission, may, products_where, require
+from aegis.catalog.service.request_steps import effective_state, in_state, move, note
 from aegis.catalog.service.visible import by_id, visible_product
-from aegis.catalog.states import OPEN_REQUESTS, ProductState, ReleaseState, RequestState, check_step
+from aegis.catalog.states import ProductState, ReleaseState, RequestState
 from aegis.data.schema import Role
-from aegis.data.shell import word
-from aegis.errors import ConflictError, InputError, NotFoundError, NotPermittedError, RoleError, VerificationError
+from aegis.errors import ConflictError, InputError, NotFoundError, NotPermittedError, RoleError
 from aegis.measures.measure import MEASURES
 
 
@@ -82,8 +83,13 @@ def decide(
     approve: bool,
     configuration_id: str | None = None,
     reason: str | None = None,
+    despite_ledger: str | None = None,
 ) -> records.RequestWithHistory:
-    """Approve with a configuration, or reject with a reason. The second of two decisions is a `ConflictError`."""
+    """Approve with a configuration, or reject with a reason. The second of two decisions is a `ConflictError`.
+
+    `VerificationError` where the masking breaks the policy together with what is out, unless ``despite_ledger`` says
+    why it shall leave all the same: that stands on the record.
+    """
     row = seen_request(work, request_id, lock=True)
     require(work.actor, Permission.DECIDE_REQUEST, row.product_id)
     if row.consumer_id == work.actor.user_id:
@@ -97,16 +103,27 @@ def decide(
             raise InputError("the configuration is none of this product's; choose one of its list")
         if chosen.withdrawn_at is not None:
             raise ConflictError("the configuration was withdrawn; choose another one")
+        despite = None if not despite_ledger else checked_text(despite_ledger, what="the reason", least=3, most=2_000)
+        product = work.session.get_one(Product, row.product_id)
+        row.despite = ledger.check_approval(work, product, chosen, row, despite=despite)
         move(work, row, RequestState.APPROVED, version=version)
         row.configuration_id = chosen.id
         row.expires_at = work.now + datetime.timedelta(days=row.days)
     else:
         if not checked_reason:
             raise InputError("a rejection needs a reason that the consumer will read")
+        if despite_ledger:
+            raise InputError("only an approval can be despite the ledger; leave that reason out")
         move(work, row, RequestState.REJECTED, version=version)
         row.expires_at = None
     row.reason, row.decided_by, row.decided_at = checked_reason or None, work.actor.user_id, work.now
-    note(work, row, "request approved" if approve else "request rejected", configuration_id=row.configuration_id)
+    note(
+        work,
+        row,
+        "request approved" if approve else "request rejected",
+        configuration_id=row.configuration_id,
+        **({"despite_ledger": row.despite} if row.despite else {}),
+    )
     work.session.flush()
     if approve:
         made = "Your request for {product} was approved; the provider now makes the release."
@@ -282,34 +299,8 @@ def _as_view(
         created_at=row.created_at,
         changed_at=row.changed_at,
         version=row.version,
+        despite=row.despite,
     )
-
-
-def check_columns(released: Sequence[str], request: Request, product: Product) -> None:
-    """Raise if a released table has columns that the request did not ask for."""
-    if asks_for_all(request.columns, product):
-        return
-    more = [name for name in released if name not in request.columns]
-    if more:
-        wanted = [column["name"] for column in product.columns if column["name"] in request.columns]
-        raise VerificationError(
-            f"the release has columns that the request does not ask for ({', '.join(more)}); release again with "
-            f"--columns {column_list(wanted)}"
-        )
-
-
-def asks_for_all(columns: Collection[str], product: Product) -> bool:
-    """Whether a request names everything that does not identify people."""
-    return {column["name"] for column in product.columns if column["role"] != Role.IDENTIFYING} <= set(columns)
-
-
-def column_list(columns: Sequence[str]) -> str:
-    """The columns as ``--columns`` takes them from a shell.
-
-    >>> column_list(["age", "zip"]), column_list(["blood type", "age"])
-    ('age,zip', "'blood type,age'")
-    """
-    return word(",".join(columns))
 
 
 def reinstate(work: Work, *, request_id: str, days: int) -> records.RequestWithHistory:
@@ -332,37 +323,3 @@ def reinstate(work: Work, *, request_id: str, days: int) -> records.RequestWithH
     work.session.flush()
     tell_of_request(work, [row.consumer_id], Told.REINSTATED, row, "Your request for {product} counts again.")
     return _view(work, row.id)
-
-
-_OPEN = [state.value for state in OPEN_REQUESTS]
-
-
-def effective_state(row: Request, now: datetime.datetime) -> RequestState:
-    """The state as it counts: past its end a request is expired, whether or not that was written down yet."""
-    state = RequestState(row.state)
-    if state in OPEN_REQUESTS and row.expires_at is not None and row.expires_at <= now:
-        return RequestState.EXPIRED
-    return state
-
-
-def in_state(state: RequestState, now: datetime.datetime) -> ColumnElement[bool]:
-    """The same as a condition."""
-    if state is RequestState.EXPIRED:
-        overdue = and_(Request.state.in_(_OPEN), Request.expires_at <= now)
-        return or_(Request.state == state.value, overdue)
-    if state not in OPEN_REQUESTS:
-        return Request.state == state.value
-    return and_(Request.state == state.value, or_(Request.expires_at.is_(None), Request.expires_at > now))
-
-
-def move(work: Work, row: Request, state: RequestState, *, version: int | None = None) -> None:
-    """One step of a request that is locked; `ConflictError` if it is not allowed or somebody was faster."""
-    if version is not None and version != row.version:
-        raise ConflictError("somebody changed the request in the meantime; look at it again")
-    check_step(effective_state(row, work.now), state, what="the request")
-    row.state, row.changed_at = state.value, work.now
-
-
-def note(work: Work, row: Request, action: str, **details: Any) -> None:
-    """Put a step of a request on the record."""
-    work.record(action, subject="request", subject_id=row.id, product_id=row.product_id, state=row.state, **details)

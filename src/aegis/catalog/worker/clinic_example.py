@@ -10,20 +10,32 @@ from pathlib import Path
 from typing import Any
 
 from aegis.catalog.client.archive import packed
-from aegis.catalog.records import UserRole
-from aegis.catalog.service import configurations, jobs, people, products, releases, requests, summaries
+from aegis.catalog.client.joint_verdicts import judge_sets, sets_to_judge
+from aegis.catalog.records import Together, UserRole
+from aegis.catalog.service import (
+    comments,
+    configurations,
+    jobs,
+    ledger,
+    people,
+    products,
+    releases,
+    requests,
+    summaries,
+)
 from aegis.catalog.service.catalog import Catalog
 from aegis.catalog.service.permissions import Actor, Permission, require
 from aegis.catalog.service.sessions import actor_of_user
 from aegis.catalog.states import JobState, ReleaseState
 from aegis.catalog.worker.loop import run_pending
 from aegis.data.engine import open_dataset
-from aegis.errors import ConflictError
+from aegis.errors import ConflictError, VerificationError
 from aegis.library import clinic
 from aegis.library.proposals import find_hierarchies
 from aegis.library.release import release as write_release
 from aegis.library.summarize import summarize
 from aegis.masking.configuration_file import load_configurations, many_to_mapping
+from aegis.privacy.policy import Policy
 from aegis.releases.certificate import certificate_paths
 
 NAME = "clinic"
@@ -80,6 +92,8 @@ def load_clinic(catalog: Catalog, actor: Actor, *, rows: int = clinic.ROWS) -> C
             )
         release_id = _release(catalog, provider, table, chosen, request_id)
         waiting = _ask(catalog, consumer, "to compare two models of health", days=90)
+        _judge_together(catalog, provider, table)
+        _explain_refusal(catalog, expert, waiting)
     return ClinicFlow(
         product=NAME, people=passwords, request_id=request_id, waiting_request_id=waiting, release_id=release_id
     )
@@ -183,6 +197,38 @@ def _release(catalog: Catalog, provider: Actor, table: Path, chosen: Any, reques
     if verified.state is not ReleaseState.VERIFIED:
         raise ConflictError(f"the example's release was not verified: {verified.reason}")
     return view.id
+
+
+def _judge_together(catalog: Catalog, provider: Actor, table: Path) -> None:
+    """What the maskings show beside what is out, judged where the rows are: as `aegis push together` does."""
+    with catalog.read(provider) as work:
+        listed = configurations.list_configurations(work, product=NAME)
+        known = ledger.ledger(work, product=NAME)
+    masks = {each.content_id: configurations.masks_of(each.content) for each in listed}
+    out = [entry.part for entry in known.entries if entry.part is not None]
+    policy = Policy.read(table.parent / "policy.yaml")
+    verdicts = judge_sets(
+        open_dataset(table), policy, masks, sets_to_judge(known.wanted, out), hierarchies=find_hierarchies(None, table)
+    )
+    with catalog.write(provider) as work:
+        ledger.judge_together(work, product=NAME, policy_id=policy.id, verdicts=verdicts)
+
+
+def _explain_refusal(catalog: Catalog, expert: Actor, request_id: str) -> None:
+    """The expert tries a second, different release, is refused, and tells the consumer in the catalog's own words."""
+    with catalog.read(expert) as work:
+        standing = ledger.standings_for(work, request_id=request_id)
+        names = {each.id: each.name for each in ledger.offered(work, products.product(work, product=NAME).id)}
+    refused = [ident for ident, each in standing.items() if each.standing is Together.BROKEN]
+    if not refused:
+        return
+    try:
+        with catalog.write(expert) as work:
+            requests.decide(work, request_id=request_id, approve=True, configuration_id=refused[0])
+    except VerificationError as error:
+        words = f"I tried to approve “{names[refused[0]]}” and was refused: {error}. Shall it be one of those?"
+        with catalog.write(expert) as work:
+            comments.comment(work, request_id=request_id, words=words)
 
 
 def _wait(catalog: Catalog, actor: Actor, job_id: str) -> None:

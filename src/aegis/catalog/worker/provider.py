@@ -18,12 +18,14 @@ from typing import Any
 from sqlalchemy import select
 
 from aegis.catalog.client.archive import packed
+from aegis.catalog.client.joint_verdicts import judge_sets, sets_to_judge
 from aegis.catalog.database.tables import Configuration, Product, Release, Request, Summary, User
-from aegis.catalog.service import configurations, releases, summaries
+from aegis.catalog.service import configurations, ledger, releases, summaries
+from aegis.catalog.service.asked_columns import asks_for_all
 from aegis.catalog.service.catalog import Catalog, Work
 from aegis.catalog.service.configurations import known_hierarchies
 from aegis.catalog.service.permissions import SYSTEM, Actor
-from aegis.catalog.service.requests import asks_for_all, in_state
+from aegis.catalog.service.request_steps import in_state
 from aegis.catalog.service.schema import policy_of, roles_of
 from aegis.catalog.service.sessions import actor_of_user
 from aegis.catalog.states import ProductState, ReleaseState, RequestState
@@ -107,6 +109,9 @@ class Provider:
             source = (product.id, str(product.policy), str(product.columns), table.stat().st_mtime_ns)
             missing = _uncounted(work, product)
             tasks = [_Task(what="summary", product=product, table=table, key=(*source, missing))] if missing else []
+            unjudged = ledger.unjudged(work, product)
+            if unjudged:
+                tasks.append(_Task(what="together", product=product, table=table, key=(*source, *unjudged)))
             for request in _approved(work, product):
                 key = (*source, request.id, request.configuration_id)
                 tasks.append(_Task(what="release", product=product, table=table, key=key, request=request))
@@ -120,7 +125,9 @@ class Provider:
         request_id = None if task.request is None else task.request.id
         try:
             with tempfile.TemporaryDirectory(prefix="aegis-provider-") as place:
-                if task.request is None:
+                if task.what == "together":
+                    self._judge(task, actor)
+                elif task.request is None:
                     self._count(task, actor, Path(place))
                 else:
                     self._release(task, task.request, actor, Path(place))
@@ -156,6 +163,21 @@ class Provider:
         ):
             summaries.receive(work, checked)
 
+    def _judge(self, task: _Task, actor: Actor) -> None:
+        """What the maskings show together with what is out: experts see it before they approve."""
+        with self._catalog.read(actor) as work:
+            listed = configurations.list_configurations(work, product=task.product.id)
+            of_product = known_hierarchies(work, task.product.id)
+            known = ledger.ledger(work, product=task.product.id)
+        policy = self._policy(task)
+        masks = {each.content_id: configurations.masks_of(each.content) for each in listed}
+        out = [entry.part for entry in known.entries if entry.part is not None and entry.part.content_id in masks]
+        sets = sets_to_judge(known.wanted, out)
+        verdicts = judge_sets(self._opened(task), policy, masks, sets, hierarchies=of_product)
+        if verdicts:
+            with self._catalog.write(actor) as work:
+                ledger.judge_together(work, product=task.product.id, policy_id=policy.id, verdicts=verdicts)
+
     def _release(self, task: _Task, request: Request, actor: Actor, place: Path) -> None:
         with self._catalog.read(actor) as work:
             chosen = work.session.get_one(Configuration, request.configuration_id)
@@ -173,6 +195,7 @@ class Provider:
             hierarchies=of_product,
             ledger=ledger_path(task.table),
             recipient=request.consumer_id,
+            despite_ledger=request.despite,
         )
         with (
             out.open("rb") as file,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import tempfile
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +13,7 @@ from sqlalchemy import select
 from aegis.attacks.methods.forensics import texts_beside_rows
 from aegis.catalog.database.tables import Product, Release, Request, Summary
 from aegis.catalog.records import Standing
+from aegis.catalog.service import ledger
 from aegis.catalog.service.catalog import Catalog, Work
 from aegis.catalog.service.certificates import certificate_text
 from aegis.catalog.service.configurations import known_hierarchies, masks_of
@@ -20,15 +21,17 @@ from aegis.catalog.service.notifications import Told, tell
 from aegis.catalog.service.permissions import SYSTEM
 from aegis.catalog.service.present_policy import present_policy
 from aegis.catalog.service.queue import Claimed
-from aegis.catalog.service.releases import provision
-from aegis.catalog.service.requests import effective_state
+from aegis.catalog.service.releases import provision, verified_releases
+from aegis.catalog.service.request_steps import effective_state
+from aegis.catalog.service.signing_keys import check_signed
 from aegis.catalog.service.visible import by_id
 from aegis.catalog.states import ReleaseState, RequestState, check_step
 from aegis.catalog.worker.advice import Progress
+from aegis.catalog.worker.arrival_attacks import MOST_HELD, attack_on_arrival
 from aegis.catalog.worker.table_size import check_decoded_size
 from aegis.data.hierarchy import Hierarchy
 from aegis.data.schema import Role
-from aegis.errors import AegisError
+from aegis.errors import AegisError, VerificationError
 from aegis.library.verify import verify
 from aegis.library.written import open_written
 from aegis.releases.certificate import certificate_paths
@@ -40,6 +43,7 @@ class Measured:
 
     reason: str | None
     result: dict[str, Any]
+    attacks: tuple[dict[str, Any], ...] = ()
 
 
 def measure_release(catalog: Catalog, claimed: Claimed, progress: Progress) -> Measured:
@@ -57,7 +61,14 @@ def measure_release(catalog: Catalog, claimed: Claimed, progress: Progress) -> M
         if file.suffix == ".parquet":
             check_decoded_size(file, limit_bytes=catalog.settings.release_decoded_bytes)
         progress(0.2, "measuring every model of the policy")
-        return _measured(file, certificate, row, product, hierarchies, progress)
+        measured = _measured(file, certificate, row, product, hierarchies, progress)
+        if measured.reason is not None:
+            return measured
+        progress(0.9, "attacking it")
+        with catalog.read(SYSTEM) as work:
+            out = [each for each in verified_releases(work, row.product_id) if each.digest != row.digest]
+        held = [(each, catalog.store.path(each.digest)) for each in out[:MOST_HELD]]
+        return replace(measured, attacks=attack_on_arrival(file, row, held, place=Path(place)))
 
 
 def _measured(
@@ -117,6 +128,18 @@ def settle(work: Work, claimed: Claimed, measured: Measured) -> str | None:
     if reason is None:
         present = present_policy(row.certificate, work.session.get_one(Product, row.product_id))
         reason = None if present.standing is Standing.SATISFIED else f"the product changed meanwhile: {present.said}"
+    product = work.session.get_one(Product, row.product_id)
+    despite: str | None = None
+    if reason is None:
+        try:
+            text = None if row.signature is None else row.signature["text"]
+            check_signed(work, certificate=row.certificate, signature=text, user_id=row.pushed_by)
+            despite = ledger.check_arrival(
+                work, product, certificate=row.certificate, digest=row.digest, request=request
+            )
+        except VerificationError as error:
+            reason = str(error)
+    row.attacks = list(measured.attacks)
     state_now = ReleaseState.VERIFIED if reason is None else ReleaseState.REFUSED
     check_step(ReleaseState.RECEIVED, state_now, what="the release")
     row.state, row.reason = state_now.value, reason
@@ -128,6 +151,9 @@ def settle(work: Work, claimed: Claimed, measured: Measured) -> str | None:
         state=row.state,
         digest=row.digest,
     )
+    if reason is None:
+        work.session.flush()
+        ledger.enter(work, row, recipient=None if request is None else request.consumer_id, despite=despite)
     if reason is None and request is not None:
         provision(work, request, row)
     if reason is not None:

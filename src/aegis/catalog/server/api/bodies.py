@@ -206,7 +206,49 @@ class Decision(Body):
     approve: bool
     configuration_id: Id | None = None
     reason: Reason | None = None
+    despite_ledger: Annotated[
+        Reason | None, Field(description="Why it shall leave although the ledger does not allow it; on the record.")
+    ] = None
     version: Version | None = None
+
+
+ContentId = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{12,64}$")]
+
+
+class Part(Body):
+    """A masking of some of the columns, or of all that do not identify people."""
+
+    content_id: ContentId
+    columns: Annotated[list[Name], Field(max_length=2_000)] | None = None
+
+
+class Broken(Body):
+    """A model that does not hold, and for how many records."""
+
+    model: Name
+    records: Annotated[int, Field(ge=0, le=2**53)]
+
+
+class Verdict(Body):
+    """What several maskings of the table show together."""
+
+    parts: Annotated[list[Part], Field(min_length=2, max_length=50)]
+    satisfied: bool
+    broken: Annotated[list[Broken], Field(max_length=20)] = []
+
+
+class JointVerdicts(Body):
+    """What a provider judged under a policy."""
+
+    policy_id: Name
+    verdicts: Annotated[list[Verdict], Field(min_length=1, max_length=5_000)]
+
+
+class NewSigningKey(Body):
+    """The public part of a key, and what one calls it."""
+
+    name: Name
+    public: Annotated[str, StringConstraints(min_length=1, max_length=200, pattern=_LINE)]
 
 
 class Revocation(Body):

@@ -13,12 +13,14 @@ from aegis.catalog.records import Page, Standing
 from aegis.catalog.server.api import bodies
 from aegis.catalog.server.api.bodies import Id, IdPath, ProductPath
 from aegis.catalog.server.api.calls import Paged, Read, Write, WriteCall
-from aegis.catalog.server.uploads import Multipart, attachment, body_of, chunks_of, uploading, whole
+from aegis.catalog.server.uploads import Multipart, Part, attachment, body_of, chunks_of, uploading, whole
 from aegis.catalog.service import lineage, releases
 from aegis.catalog.service.certificates import certificate_text
+from aegis.errors import InputError
 
 router = APIRouter(tags=["releases"])
 PRESENT_POLICY = "Aegis-Present-Policy"
+_SIGNATURE_BYTES = 4_096
 
 _FORM: dict[str, Any] = {
     "requestBody": {
@@ -34,11 +36,17 @@ _FORM: dict[str, Any] = {
                             "format": "binary",
                             "description": "The .certificate.json; it comes before the file.",
                         },
+                        "signature": {
+                            "type": "string",
+                            "format": "binary",
+                            "description": "The .sig beside the certificate, where it is signed; before the file.",
+                        },
                         "file": {"type": "string", "format": "binary", "description": "The released table."},
                     },
                 },
                 "encoding": {
                     "certificate": {"contentType": "application/json"},
+                    "signature": {"contentType": "application/json"},
                     "file": {"contentType": "application/octet-stream"},
                 },
             }
@@ -76,7 +84,7 @@ def _pushed(call: WriteCall, request: Request, product: str, request_id: str | N
     parts = Multipart(request.headers.get("content-type", ""), body_of(request))
     parts.expect("certificate")
     certificate = whole(parts.content(), limit_bytes=call.catalog.settings.certificate_bytes)
-    file = parts.expect("file")
+    signature, file = _signature_and_file(parts)
     # The certificate names the file's hash, so it stands for both: a repeated push is known before the file is read,
     # and before the request that it fulfilled the first time would refuse it.
     both = [hashlib.sha256(certificate).hexdigest(), file.file_name]
@@ -91,8 +99,21 @@ def _pushed(call: WriteCall, request: Request, product: str, request_id: str | N
         certificate=[certificate],
         file=parts.content(),
         file_name=file.file_name or "",
+        signature=signature,
     ) as checked:
         return call.once(records.Release, lambda work: releases.receive(work, checked), body=both, status=201)
+
+
+def _signature_and_file(parts: Multipart) -> tuple[bytes | None, Part]:
+    """A signature may stand before the file."""
+    part = parts.next_part()
+    signature = None
+    if part is not None and part.name == "signature":
+        signature = whole(parts.content(), limit_bytes=_SIGNATURE_BYTES)
+        part = parts.next_part()
+    if part is None or part.name != "file":
+        raise InputError("the form lacks its part 'file' at this place; send the parts in their order")
+    return signature, part
 
 
 @router.post("/requests/{request_id}/fulfilment", response_model=records.Release, summary="Fulfil with a known release")

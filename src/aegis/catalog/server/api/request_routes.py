@@ -70,6 +70,7 @@ def decide(call: Write, request_id: IdPath, decision: bodies.Decision) -> Respon
             approve=decision.approve,
             configuration_id=decision.configuration_id,
             reason=decision.reason,
+            despite_ledger=decision.despite_ledger,
         ),
         body=decision,
     )

@@ -12,7 +12,7 @@ from aegis.catalog.server.pages.job_pages import progress_words
 from aegis.catalog.server.pages.page import PageContext, PageRoutes
 from aegis.catalog.server.pages.product_head import head
 from aegis.catalog.server.uploads import attachment, chunks_of
-from aegis.catalog.service import jobs, lineage, products, releases
+from aegis.catalog.service import jobs, ledger, lineage, products, releases
 from aegis.catalog.service.certificates import certificate_text
 from aegis.catalog.service.permissions import Permission, may, require
 from aegis.catalog.states import JobState, ReleaseState
@@ -46,6 +46,7 @@ def show_release(context: PageContext) -> Response:
         certificate=certificate,
         columns=columns_of(view.certificate, certificate),
         lineage=come_from,
+        sees_attacks=may(context.actor, Permission.SEE_RELEASES, view.product_id),
         job=job,
         waits=view.state is ReleaseState.RECEIVED,
         job_words=progress_words(job) if job else "It is measured again, from scratch.",
@@ -88,7 +89,10 @@ def show_of_product(context: PageContext) -> Response:
         product = products.product(work, product=context.parameters["product"])
         require(context.actor, Permission.SEE_RELEASES, product.id)
         page = releases.list_releases(work, product=product.id, page=context.page_request)
-    return context.render("releases.html", **head(context, product), releases=page.items, paging=context.paging(page))
+        left = ledger.ledger(work, product=product.id)
+    return context.render(
+        "releases.html", **head(context, product), releases=page.items, paging=context.paging(page), left=left
+    )
 
 
 @routes.post("/releases/{release}/download")

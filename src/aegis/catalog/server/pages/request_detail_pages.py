@@ -2,28 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from types import MappingProxyType
 from typing import Any
 
 from starlette.responses import Response
 
 from aegis.catalog import records
+from aegis.catalog.records import Together
 from aegis.catalog.server.lanes import costly
 from aegis.catalog.server.pages.configuration_pages import masks_in_words
 from aegis.catalog.server.pages.job_pages import ENDED, progress_words
 from aegis.catalog.server.pages.page import PageContext, PageRoutes
 from aegis.catalog.server.uploads import whole
-from aegis.catalog.service import comments, configurations, jobs, products, releases, requests
+from aegis.catalog.service import comments, configurations, jobs, ledger, products, releases, requests
+from aegis.catalog.service.asked_columns import column_list
 from aegis.catalog.service.permissions import Permission, may
-from aegis.catalog.service.requests import column_list
 from aegis.catalog.states import JobState, ReleaseState, RequestState
 from aegis.data.schema import Role
 from aegis.errors import AegisError, ConflictError, GuaranteeError, InputError, NotFoundError, NotPermittedError
 from aegis.report.figures import kept
 
 routes = PageRoutes()
+_SIGNATURE_BYTES = 4_096
 
 
 @routes.get("/requests/{request}", lane=costly)
@@ -47,6 +50,7 @@ def _page(context: PageContext, *, problem: AegisError | None) -> Response:
         job = _advice(work, request) if may(actor, Permission.SEE_JOBS, request.product_id) else None
         listed = configurations.list_configurations(work, product=request.product_id) if decides else []
         out = _already_out(work, request.product_id, listed) if decides else []
+        together = ledger.standings_for(work, request_id=request.id) if decides else {}
         commented = comments.comments_of(work, request.id)
     open_states = (RequestState.PENDING, RequestState.APPROVED, RequestState.PROVISIONED)
     running = job is not None and job.state not in ENDED
@@ -58,7 +62,8 @@ def _page(context: PageContext, *, problem: AegisError | None) -> Response:
         decides=decides,
         fulfils=fulfils,
         column_list=_column_list(request, product) if fulfils else None,
-        choices=choices(listed, job),
+        choices=choices(listed, job, together),
+        some_break=any(each.standing is Together.BROKEN for each in together.values()),
         already_out=out,
         job=job,
         job_running=running,
@@ -132,8 +137,9 @@ def decide(context: PageContext) -> Response:
                 approve=approve,
                 configuration_id=(form.text("configuration") or None) if approve else None,
                 reason=form.text("reason") or None,
+                despite_ledger=(form.text("despite_ledger") or None) if approve else None,
             )
-    except (InputError, ConflictError) as error:
+    except (InputError, ConflictError, GuaranteeError) as error:
         return _page(context, problem=error)
     notice = "Approved. The provider now makes the release." if approve else "Rejected."
     return context.redirect(f"/requests/{context.parameters['request']}", notice)
@@ -198,6 +204,10 @@ def fulfil(context: PageContext) -> Response:
         releases.check_push(context.catalog, context.actor, request_id=context.parameters["request"])
         certificate = context.form.file("certificate", what="the certificate")
         document = whole(certificate.stream, limit_bytes=context.catalog.settings.certificate_bytes)
+        signature = None
+        if context.form.has_file_of("signature"):
+            signed = context.form.file("signature", what="the signature")
+            signature = whole(signed.stream, limit_bytes=_SIGNATURE_BYTES)
         table = context.form.file("file", what="the released file")
         with (
             releases.incoming(
@@ -207,6 +217,7 @@ def fulfil(context: PageContext) -> Response:
                 file=table.stream,
                 certificate=[document],
                 file_name=table.name,
+                signature=signature,
             ) as checked,
             context.write() as work,
         ):
@@ -225,10 +236,15 @@ class Choice:
     name: str
     words: str
     note: str
+    together: records.TogetherStanding | None = None
 
 
-def choices(listed: list[records.Configuration], job: records.Job | None) -> list[Choice]:
-    """Ranked configurations first, from best to worst; those that were not counted cannot be judged and come last."""
+def choices(
+    listed: list[records.Configuration],
+    job: records.Job | None,
+    together: Mapping[str, records.TogetherStanding] = MappingProxyType({}),
+) -> list[Choice]:
+    """Ranked configurations first, from best to worst; what breaks the policy with what is out comes last."""
     ranks: dict[str, tuple[int, str]] = {}
     kept_out: set[str] = set()
     if job is not None and job.state is JobState.DONE and job.result:
@@ -238,13 +254,18 @@ def choices(listed: list[records.Configuration], job: records.Job | None) -> lis
             share = entry.retained if entry.kept is None else entry.kept
             note = f"place {entry.rank}" + ("" if share is None else f", keeps {kept(share)}")
             ranks[entry.id] = (entry.rank, note + (", like the first" if entry.like_best and entry.rank > 1 else ""))
-    ordered = sorted(listed, key=lambda each: (ranks.get(each.content_id, (10**9, ""))[0], each.name))
+    broken = {ident for ident, each in together.items() if each.standing is Together.BROKEN}
+    ordered = sorted(
+        listed, key=lambda each: (each.id in broken, ranks.get(each.content_id, (10**9, ""))[0], each.name)
+    )
     return [
         Choice(
             id=configuration.id,
             name=configuration.name,
             words=masks_in_words(configuration),
-            note=ranks.get(configuration.content_id, (0, _unranked(configuration, kept_out)))[1],
+            note=ranks.get(configuration.content_id, (0, _unranked(configuration, kept_out)))[1]
+            + (", not beside what is out" if configuration.id in broken else ""),
+            together=together.get(configuration.id),
         )
         for configuration in ordered
     ]

@@ -1,0 +1,83 @@
+"""The ledger of each product, verdicts on several maskings together, keys of providers, signatures of releases."""
+
+from __future__ import annotations
+
+import sqlalchemy as sa
+from alembic import op
+
+revision = "0006"
+down_revision = "0005"
+branch_labels = None
+depends_on = None
+
+_SQLITE = (
+    """CREATE TRIGGER ledger_is_not_changed BEFORE UPDATE ON ledger_entries
+       BEGIN SELECT RAISE(ABORT, 'the ledger is append-only'); END""",
+    """CREATE TRIGGER ledger_is_not_removed BEFORE DELETE ON ledger_entries
+       BEGIN SELECT RAISE(ABORT, 'the ledger is append-only'); END""",
+)
+_POSTGRES = (
+    """CREATE FUNCTION ledger_is_append_only() RETURNS trigger LANGUAGE plpgsql AS
+       $$ BEGIN RAISE EXCEPTION 'the ledger is append-only'; END $$""",
+    """CREATE TRIGGER ledger_is_not_changed BEFORE UPDATE OR DELETE ON ledger_entries
+       FOR EACH ROW EXECUTE FUNCTION ledger_is_append_only()""",
+    """CREATE TRIGGER ledger_is_not_emptied BEFORE TRUNCATE ON ledger_entries
+       FOR EACH STATEMENT EXECUTE FUNCTION ledger_is_append_only()""",
+)
+
+
+def upgrade() -> None:
+    """Add four tables and three columns; releases from before are entered when the next one of their product is."""
+    moment = sa.DateTime(timezone=True)
+    document = sa.JSON(none_as_null=True)
+    op.create_table(
+        "ledger_entries",
+        sa.Column("product_id", sa.String(32), nullable=False),
+        sa.Column("sequence", sa.BigInteger(), autoincrement=False, nullable=False),
+        sa.Column("at", moment, nullable=False),
+        sa.Column("act", sa.String(16), nullable=False),
+        sa.Column("content", document, nullable=False),
+        sa.Column("previous", sa.String(64), nullable=False),
+        sa.Column("hash", sa.String(64), nullable=False),
+        sa.ForeignKeyConstraint(["product_id"], ["products.id"]),
+        sa.PrimaryKeyConstraint("product_id", "sequence"),
+    )
+    op.create_table(
+        "ledger_heads",
+        sa.Column("product_id", sa.String(32), nullable=False),
+        sa.Column("sequence", sa.BigInteger(), nullable=False),
+        sa.Column("hash", sa.String(64), nullable=False),
+        sa.ForeignKeyConstraint(["product_id"], ["products.id"]),
+        sa.PrimaryKeyConstraint("product_id"),
+    )
+    op.create_table(
+        "joint_verdicts",
+        sa.Column("product_id", sa.String(32), nullable=False),
+        sa.Column("key", sa.String(64), nullable=False),
+        sa.Column("satisfied", sa.Boolean(), nullable=False),
+        sa.Column("broken", document, nullable=False),
+        sa.Column("judged_by", sa.String(32), nullable=False),
+        sa.Column("judged_at", moment, nullable=False),
+        sa.ForeignKeyConstraint(["product_id"], ["products.id"]),
+        sa.ForeignKeyConstraint(["judged_by"], ["users.id"]),
+        sa.PrimaryKeyConstraint("product_id", "key"),
+    )
+    op.create_table(
+        "provider_keys",
+        sa.Column("id", sa.String(32), nullable=False),
+        sa.Column("user_id", sa.String(32), nullable=False),
+        sa.Column("name", sa.Text(), nullable=False),
+        sa.Column("public", sa.Text(), nullable=False),
+        sa.Column("fingerprint", sa.String(16), nullable=False),
+        sa.Column("created_at", moment, nullable=False),
+        sa.Column("revoked_at", moment, nullable=True),
+        sa.ForeignKeyConstraint(["user_id"], ["users.id"]),
+        sa.PrimaryKeyConstraint("id"),
+        sa.UniqueConstraint("fingerprint"),
+    )
+    op.create_index("ix_provider_keys_user_id", "provider_keys", ["user_id"])
+    op.add_column("requests", sa.Column("despite", sa.Text(), nullable=True))
+    op.add_column("releases", sa.Column("signature", document, nullable=True))
+    op.add_column("releases", sa.Column("attacks", document, nullable=True))
+    for statement in _SQLITE if op.get_bind().dialect.name == "sqlite" else _POSTGRES:
+        op.execute(statement)

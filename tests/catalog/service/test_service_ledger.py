@@ -1,0 +1,334 @@
+"""What left counts for what leaves next: refused before approval and on arrival, in words, unless a reason is given."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from sqlalchemy import text
+from sqlalchemy.exc import DBAPIError
+
+from aegis.catalog.client.joint_verdicts import judge_sets, sets_to_judge
+from aegis.catalog.records import JointVerdict, MaskedPart, ModelBroken, Together
+from aegis.catalog.service import audit_log, ledger, products, releases, requests, signing_keys
+from aegis.catalog.service.visible import visible_product
+from aegis.catalog.settings import Settings
+from aegis.catalog.states import ReleaseState, RequestState
+from aegis.catalog.worker.loop import run_pending
+from aegis.data.engine import open_dataset
+from aegis.errors import ConflictError, InputError, NotPermittedError, VerificationError
+from aegis.library import clinic
+from aegis.masking.configuration_file import configurations_from_mapping
+from aegis.privacy.policy import Policy
+from aegis.releases.certificate import Certificate
+from aegis.releases.signature import make_key, read_private, sign
+
+POLICY = Policy.from_mapping(clinic.POLICY, where="the clinic")
+
+
+def part(configuration: Any, *columns: str) -> MaskedPart:
+    return MaskedPart(content_id=configuration.content_id, columns=columns or None)
+
+
+def judged(stage: Any, *parts: MaskedPart, broken: int = 0) -> None:
+    """The provider says what these show together."""
+    models = (ModelBroken(model="5-anonymity", records=broken),) if broken else ()
+    with stage.write("provider") as work:
+        verdict = JointVerdict(parts=parts, satisfied=not broken, broken=models)
+        ledger.judge_together(work, product="clinic", policy_id=POLICY.id, verdicts=[verdict])
+
+
+def waiting(stage: Any, **more: Any) -> Any:
+    """A second request, while the release of the first is out."""
+    return stage.ask(**more)
+
+
+def stands(stage: Any, request: Any) -> dict[str, Any]:
+    with stage.read("expert") as work:
+        return ledger.standings_for(work, request_id=request.id)
+
+
+def test_what_breaks_the_policy_together_is_refused_before_it_is_approved(stage: Any) -> None:
+    stage.product()
+    made = stage.configurations()
+    stage.provisioned()
+    request = waiting(stage)
+    hidden, young = made["everything-hidden"], made["young-or-old"]
+    assert stands(stage, request)[young.id].standing is Together.UNKNOWN
+    assert stands(stage, request)[made["strict"].id].standing is Together.ALLOWED
+    judged(stage, part(made["strict"]), part(young), broken=1_301)
+    judged(stage, part(made["strict"]), part(hidden))
+    standing = stands(stage, request)
+    assert standing[hidden.id].standing is Together.ALLOWED
+    with pytest.raises(VerificationError) as refused:
+        stage.approve(request.id, young.id)
+    for words in ("clinic.csv", "5-anonymity", "1300 records", "allowed are everything-hidden, strict"):
+        assert words in str(refused.value)
+    with stage.read("expert") as work:
+        assert requests.request(work, request_id=request.id).state is RequestState.PENDING
+    with stage.write("expert") as work:
+        approved = requests.decide(
+            work,
+            request_id=request.id,
+            approve=True,
+            configuration_id=young.id,
+            despite_ledger="the two consumers are one team under contract",
+        )
+    assert approved.despite == "the two consumers are one team under contract"
+    with stage.read("admin") as work:
+        acts = [row for row in audit_log.list_audit(work).items if row.action == "request approved"]
+    assert acts[0].details["despite_ledger"] == approved.despite
+
+
+def test_a_reason_is_for_what_is_refused_only(small_stage: Any) -> None:
+    stage = small_stage
+    stage.product()
+    made = stage.configurations()
+    stage.provisioned()
+    request = waiting(stage)
+    for approve, configuration in ((True, made["strict"].id), (False, None)):
+        with pytest.raises(InputError), stage.write("expert") as work:
+            requests.decide(
+                work,
+                request_id=request.id,
+                approve=approve,
+                configuration_id=configuration,
+                reason="no",
+                despite_ledger="because I can",
+            )
+
+
+def test_fewer_columns_are_allowed_where_all_of_them_are_and_judged_apart_where_not(small_stage: Any) -> None:
+    stage = small_stage
+    stage.product()
+    made = stage.configurations()
+    stage.provisioned()
+    few = waiting(stage, columns=["health", "age"])
+    young, hidden = made["young-or-old"], made["everything-hidden"]
+    judged(stage, part(made["strict"]), part(hidden))
+    judged(stage, part(made["strict"]), part(young), broken=20)
+    standing = stands(stage, few)
+    assert standing[hidden.id].standing is Together.ALLOWED  # what shows less beside the same shows no more
+    assert standing[young.id].standing is Together.UNKNOWN
+    with stage.read("provider") as work:
+        wanted = ledger.ledger(work, product="clinic").wanted
+    assert part(young, "age", "health") in wanted
+    judged(stage, part(made["strict"]), part(young, "age", "health"))
+    assert stands(stage, few)[young.id].standing is Together.ALLOWED
+
+
+def test_separate_recipients_are_judged_apart(small_stage: Any) -> None:
+    stage = small_stage
+    stage.product()
+    stage.configurations()
+    stage.provisioned()
+
+    def out(recipient: str) -> int:
+        with stage.read("provider") as work:
+            product = visible_product(work, "clinic")
+            return len(ledger.counted(work, product, recipient=recipient))
+
+    assert (out(stage.user_id("consumer")), out("somebody else"), out("anybody")) == (1, 1, 1)
+    with stage.write("provider") as work:
+        products.change(work, product="clinic", version=2, policy={**clinic.POLICY, "recipients": "separate"})
+    assert (out(stage.user_id("consumer")), out("somebody else"), out("anybody")) == (1, 0, 1)
+
+
+def without_ledger(certificate: bytes) -> bytes:
+    content = {key: value for key, value in json.loads(certificate).items() if key != "certificate_sha256"}
+    return Certificate(content={**content, "ledger": None}).to_json().encode()
+
+
+def test_a_release_that_was_judged_alone_does_not_arrive_beside_another(stage: Any) -> None:
+    stage.product()
+    made = stage.configurations()
+    stage.push(product="clinic", name="everything-hidden")  # the one that was made first
+    run_pending(stage.catalog)
+    request = waiting(stage)
+    stage.approve(request.id, made["strict"].id)
+    alone = without_ledger(stage.parts.released["strict"][1])
+    with pytest.raises(VerificationError, match=r"judged together with what is out of the product \(clinic.csv"):
+        stage.push(request_id=request.id, name="strict", certificate=alone)
+    stage.push(request_id=request.id, name="strict")  # its own says what it was judged with
+    run_pending(stage.catalog)
+    with stage.read("provider") as work:
+        left = ledger.ledger(work, product="clinic")
+    assert left.intact
+    assert [entry.act for entry in left.entries] == ["released", "released"]
+    assert [entry.recipient for entry in left.entries] == ["anybody", stage.user_id("consumer")]
+
+
+def test_the_order_in_which_two_releases_arrive_does_not_matter(small_stage: Any) -> None:
+    stage = small_stage
+    stage.product()
+    stage.configurations()
+    for name in ("strict", "everything-hidden"):  # made in the other order
+        stage.push(product="clinic", name=name)
+        run_pending(stage.catalog)
+    with stage.read("provider") as work:
+        assert len(ledger.ledger(work, product="clinic").entries) == 2
+
+
+def test_a_release_that_left_despite_its_ledger_needs_an_approval_that_says_so(small_stage: Any) -> None:
+    stage = small_stage
+    stage.product()
+    made = stage.configurations()
+    stage.provisioned()
+    request = waiting(stage)
+    hidden = made["everything-hidden"]
+    content = json.loads(stage.parts.released["everything-hidden"][1])
+    content.pop("certificate_sha256", None)
+    content["ledger"] = {**content["ledger"], "despite": "one team", "together_with_files": []}
+    despite = Certificate(content=content).to_json().encode()
+    judged(stage, part(made["strict"]), part(hidden), broken=10)
+    with stage.write("expert") as work:
+        requests.decide(
+            work, request_id=request.id, approve=True, configuration_id=hidden.id, despite_ledger="one team"
+        )
+    pushed = stage.push(request_id=request.id, name="everything-hidden", certificate=despite)
+    run_pending(stage.catalog)
+    with stage.read("provider") as work:
+        assert releases.release(work, release_id=pushed.id).state is ReleaseState.VERIFIED
+        assert ledger.ledger(work, product="clinic").entries[-1].despite == "one team"
+    another = waiting(stage)
+    stage.approve(another.id, hidden.id)  # the same again: no reason is asked for, and none is taken from a file
+    with pytest.raises(VerificationError, match="an expert has to decide"):
+        stage.push(request_id=another.id, name="everything-hidden", certificate=despite)
+
+
+def test_what_is_withdrawn_before_anybody_took_it_counts_no_longer(small_stage: Any) -> None:
+    stage = small_stage
+    stage.product()
+    stage.configurations()
+    _, release = stage.provisioned()
+    with stage.write("provider") as work:
+        releases.withdraw(work, release_id=release.id, reason="a mistake")
+    with stage.read("provider") as work:
+        assert [entry.act for entry in ledger.ledger(work, product="clinic").entries] == ["released", "forgotten"]
+    again, second = stage.provisioned()
+    with stage.write("consumer") as work:
+        releases.open_download(work, release_id=second.id).stream.close()
+    with stage.write("provider") as work:
+        releases.withdraw(work, release_id=second.id, reason="a mistake")
+    request = waiting(stage)
+    assert any("same as" in each.said for each in stands(stage, request).values())
+    assert again.consumer_id == request.consumer_id
+
+
+def test_the_ledger_is_only_added_to_and_betrays_edits(stage: Any) -> None:
+    stage.product()
+    stage.configurations()
+    stage.provisioned()
+    for statement in ("UPDATE ledger_entries SET act = 'forgotten'", "DELETE FROM ledger_entries"):
+        with pytest.raises(DBAPIError), stage.catalog.database.write() as session:
+            session.execute(text(statement))
+    with stage.catalog.database.write() as session:
+        session.execute(text("UPDATE ledger_heads SET sequence = 2"))
+        session.commit()
+    with stage.read("provider") as work:
+        assert not ledger.ledger(work, product="clinic").intact
+
+
+def test_verdicts_are_the_providers_and_of_the_present_policy(small_stage: Any) -> None:
+    stage = small_stage
+    stage.product()
+    made = stage.configurations()
+    two = (part(made["strict"]), part(made["young-or-old"]))
+    verdict = JointVerdict(parts=two, satisfied=True)
+    with pytest.raises(NotPermittedError), stage.write("expert") as work:
+        ledger.judge_together(work, product="clinic", policy_id=POLICY.id, verdicts=[verdict])
+    with pytest.raises(ConflictError, match="another policy"), stage.write("provider") as work:
+        ledger.judge_together(work, product="clinic", policy_id="other", verdicts=[verdict])
+    wrong = JointVerdict(parts=two[:1], satisfied=True)
+    with pytest.raises(InputError), stage.write("provider") as work:
+        ledger.judge_together(work, product="clinic", policy_id=POLICY.id, verdicts=[wrong])
+
+
+def test_the_provider_judges_on_the_rows(parts: Any) -> None:
+    loaded = {each.id: each for each in configurations_from_mapping(parts.configurations, name="c")}
+    named = {each.name: MaskedPart(content_id=key) for key, each in loaded.items()}
+    sets = sets_to_judge(named.values(), [named["strict"]])
+    assert len(sets) == 3  # every two of three, and what is out with each
+    verdicts = judge_sets(open_dataset(parts.folder / "clinic.csv"), POLICY, loaded, sets)
+    found = {frozenset(each.parts): each for each in verdicts}
+    coarser = found[frozenset({named["strict"], named["everything-hidden"]})]
+    assert coarser.satisfied
+    assert coarser.broken == ()
+    apart = found[frozenset({named["strict"], named["young-or-old"]})]
+    assert apart.satisfied == (not apart.broken)
+    fewer = judge_sets(
+        open_dataset(parts.folder / "clinic.csv"),
+        POLICY,
+        loaded,
+        [(named["strict"], MaskedPart(content_id=named["young-or-old"].content_id, columns=("health",)))],
+    )
+    assert fewer[0].satisfied  # beside it nothing tells anybody apart
+
+
+def signed_by(stage: Any, folder: Path, name: str = "strict") -> tuple[str, bytes]:
+    """A public key, and the signature with it of what was released."""
+    public = make_key(folder / "provider.key")
+    content = json.loads(stage.parts.released[name][1])
+    content.pop("certificate_sha256", None)
+    return public.text, sign(content, read_private(folder / "provider.key")).to_json().encode()
+
+
+def test_releases_are_signed_with_a_registered_key_where_that_is_asked_for(new_stage: Any, tmp_path: Path) -> None:
+    stage = new_stage(settings=Settings(argon2_time_cost=1, argon2_memory_kib=8, signatures_required=True))
+    stage.product()
+    made = stage.configurations()
+    request = stage.ask()
+    stage.approve(request.id, made["strict"].id)
+    with pytest.raises(VerificationError, match="signed releases only"):
+        stage.push(request_id=request.id)
+    public, signature = signed_by(stage, tmp_path)
+    with pytest.raises(VerificationError, match="did not register"):
+        stage.push(request_id=request.id, signature=signature)
+    with stage.write("consumer") as work:  # somebody else's key is none of the provider's
+        theirs = signing_keys.register(work, name="mine", public=public)
+    with pytest.raises(VerificationError, match="did not register"):
+        stage.push(request_id=request.id, signature=signature)
+    with pytest.raises(ConflictError), stage.write("provider") as work:
+        signing_keys.register(work, name="laptop", public=public)
+    assert theirs.valid
+    (tmp_path / "own").mkdir()
+    public, signature = signed_by(stage, tmp_path / "own")
+    with stage.write("provider") as work:
+        key = signing_keys.register(work, name="laptop", public=public)
+    other = signed_again(stage, tmp_path / "own" / "provider.key", "everything-hidden")
+    with pytest.raises(VerificationError, match="not of this certificate"):
+        stage.push(request_id=request.id, signature=other)
+    pushed = stage.push(request_id=request.id, signature=signature)
+    with stage.write("provider") as work:
+        signing_keys.revoke(work, key_id=key.id)
+    run_pending(stage.catalog)
+    with stage.read("provider") as work:  # revoked between arrival and check: the job looks again
+        release = releases.release(work, release_id=pushed.id)
+    assert release.state is ReleaseState.REFUSED
+    assert "revoked" in str(release.reason)
+    assert release.signed_by == key.fingerprint
+
+
+def signed_again(stage: Any, key: Path, name: str) -> bytes:
+    content = json.loads(stage.parts.released[name][1])
+    content.pop("certificate_sha256", None)
+    return sign(content, read_private(key)).to_json().encode()
+
+
+def test_a_release_is_attacked_on_arrival(small_stage: Any) -> None:
+    stage = small_stage
+    stage.product()
+    stage.configurations()
+    stage.push(product="clinic", name="strict")
+    run_pending(stage.catalog)
+    second = stage.push(product="clinic", name="everything-hidden")
+    run_pending(stage.catalog)
+    with stage.read("provider") as work:
+        attacks = {each.name: each for each in releases.release(work, release_id=second.id).attacks}
+    assert set(attacks) == {"row order", "singled out", "same value in a group", "put beside another release"}
+    assert attacks["singled out"].exposed == 0
+    assert attacks["row order"].exposed == 0
+    assert all(each.records % 5 == 0 and each.exposed % 5 == 0 for each in attacks.values())
+    assert "'diagnosis'" in attacks["put beside another release"].said
