@@ -169,7 +169,8 @@ ATTACKS: dict[str, Callable[[Target, float], dict[str, int]]] = {
 }
 
 
-def _attack(name: str, target: Target, seconds: float, start: Any, out: Any) -> None:
+def attack_when_told(name: str, target: Target, seconds: float, start: Any, out: Any) -> None:
+    """Attack for so long once everybody is ready; what came of it goes into the queue."""
     os.nice(19)  # attackers bring machines of their own; here they share two cores with what they attack
     start.wait()
     out.put(ATTACKS[name](target, time.monotonic() + seconds))
@@ -207,7 +208,7 @@ def measured(name: str, target: Target, seconds: float) -> dict[str, Any]:
     results = {path: context.Queue() for path in ("/api/v1/health", "/sign-in")}
     seen = context.Queue()
     start = context.Barrier(1 + len(results))
-    attack = context.Process(target=_attack, args=(name, target, seconds, start, seen))
+    attack = context.Process(target=attack_when_told, args=(name, target, seconds, start, seen))
     watchers = [
         context.Process(target=_watch, args=(target.url, path, seconds, start, queue))
         for path, queue in results.items()

@@ -1,8 +1,10 @@
 """kill -9 of the server, the worker and the database in the middle of pushes, approvals and releases.
 
 A consumer asks, an expert approves, a provider pushes the release, and meanwhile summaries are pushed, through the
-client that users have. At 50 random moments one of the three parts is killed. Then: every write that was acknowledged
-is there, nothing happened twice, every release is whole or absent, every job ended, and the audit chain is intact.
+client that users have, at two `aegis serve` in turn that share one PostgreSQL and one folder, each with a worker of its
+own. At 50 random moments one of the parts is killed. Then: every write that was acknowledged is there, nothing happened
+twice, every release is whole or absent, every job ended, everybody was told of every step once, and the audit chain is
+intact.
 
 ``python benchmarks/catalog_faults.py`` takes about fifteen minutes; ``--dry --kills 5`` tries it.
 """
@@ -11,6 +13,7 @@ from __future__ import annotations
 
 import argparse
 import hashlib
+import itertools
 import random
 import sys
 import tempfile
@@ -18,19 +21,22 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import psutil
+from sqlalchemy import select
 
 from _catalog_machine import QUICK, Person, Postgres, Served, add_person, first_administrator, served
 from _result import write
 from aegis import Client, release, summarize
 from aegis.catalog.database import audit_chain
+from aegis.catalog.database.notification_tables import Notification
 from aegis.catalog.service import tokens
 from aegis.catalog.service.catalog import Catalog
+from aegis.catalog.service.notifications import Told
 from aegis.data.engine import open_dataset
 from aegis.errors import AegisError
 from aegis.library.clinic import CONFIGURATIONS, POLICY, ROLES, write_clinic
@@ -60,16 +66,21 @@ class Ledger:
 class Clients:
     """Everybody who uses the catalog, each with the client that users have."""
 
-    def __init__(self, url: str, texts: dict[str, str], ledger: Ledger) -> None:
-        self._all = {name: Client(url, text, attempts=40, timeout_s=20) for name, text in texts.items()}
+    def __init__(self, urls: list[str], texts: dict[str, str], ledger: Ledger) -> None:
+        self._sites = [
+            {name: Client(url, text, attempts=40, timeout_s=20) for name, text in texts.items()} for url in urls
+        ]
+        self._turn = itertools.count()
         self._ledger = ledger
 
     def __getitem__(self, name: str) -> Client:
-        return self._all[name]
+        """The client of a person; with several servers each call goes to the next one."""
+        return self._sites[next(self._turn) % len(self._sites)][name]
 
     def close(self) -> None:
-        for each in self._all.values():
-            each.close()
+        for site in self._sites:
+            for each in site.values():
+                each.close()
 
     @contextmanager
     def under_way(self) -> Iterator[None]:
@@ -167,14 +178,14 @@ def register(client: Client, expert: Client, folder: Path) -> None:
     expert.propose(PRODUCT, text, name=CONFIGURATION)
 
 
-def strike(site: Served, database: Postgres, part: str, rng: random.Random) -> int:
+def strike(sites: list[Served], database: Postgres, part: str, rng: random.Random) -> int:
     """kill -9, and for the database a restart; the catalog restarts its own parts."""
     if part == "database":
         database.kill()
         time.sleep(rng.uniform(0.0, 1.0))
         database.start()
         return 1
-    living = site.parts(part)
+    living = [process for site in sites for process in site.parts(part)]
     if not living:
         return 0
     process = rng.choice(living)
@@ -222,7 +233,24 @@ def check(database_url: str, storage: Path, ledger: Ledger, admin: Client) -> di
         for each in requests.values()
         if each.state == "PROVISIONED" and releases[str(each.release_id)].state != "verified"
     ]
+    wrong += notifications_wrong(database_url, storage, ledger)
     return {"wrong": wrong, "audit_rows": chain.rows, "audit_intact": chain.intact, "requests": len(requests)}
+
+
+def notifications_wrong(database_url: str, storage: Path, ledger: Ledger) -> list[str]:
+    """What people were not told, or told twice: each step of each request tells each person once."""
+    with Catalog.open(database_url, storage, settings=QUICK) as catalog, catalog.database.read() as session:
+        rows = session.execute(select(Notification.user_id, Notification.kind, Notification.path)).all()
+    times = Counter((row.user_id, row.kind, row.path) for row in rows)
+    told = {(row.kind, row.path) for row in rows}
+    wrong = [f"somebody was told {kind} {count} times" for (_, kind, _), count in times.items() if count != 1]
+    steps = [(Told.ASKED, each) for each in ledger.asked.values()]
+    steps += [(step, each) for each in ledger.approved for step in (Told.APPROVED, Told.TO_FULFIL)]
+    steps += [(Told.READY, request) for request, _ in ledger.pushed.values()]
+    wrong += [
+        f"nobody was told {kind.value}" for kind, ident in steps if (kind.value, f"/requests/{ident}") not in told
+    ]
+    return wrong
 
 
 def settle(admin: Client, *, seconds: float) -> bool:
@@ -242,6 +270,7 @@ def main() -> int:
     parser.add_argument("--kills", type=int, default=50)
     parser.add_argument("--rows", type=int, default=600)
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--servers", type=int, default=2, help="how many `aegis serve`, each with a worker of its own")
     parser.add_argument("--dry", action="store_true", help="print instead of writing the result")
     given = parser.parse_args()
     rng = random.Random(given.seed)
@@ -254,8 +283,14 @@ def main() -> int:
         try:
             with Catalog.open(database.url, storage, settings=QUICK) as catalog:
                 texts, files, folders, _ = prepare(catalog, folder, rows=given.rows)
-            with served(database.url, storage, settings=settings, log=folder / "log") as site:
-                clients = Clients(site.url, texts, ledger)
+            with ExitStack() as running:
+                sites = [
+                    running.enter_context(
+                        served(database.url, storage, settings=settings, log=folder / f"log-{number}")
+                    )
+                    for number in range(given.servers)
+                ]
+                clients = Clients([site.url for site in sites], texts, ledger)
                 register(clients["provider"], clients["expert"], folder)
                 stop = threading.Event()
                 threads = [
@@ -268,26 +303,31 @@ def main() -> int:
                     time.sleep(rng.uniform(0.3, 4.0))
                     part = PARTS[number % 3] if number < 3 else rng.choice(PARTS)
                     busy += ledger.in_flight > 0
-                    struck[part] += strike(site, database, part, rng)
-                    site.wait_until_well()
+                    struck[part] += strike(sites, database, part, rng)
+                    for site in sites:
+                        site.wait_until_well()
                     print(f"{number + 1}: {part}; {len(ledger.pushed)} releases acknowledged", flush=True)
                 stop.set()
                 for each in threads:
                     each.join()
-                site.wait_until_well()
+                for site in sites:
+                    site.wait_until_well()
                 ended = settle(clients["admin"], seconds=600)
                 found = check(database.url, storage, ledger, clients["admin"])
                 clients.close()
         finally:
             database.stop()
     claims = {
-        "no acknowledged write lost, nothing twice, no half release": not found["wrong"] and not ledger.refusals,
+        "no acknowledged write lost, nothing twice, no half release, everybody told once": not found["wrong"]
+        and not ledger.refusals,
         "audit chain intact": found["audit_intact"],
         "every job ended": ended,
     }
     payload: dict[str, Any] = {
         "claims": claims,
         "seed": given.seed,
+        "servers": given.servers,
+        "workers": given.servers,
         "kills": dict(struck),
         "kills_while_a_write_was_under_way": busy,
         "acknowledged": {

@@ -2,8 +2,9 @@
 
 Two claims. Pages: every page and every reading call of the API answers within 200 ms of server time, asked one after
 the other (the median of seven, after a first one that is reported beside it). Load: 200 consumers who browse and ask
-for access, with a mean think time of one second, are answered within 250 ms at the 95th percentile, without an error;
-the load generator runs on the same machine.
+for access, with a mean think time of one second, are answered within 150 ms at the 95th percentile, without an error;
+the load generator runs on the same machine. With ``--attack`` one of the attacks of catalog_attacks.py runs all the
+while, and they are answered within 300 ms; that result is ``catalog_load_attacked``.
 
 ``python benchmarks/catalog_load.py`` takes about five minutes; ``--dry --seconds 10 --products 50 --audit-rows 1000``
 tries it.
@@ -13,6 +14,7 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import multiprocessing
 import random
 import re
 import statistics
@@ -20,6 +22,8 @@ import sys
 import tempfile
 import time
 from collections import defaultdict
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -37,8 +41,9 @@ from aegis.catalog.service import jobs, products, releases, requests
 from aegis.catalog.service.catalog import Catalog, utc_now
 from aegis.catalog.service.paging import PageRequest
 from aegis.catalog.worker.clinic_example import load_clinic
+from catalog_attacks import ATTACKS, Target, attack_when_told
 
-P95_MS, PAGE_MS = 250.0, 200.0
+P95_MS, ATTACKED_P95_MS, PAGE_MS = 150.0, 300.0, 200.0
 WORDS = ("hospital", "income", "schools", "traffic", "energy", "housing", "prices", "weather", "labour", "travel")
 
 
@@ -255,6 +260,23 @@ def filling(catalog: Catalog, admin: Person, flow: Any) -> dict[str, str]:
     return filled
 
 
+@contextmanager
+def attacked(name: str | None, target: Target, seconds: float) -> Iterator[dict[str, Any]]:
+    """An attack in a process of its own while the block runs; what came of it is in the mapping at the end."""
+    answers: dict[str, Any] = {}
+    if name is None:
+        yield answers
+        return
+    context = multiprocessing.get_context("spawn")
+    start, queue = context.Barrier(2), context.Queue()
+    process = context.Process(target=attack_when_told, args=(name, target, seconds, start, queue))
+    process.start()
+    start.wait()
+    yield answers
+    answers.update(queue.get(timeout=120))
+    process.join()
+
+
 def main() -> int:
     """Fill, serve, measure, write the result."""
     parser = argparse.ArgumentParser()
@@ -262,6 +284,7 @@ def main() -> int:
     parser.add_argument("--consumers", type=int, default=200)
     parser.add_argument("--products", type=int, default=1000)
     parser.add_argument("--audit-rows", type=int, default=100_000)
+    parser.add_argument("--attack", choices=[name for name in ATTACKS if name != "none"], help="run it all the while")
     parser.add_argument("--dry", action="store_true", help="print instead of writing the result")
     given = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="aegis-load-") as folder:
@@ -277,10 +300,14 @@ def main() -> int:
                     audit_rows=given.audit_rows,
                 )
                 filled = filling(catalog, admin, flow)
+                nobody = add_person(catalog, admin, "nobody", None)
+                provider = add_person(catalog, admin, "second-provider", "provider")
             print(f"filled in {time.perf_counter() - began:.0f} s", flush=True)
             with served(database.url, storage, processes=2) as site:
                 measured = asyncio.run(pages(site, admin, filled, times=7))
-                busy = asyncio.run(load(site, consumers, names, given.seconds))
+                target = Target(url=site.url, provider=provider, nobody=nobody)
+                with attacked(given.attack, target, given.seconds) as attack_answers:
+                    busy = asyncio.run(load(site, consumers, names, given.seconds))
         finally:
             database.stop()
     timed = {path: each for path, each in measured.items() if "median_ms" in each}
@@ -289,12 +316,17 @@ def main() -> int:
     claims = {
         "every page under 200 ms of server time": not failed
         and all(each["median_ms"] < PAGE_MS for each in timed.values()),
-        "200 consumers: p95 under 250 ms, no error": busy["p95_ms"] < P95_MS and busy["errors"] == 0,
     }
+    most_ms = P95_MS if given.attack is None else ATTACKED_P95_MS
+    said = "" if given.attack is None else f" while attacked by {given.attack}"
+    claims[f"{given.consumers} consumers: p95 under {most_ms:.0f} ms, no error{said}"] = (
+        busy["p95_ms"] < most_ms and busy["errors"] == 0
+    )
     payload: dict[str, Any] = {
         "claims": claims,
         "catalog": {"products": given.products + 1, "audit_rows": given.audit_rows, "server_processes": 2},
         "load": busy,
+        "attack": {"name": given.attack, "answers": attack_answers},
         "slowest_page": {"path": slowest, **timed[slowest]},
         "not_answered_with_200": failed,
         "pages": measured,
@@ -302,7 +334,7 @@ def main() -> int:
     if given.dry:
         print(payload)
     else:
-        write("catalog_load", payload)
+        write("catalog_load" if given.attack is None else "catalog_load_attacked", payload)
     print({key: busy[key] for key in ("requests", "errors", "p50_ms", "p95_ms", "p99_ms")}, payload["slowest_page"])
     return 0 if all(claims.values()) else 1
 
