@@ -12,6 +12,7 @@ from aegis.catalog.server import errors, lanes
 from aegis.catalog.server.api import (
     audit_routes,
     configuration_routes,
+    dataspace_routes,
     job_routes,
     key_routes,
     ledger_routes,
@@ -41,6 +42,7 @@ _MODULES = (
     token_routes,
     notification_routes,
     audit_routes,
+    dataspace_routes,
 )
 
 

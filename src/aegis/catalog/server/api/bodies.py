@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from fastapi import Path, Query
 from pydantic import (
@@ -242,6 +242,15 @@ class JointVerdicts(Body):
 
     policy_id: Name
     verdicts: Annotated[list[Verdict], Field(min_length=1, max_length=5_000)]
+
+
+class CatalogRequestMessage(BaseModel):
+    """A catalog request of the Dataspace Protocol; what it does not know it leaves alone, but a filter is refused."""
+
+    model_config = ConfigDict(extra="ignore", populate_by_name=True)
+
+    kind: Annotated[Literal["CatalogRequestMessage"], Field(alias="@type")]
+    filter: Annotated[list[JsonValue], Field(max_length=0)] | None = None
 
 
 class NewSigningKey(Body):

@@ -1,0 +1,232 @@
+"""The catalog for data portals and data spaces: DCAT-AP 3 with an ODRL offer per product, and the catalog part of the
+Dataspace Protocol (2025-1).
+
+Both say the same in two vocabularies' wrappings: what there is, under which conditions one may ask for it, and which
+masked files are out that the asker may see. Nothing is negotiated here: an offer is taken up by asking for access.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from aegis.catalog import records
+from aegis.catalog.service import products, releases
+from aegis.catalog.service.catalog import Work
+from aegis.catalog.service.paging import MOST, PageRequest
+from aegis.catalog.states import ProductState, ReleaseState
+from aegis.errors import NotFoundError
+
+DSP_VERSION, DSP_PATH = "2025-1", "/api/v1/dsp"
+_DSP_CONTEXT = ["https://w3id.org/dspace/2025/1/context.jsonld"]
+_FORMAT = "HttpData-PULL"
+_MOST_DATASETS = 2_000
+_DCAT_CONTEXT: dict[str, Any] = {
+    "dcat": "http://www.w3.org/ns/dcat#",
+    "dct": "http://purl.org/dc/terms/",
+    "foaf": "http://xmlns.com/foaf/0.1/",
+    "odrl": "http://www.w3.org/ns/odrl/2/",
+    "spdx": "http://spdx.org/rdf/terms#",
+    "xsd": "http://www.w3.org/2001/XMLSchema#",
+    "aegis": "urn:aegis:",
+}
+_MEDIA = "https://www.iana.org/assignments/media-types/"
+_MEDIA_TYPES = {".csv": "text/csv", ".parquet": "application/vnd.apache.parquet"}
+
+
+def dcat_catalog(work: Work, *, base_url: str) -> dict[str, Any]:
+    """The published products that the actor sees as a DCAT-AP 3 catalogue in JSON-LD."""
+    base = base_url.rstrip("/")
+    return {
+        "@context": _DCAT_CONTEXT,
+        "@id": base,
+        "@type": "dcat:Catalog",
+        "dct:title": _english("Aegis catalog"),
+        "dct:description": _english("Data products that are released masked, for a stated purpose and time."),
+        "dct:publisher": _agent("Aegis catalog"),
+        "foaf:homepage": {"@id": base},
+        "dcat:service": [_service(base)],
+        "dcat:dataset": [_dataset(work, product, base) for product in _published(work)],
+    }
+
+
+def dcat_dataset(work: Work, *, product: str, base_url: str) -> dict[str, Any]:
+    """One product as a DCAT-AP 3 dataset in JSON-LD."""
+    record = products.product(work, product=product)
+    return {"@context": _DCAT_CONTEXT, **_dataset(work, record, base_url.rstrip("/"))}
+
+
+def dsp_catalog(work: Work, *, base_url: str) -> dict[str, Any]:
+    """The answer to a catalog request of the Dataspace Protocol."""
+    base = base_url.rstrip("/")
+    return {
+        "@context": _DSP_CONTEXT,
+        "@id": f"{base}{DSP_PATH}",
+        "@type": "Catalog",
+        "participantId": base,
+        "service": [_dsp_service(base)],
+        "dataset": [_dsp_dataset(work, product, base) for product in _published(work)],
+    }
+
+
+def dsp_dataset(work: Work, *, product: str, base_url: str) -> dict[str, Any]:
+    """The answer to a dataset request of the Dataspace Protocol."""
+    record = products.product(work, product=product)
+    if record.state is not ProductState.PUBLISHED:
+        raise NotFoundError("there is no such dataset; look at the catalog")
+    return {"@context": _DSP_CONTEXT, **_dsp_dataset(work, record, base_url.rstrip("/"))}
+
+
+def dsp_versions() -> dict[str, Any]:
+    """The versions of the Dataspace Protocol that are spoken, below the address where this stands."""
+    return {"protocolVersions": [{"version": DSP_VERSION, "path": f"/{DSP_VERSION}", "binding": "HTTPS"}]}
+
+
+def _published(work: Work) -> list[records.Product]:
+    listed: list[records.Product] = []
+    page = PageRequest(size=MOST)
+    while len(listed) < _MOST_DATASETS:
+        answer = products.list_products(work, page=page)
+        listed += [product for product in answer.items if product.state is ProductState.PUBLISHED]
+        if answer.next is None:
+            break
+        page = PageRequest(size=MOST, cursor=answer.next)
+    return listed[:_MOST_DATASETS]
+
+
+def _released(work: Work, product: records.Product) -> list[records.Release]:
+    listed = releases.list_releases(work, product=product.id, page=PageRequest(size=MOST)).items
+    return [each for each in listed if each.state is ReleaseState.VERIFIED]
+
+
+def _dataset(work: Work, product: records.Product, base: str) -> dict[str, Any]:
+    url = f"{base}/products/{product.name}"
+    return {
+        "@id": url,
+        "@type": "dcat:Dataset",
+        "dct:identifier": product.id,
+        "dct:title": _english(product.title),
+        "dct:description": _english(product.description or product.title),
+        "dct:publisher": _agent(product.owner_name),
+        "dct:issued": _typed(product.created_at.isoformat(), "dateTime"),
+        "dct:modified": _typed(product.changed_at.isoformat(), "dateTime"),
+        "dcat:keyword": [_english(tag) for tag in product.tags],
+        "dcat:landingPage": {"@id": url},
+        "dct:accessRights": {"@id": "http://publications.europa.eu/resource/authority/access-right/RESTRICTED"},
+        "odrl:hasPolicy": _offer(work, product, base),
+        "dcat:distribution": [_distribution(release, base) for release in _released(work, product)],
+    }
+
+
+def _offer(work: Work, product: records.Product, base: str) -> dict[str, Any]:
+    """What one may ask for: the use for a stated purpose, for a time, after an expert agreed; nobody is looked for."""
+    return {
+        "@id": f"{base}/products/{product.name}#offer",
+        "@type": "odrl:Offer",
+        "odrl:assigner": _agent(product.owner_name),
+        "odrl:permission": {
+            "odrl:target": {"@id": f"{base}/products/{product.name}"},
+            "odrl:action": {"@id": "odrl:use"},
+            "odrl:constraint": [
+                {
+                    "odrl:leftOperand": {"@id": "odrl:purpose"},
+                    "odrl:operator": {"@id": "odrl:eq"},
+                    "odrl:rightOperand": "the purpose that the request for access states",
+                },
+                {
+                    "odrl:leftOperand": {"@id": "odrl:elapsedTime"},
+                    "odrl:operator": {"@id": "odrl:lteq"},
+                    "odrl:rightOperand": _typed(f"P{work.settings.request_days}D", "duration"),
+                },
+            ],
+            "odrl:duty": {"odrl:action": {"@id": "odrl:obtainConsent"}},
+        },
+        "odrl:prohibition": {"odrl:action": {"@id": "aegis:re-identify"}},
+        "dct:description": [_english(line) for line in _words(product)],
+    }
+
+
+def _words(product: records.Product) -> list[str]:
+    return ["Ask for access; an expert decides.", *product.policy_lines]
+
+
+def _distribution(release: records.Release, base: str) -> dict[str, Any]:
+    suffix = release.file_name[release.file_name.rfind(".") :].lower()
+    url = f"{base}/api/v1/releases/{release.id}/file"
+    return {
+        "@id": f"{base}/releases/{release.id}",
+        "@type": "dcat:Distribution",
+        "dct:title": _english(release.file_name),
+        "dcat:accessURL": {"@id": f"{base}/releases/{release.id}"},
+        "dcat:downloadURL": {"@id": url},
+        "dcat:mediaType": {"@id": _MEDIA + _MEDIA_TYPES.get(suffix, "application/octet-stream")},
+        "dcat:byteSize": _typed(str(release.bytes), "nonNegativeInteger"),
+        "dct:issued": _typed(release.created_at.isoformat(), "dateTime"),
+        "spdx:checksum": {
+            "@type": "spdx:Checksum",
+            "spdx:algorithm": {"@id": "spdx:checksumAlgorithm_sha256"},
+            "spdx:checksumValue": _typed(release.digest, "hexBinary"),
+        },
+        "dcat:accessService": {"@id": f"{base}/api/v1"},
+    }
+
+
+def _service(base: str) -> dict[str, Any]:
+    return {
+        "@id": f"{base}/api/v1",
+        "@type": "dcat:DataService",
+        "dct:title": _english("The API of the catalog"),
+        "dcat:endpointURL": {"@id": f"{base}/api/v1"},
+        "dcat:endpointDescription": {"@id": f"{base}/api/v1/openapi.json"},
+    }
+
+
+def _dsp_dataset(work: Work, product: records.Product, base: str) -> dict[str, Any]:
+    return {
+        "@id": product.id,
+        "@type": "Dataset",
+        "title": product.title,
+        "description": [{"@value": product.description or product.title, "@language": "en"}],
+        "keyword": list(product.tags),
+        "hasPolicy": [
+            {
+                "@id": f"{base}/products/{product.name}#offer",
+                "@type": "Offer",
+                "permission": [
+                    {
+                        "action": "use",
+                        "constraint": [
+                            {
+                                "leftOperand": "purpose",
+                                "operator": "eq",
+                                "rightOperand": "the purpose that the request for access states",
+                            },
+                            {
+                                "leftOperand": "elapsedTime",
+                                "operator": "lteq",
+                                "rightOperand": f"P{work.settings.request_days}D",
+                            },
+                        ],
+                        "duty": [{"action": "obtainConsent"}],
+                    }
+                ],
+                "prohibition": [{"action": "urn:aegis:re-identify"}],
+            }
+        ],
+        "distribution": [{"@type": "Distribution", "format": _FORMAT, "accessService": _dsp_service(base)}],
+    }
+
+
+def _dsp_service(base: str) -> dict[str, Any]:
+    return {"@id": f"{base}/api/v1", "@type": "DataService", "endpointURL": f"{base}/api/v1"}
+
+
+def _english(text: str) -> dict[str, str]:
+    return {"@value": text, "@language": "en"}
+
+
+def _typed(text: str, kind: str) -> dict[str, str]:
+    return {"@value": text, "@type": f"xsd:{kind}"}
+
+
+def _agent(name: str) -> dict[str, Any]:
+    return {"@type": "foaf:Agent", "foaf:name": name}

@@ -1,0 +1,90 @@
+"""The catalog for portals and data spaces: what the specifications ask for is there, and nothing that one may not see.
+
+The published shapes and schemas need documents from the network, which the tests do not have: what they require is
+written down here instead.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from aegis.catalog.service import dataspace
+from aegis.errors import NotFoundError
+
+BASE = "https://catalog.example/"
+# Mandatory properties, DCAT-AP 3.0.
+MANDATORY = {
+    "dcat:Catalog": {"dct:title", "dct:description", "dct:publisher"},
+    "dcat:Dataset": {"dct:title", "dct:description"},
+    "dcat:Distribution": {"dcat:accessURL"},
+    "dcat:DataService": {"dct:title", "dcat:endpointURL"},
+    "foaf:Agent": {"foaf:name"},
+    "odrl:Offer": {"odrl:permission"},
+}
+
+
+def things(document: Any) -> list[dict[str, Any]]:
+    """Everything in a document that has a type."""
+    if isinstance(document, list):
+        return [found for each in document for found in things(each)]
+    if not isinstance(document, dict):
+        return []
+    own = [document] if "@type" in document and "@value" not in document else []
+    return own + [found for each in document.values() for found in things(each)]
+
+
+@pytest.fixture
+def filled(small_stage: Any) -> Any:
+    small_stage.product()
+    small_stage.product("draft-one", publish=False)
+    small_stage.configurations()
+    small_stage.provisioned()
+    return small_stage
+
+
+def test_the_catalog_is_a_dcat_ap_catalogue_with_an_offer_each(filled: Any) -> None:
+    with filled.read("consumer") as work:
+        document = dataspace.dcat_catalog(work, base_url=BASE)
+    found = things(document)
+    assert {each["@type"] for each in found} >= set(MANDATORY)
+    for each in found:
+        missing = MANDATORY.get(each["@type"], set()) - set(each)
+        assert not missing, (each["@type"], missing)
+    prefixes = {key.split(":")[0] for each in found for key in each if ":" in key}
+    assert prefixes <= set(document["@context"])
+    (dataset,) = document["dcat:dataset"]  # a draft is nobody else's business
+    offer = dataset["odrl:hasPolicy"]
+    operands = {each["odrl:leftOperand"]["@id"] for each in offer["odrl:permission"]["odrl:constraint"]}
+    assert operands == {"odrl:purpose", "odrl:elapsedTime"}
+    assert any("5" in line["@value"] for line in offer["dct:description"])  # the policy in words
+    (file,) = dataset["dcat:distribution"]
+    assert file["dcat:accessURL"]["@id"].startswith("https://catalog.example/releases/")
+
+
+def test_somebody_without_access_sees_the_offer_and_no_file(filled: Any) -> None:
+    filled.person("stranger")
+    with filled.read("stranger") as work:
+        dataset = dataspace.dcat_dataset(work, product="clinic", base_url=BASE)
+    assert dataset["dcat:distribution"] == []
+    assert dataset["odrl:hasPolicy"]["@type"] == "odrl:Offer"
+
+
+def test_the_dataspace_protocol_gets_its_catalog_and_a_dataset(filled: Any) -> None:
+    with filled.read("consumer") as work:
+        catalog = dataspace.dsp_catalog(work, base_url=BASE)
+        dataset = dataspace.dsp_dataset(work, product=catalog["dataset"][0]["@id"], base_url=BASE)
+        with pytest.raises(NotFoundError):
+            dataspace.dsp_dataset(work, product="draft-one", base_url=BASE)
+    assert catalog["@context"] == ["https://w3id.org/dspace/2025/1/context.jsonld"]
+    assert (catalog["@type"], catalog["participantId"]) == ("Catalog", "https://catalog.example")
+    assert dataset["@type"] == "Dataset"
+    (offer,) = dataset["hasPolicy"]
+    assert (offer["@type"], offer["@id"].endswith("#offer")) == ("Offer", True)
+    assert "target" not in offer  # an offer inside a dataset is about that dataset
+    assert all({"action", "constraint"} <= set(each) for each in offer["permission"])
+    (distribution,) = dataset["distribution"]
+    assert {"format", "accessService"} <= set(distribution)
+    assert distribution["accessService"]["endpointURL"] == "https://catalog.example/api/v1"
+    assert dataspace.dsp_versions()["protocolVersions"][0]["version"] == "2025-1"
