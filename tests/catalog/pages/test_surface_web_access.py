@@ -31,6 +31,7 @@ def paths(site: Any) -> list[str]:
         f"{product}/requests", f"{product}/releases", f"{product}/audit", "/requests", "/requests?state=REJECTED",
         f"/requests/{site.flow.request_id}", f"/requests/{site.flow.waiting_request_id}",
         f"/releases/{site.flow.release_id}", "/jobs", "/tokens", "/account", "/account/second-factor",
+        "/account/keys", "/glossary",
         "/people", f"/people/{person.id}",
         "/audit", "/nowhere",
     ]  # fmt: skip

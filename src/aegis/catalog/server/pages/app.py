@@ -16,6 +16,7 @@ from aegis.catalog.server.pages import (
     audit_pages,
     configuration_pages,
     editor_pages,
+    glossary_pages,
     home_pages,
     job_pages,
     key_pages,
@@ -38,6 +39,7 @@ from aegis.errors import NotFoundError
 
 _MODULES = (
     home_pages,
+    glossary_pages,
     sign_in_pages,
     organisation_pages,
     second_factor_pages,
