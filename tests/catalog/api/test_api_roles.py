@@ -413,7 +413,7 @@ _ALSO = {
 }
 
 
-_READING_BY_POST = {"/products/{product}/preview"}
+_READING_BY_POST = {"/products/{product}/preview", "/dsp/2025-1/catalog/request"}
 """Nothing is written by these, so a token that may read may send them."""
 
 

@@ -213,7 +213,7 @@ ACTS_OF: Mapping[str, tuple[str, ...]] = {
         "release downloaded",
         "release withdrawn",
     ),
-    "ledger": ("ledger entry added", "maskings judged together"),
+    "ledger": ("ledger entry added", "maskings judged together", "maskings not judged"),
     "jobs": ("advice started", "job done", "job failed", "job cancelled"),
     "people": (
         "user created",

@@ -223,7 +223,7 @@ class Provider:
         subject, key = ("product", task.product.id) if task.request is None else ("request", task.request.id)
         with self._catalog.write(actor) as work:
             work.record(
-                f"{task.what} not made",
+                "maskings not judged" if task.what == "together" else f"{task.what} not made",
                 subject=subject,
                 subject_id=key,
                 product_id=task.product.id,
