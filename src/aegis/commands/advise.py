@@ -15,6 +15,7 @@ from aegis.commands.fields import (
     Option,
     Overwrite,
     PathLike,
+    Person,
     PolicyLike,
     Proposing,
     Report,
@@ -76,6 +77,7 @@ class Advise(Proposing, WithRoles, WithLedger, Working):
         float | None, Option("The most that a search for candidates may take (search, sanitized).", above=0)
     ] = None
     policy: Annotated[PolicyLike | None, Option("Keep only configurations that satisfy this policy.")] = None
+    person: Person = None
     seed: Seed = 0
     top: Annotated[int, Option("How many rows the table shows.", minimum=1)] = 20
     report: Report = None
@@ -99,7 +101,7 @@ class Advise(Proposing, WithRoles, WithLedger, Working):
         if not {"search", "sanitized"} & set(self.candidates):
             self.refuse("seconds", because="no search is made: --candidates names neither search nor sanitized")
         if self.policy is None:
-            self.refuse("ledger", "recipient", because="without a policy nothing is judged")
+            self.refuse("ledger", "recipient", "person", because="without a policy nothing is judged")
         if "masks" not in self.candidates:
             self.refuse("configs", "generate", because="configurations are masks, and --candidates leaves them out")
 

@@ -17,6 +17,7 @@ from aegis.commands.fields import (
     Label,
     Option,
     PathLike,
+    Person,
     PolicyLike,
     SeveralConfigurations,
     WithIdentifying,
@@ -57,6 +58,7 @@ class Check(WithIdentifying):
     ] = ()
     suppress: Annotated[bool, Option("Suppress failing records up to the policy's limit.")] = True
     label: Label = None
+    person: Person = None
     hierarchies: Hierarchies = None
 
     def __post_init__(self) -> None:
@@ -79,7 +81,7 @@ def show(checked: Checked, options: Check) -> None:
         checked.models,
         title=f"{several}{', '.join(checked.roles.quasi_identifying)} · "
         f"{count(checked.records, 'record')} in {count(checked.classes, 'class', 'classes')}, "
-        f"the smallest of {checked.smallest_class:,}{starred}",
+        f"the smallest of {people(checked.smallest_class, checked.unit)}{starred}",
     )
     _show_worst(checked)
     _show_unlisted(checked.unlisted_are_insensitive)
@@ -93,6 +95,11 @@ def show(checked: Checked, options: Check) -> None:
     if len(options.configs) == 1:
         config = terminal.word(options.configs[0])
         terminal.next_step(f"aegis release {again} --config {config} --policy {policy} --out released.parquet")
+
+
+def people(size: int, unit: str | None) -> str:
+    """The size of a class, in people where they are counted."""
+    return f"{size:,}" if unit is None else f"{count(size, 'person', 'people')} by {unit}"
 
 
 def show_verdicts(verdicts: Sequence[StatedVerdict], *, title: str) -> None:
@@ -136,7 +143,12 @@ def _show_worst(checked: Checked) -> None:
     if not checked.worst_classes:
         return
     rows = [[f"{w.size:,}", f"{w.classes:,}", f"{w.records:,}", ", ".join(w.models)] for w in checked.worst_classes]
-    columns: list[str | tuple[str, str]] = [("size", "right"), ("classes", "right"), ("records", "right"), "fail"]
+    columns: list[str | tuple[str, str]] = [
+        ("people" if checked.unit else "size", "right"),
+        ("classes", "right"),
+        ("records", "right"),
+        "fail",
+    ]
     title = "classes that fail before suppression" if checked.satisfied else "classes that fail"
     terminal.out().print(Text(f"{title}, smallest first", style="bold"))
     terminal.out().print(terminal.table("", columns, rows))

@@ -69,6 +69,10 @@ RolesFile = Annotated[
     RolesLike | None, Option("A roles file (default: DATA.roles.yaml beside the data).", section=ROLES)
 ]
 Identifying = Annotated[Sequence[str], Option("Columns that name a person, comma separated.", section=ROLES)]
+Person = Annotated[
+    str | None,
+    Option("The column that says whose records they are: people are counted, not records.", section=ROLES),
+]
 AllCores = Annotated[
     int | None, Option("Processes that work at the same time (default: one for each core).", minimum=1)
 ]
@@ -193,6 +197,7 @@ __all__ = [
     "Options",
     "Overwrite",
     "PathLike",
+    "Person",
     "PolicyLike",
     "Proposing",
     "Quasi",

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 from aegis.commands import terminal
-from aegis.commands.check import show_verdicts
+from aegis.commands.check import people, show_verdicts
 from aegis.commands.command import RELEASE, command
 from aegis.commands.fields import (
     LEDGER,
@@ -20,6 +20,7 @@ from aegis.commands.fields import (
     Option,
     Overwrite,
     PathLike,
+    Person,
     PolicyLike,
     WithIdentifying,
     WithLedger,
@@ -47,6 +48,7 @@ class Release(WithIdentifying, WithLedger):
         Option("The configuration to mask by; without one the table is released as it is."),
     ] = None
     label: Label = None
+    person: Person = None
     insensitive: Annotated[
         Sequence[str],
         Option(
@@ -97,7 +99,7 @@ def show_released(released: Released, options: Release) -> None:
     show_verdicts(
         released.verdicts,
         title=f"{released.out} · {count(released.rows, 'row')} in {count(released.classes, 'class', 'classes')}, "
-        f"the smallest of {released.smallest_class:,}{starred}",
+        f"the smallest of {people(released.smallest_class, released.unit)}{starred}",
     )
     if released.kept_share is not None:
         share = released.kept_share  # what exceeds the whole was gained, not kept

@@ -16,6 +16,7 @@ from aegis.commands.fields import (
     Option,
     Overwrite,
     PathLike,
+    Person,
     PolicyLike,
     WithIdentifying,
     WithLedger,
@@ -37,6 +38,7 @@ class Search(WithIdentifying, WithLedger, Working):
     _: KW_ONLY
     policy: Annotated[PolicyLike, Option("What the release must satisfy (YAML).")]
     label: Label = None
+    person: Person = None
     hierarchies: Hierarchies = None
     order: Annotated[
         Sequence[str],

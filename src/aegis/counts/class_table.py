@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from aegis.counts.content import Content
 from aegis.counts.grouping import Codes, Tuples, group_rows, group_tuples, packed, summed, width
+from aegis.counts.people import People
 from aegis.data.domain import Domain
 from aegis.data.kind import Kind
 from aegis.errors import SummaryError
@@ -23,8 +24,8 @@ SUPPRESSED = -1
 
 _ONE_VALUE = Domain.of(Kind.INTEGER, [0])
 
-Made = tuple[Tuples, Codes, dict[str, Content]]
-"""The tuples, sizes and contents of the classes of a table."""
+Made = tuple[Tuples, Codes, dict[str, Content], Codes | None]
+"""The tuples, sizes and contents of the classes of a table, and where it is known the class of every row."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
@@ -35,6 +36,7 @@ class ClassTable:
     ``contents[c]`` says what a further column c (a sensitive attribute or the label) holds in each class.
     With ``star`` the last class is that of the suppressed records: `SUPPRESSED` in every column, written ``*``.
     ``population`` counts the same columns, coded by the same domains, in the population the records were drawn from.
+    ``people`` says whose records they are, where several may belong to one person; without it every record is a person.
     """
 
     columns: tuple[str, ...]
@@ -44,6 +46,7 @@ class ClassTable:
     contents: Mapping[str, Content] = field(default_factory=dict)
     star: bool = False
     population: ClassTable | None = None
+    people: People | None = None
 
     def __repr__(self) -> str:
         return f"ClassTable({', '.join(self.columns)}: {len(self.sizes)} classes, {self.records} records)"
@@ -60,12 +63,14 @@ class ClassTable:
         suppressed: NDArray[np.bool_] | None = None,
         population: ClassTable | None = None,
         encoded: bool = False,
+        persons: tuple[str, Codes] | None = None,
     ) -> ClassTable:
         """From the answer of a GROUP BY over the columns and the contents together, in any order.
 
         Row i stands for ``counts[i]`` records with the tuple ``codes[i]`` and, for each content, its code i.
         ``suppressed`` marks the rows whose records were suppressed; their codes are not looked at.
         ``encoded`` says that the codes were made from these domains just now, so that none can lie outside.
+        ``persons`` names the column that says whose records they are, with the code of the person of each row.
 
         >>> from aegis.data.kind import Kind
         >>> age, ill = Domain.of(Kind.INTEGER, [30, 40]), Domain.of(Kind.TEXT, ["flu", "none"])
@@ -85,10 +90,22 @@ class ClassTable:
             codes, counts = codes[keep], counts[keep]
             contents = {name: (domain, values[keep]) for name, (domain, values) in contents.items()}
             suppressed = None if suppressed is None else suppressed[keep]
+            persons = None if persons is None else (persons[0], persons[1][keep])
         star = suppressed is not None and bool(suppressed.any())
-        keys = None if star else packed(list(zip(codes.T, map(width_of, domains), strict=True)))
+        keys = None if star or persons is not None else packed(list(zip(codes.T, map(width_of, domains), strict=True)))
         made = None if keys is None else _arranged(domains, keys, counts, contents)
-        tuples, sizes, held = made or _grouped(domains, codes, counts, contents, suppressed if star else None)
+        tuples, sizes, held, group = made or _grouped(domains, codes, counts, contents, suppressed if star else None)
+        people = None
+        if persons is not None:
+            assert group is not None, "rows that belong to people are grouped, not packed"
+            people = People.of(
+                column=persons[0],
+                owners=group,
+                persons=np.asarray(persons[1], dtype=np.int64),
+                records=counts,
+                classes=len(sizes),
+                contents=contents,
+            )
         return cls(
             columns=tuple(columns),
             domains=tuple(domains),
@@ -97,6 +114,7 @@ class ClassTable:
             contents=held,
             star=star,
             population=population,
+            people=people,
         )
 
     @classmethod
@@ -116,7 +134,7 @@ class ClassTable:
         made = _arranged(domains, keys, counts, contents)
         if made is None:
             return None
-        tuples, sizes, held = made
+        tuples, sizes, held, _ = made
         return cls(columns=tuple(columns), domains=tuple(domains), tuples=tuples, sizes=sizes, contents=held)
 
     @property
@@ -131,6 +149,16 @@ class ClassTable:
     @property
     def classes(self) -> int:
         return len(self.sizes)
+
+    @property
+    def persons(self) -> Codes:
+        """How many people each class holds: its records, where nothing says whose they are."""
+        return self.sizes if self.people is None else self.people.sizes
+
+    @property
+    def chances(self) -> NDArray[np.float64]:
+        """The highest chance, over the people of a class, that a record drawn from it is that person's."""
+        return 1.0 / self.sizes if self.people is None else self.people.largest_share
 
     @property
     def suppressed(self) -> int:
@@ -155,6 +183,7 @@ class ClassTable:
             masked = content.masked(partitions[name]) if name in partitions else content
             contents[name] = masked.regrouped(group, len(tuples))
         quasi = {column: partitions[column] for column in self.columns if column in partitions}
+        people = None if self.people is None else self.people.masked(partitions).regrouped(group, len(tuples))
         return replace(
             self,
             domains=tuple(domains),
@@ -162,6 +191,7 @@ class ClassTable:
             sizes=summed(self.sizes, group, len(tuples)),
             contents=contents,
             population=None if self.population is None else self.population.merged(quasi),
+            people=people,
         )
 
     def suppress(self, failing: NDArray[np.bool_]) -> ClassTable:
@@ -183,6 +213,7 @@ class ClassTable:
             sizes=summed(self.sizes, group, classes),
             contents={name: content.regrouped(group, classes) for name, content in self.contents.items()},
             star=True,
+            people=None if self.people is None else self.people.regrouped(group, classes),
         )
 
     def without_star(self, *, published: bool) -> ClassTable:
@@ -194,12 +225,14 @@ class ClassTable:
         if not self.star:
             return self
         classes = self.classes - 1
+        people = None if self.people is None else self.people.selected(np.arange(classes))
         return replace(
             self,
             tuples=Tuples(np.asfortranarray(self.codes[:-1])),
             sizes=self.sizes[:-1],
             contents={name: c.first(classes, new_reference=not published) for name, c in self.contents.items()},
             star=False,
+            people=people if people is None or published else people.with_new_reference(),
         )
 
     def together(self) -> ClassTable:
@@ -211,7 +244,12 @@ class ClassTable:
             sizes=self.sizes.sum(keepdims=True)[:one],
             contents={name: content.together() for name, content in self.contents.items()},
             star=one > 0,
+            people=None if self.people is None else self.people.regrouped(np.zeros(self.classes, dtype=np.int64), one),
         )
+
+    def by_records(self) -> ClassTable:
+        """The same table where every record counts, whoever it belongs to."""
+        return self if self.people is None else replace(self, people=None)
 
     def with_levels(self, levels: Mapping[str, tuple[Partition, ...]]) -> ClassTable:
         """The same table that knows the hierarchies of some of its contents."""
@@ -258,7 +296,7 @@ def _arranged(
             return None
         held[name], distinct = made
         sizes = held[name].sizes
-    return Tuples.packed(distinct, widths), sizes, held if contents else {}
+    return Tuples.packed(distinct, widths), sizes, held if contents else {}, None
 
 
 def width_of(domain: Domain) -> int:
@@ -292,7 +330,7 @@ def _grouped(
         name: Content.grouped(domain=domain, owners=group, values=values, counts=counts, classes=classes)
         for name, (domain, values) in contents.items()
     }
-    return Tuples(tuples), summed(counts, group, classes), held
+    return Tuples(tuples), summed(counts, group, classes), held, group
 
 
 def _check(

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import ibis
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from aegis.counts.answer import ask, encode, plain
 from aegis.counts.class_table import ClassTable, width_of
@@ -18,12 +20,29 @@ from aegis.errors import DataError, RoleError
 from aegis.masking.masks.suppress import STAR
 
 _COUNT = "_aegis_count"
+PERSON = "_aegis_ledger_person"
+"""A copy of the column that says whose records they are, which stays when that column is masked; never written."""
+
+
+def with_person(dataset: Dataset, unit: str | None) -> Dataset:
+    """The dataset with a copy of the column that says whose records they are, where people are counted."""
+    if unit is None:
+        return dataset
+    dataset.schema.kind(unit)  # says which columns there are if it is not one of them
+    return replace(dataset, table=dataset.table.mutate(**{PERSON: dataset.table[unit]}), blocks=None)
 
 
 def count_classes(
-    dataset: Dataset, columns: Sequence[str], *, contents: Sequence[str] = (), released: bool = False
+    dataset: Dataset,
+    columns: Sequence[str],
+    *,
+    contents: Sequence[str] = (),
+    released: bool = False,
+    unit: str | None = None,
 ) -> ClassTable:
     """Count the distinct tuples of ``columns``, with the values of each of ``contents`` in them.
+
+    ``unit`` names the column that says whose records they are; the table then knows who is in which class.
 
     ``released`` says that the table was written by a release: records with ``*`` in every quasi-identifier are its
     suppressed ones and form one class.
@@ -33,12 +52,21 @@ def count_classes(
     for name in (*columns, *contents):
         dataset.schema.kind(name)  # says which columns there are if it is not one of them
     wanted = list(dict.fromkeys((*columns, *contents)))
+    person = None
+    if unit is not None:
+        person = PERSON if PERSON in dataset.table.columns else unit
+        wanted = list(dict.fromkeys((*wanted, person)))
     answer = ask(dataset.table.group_by(wanted).aggregate(**{_COUNT: ibis._.count()}))
     if not len(answer):
         raise DataError(f"{dataset.name} has no rows; give a table with some")
     counts = np.asarray(plain(answer[_COUNT]), dtype=np.int64)
     held = {name: encode(answer[name], dataset.schema.kind(name)) for name in contents}
-    if not released and (packed := _packed(answer, [(name, dataset.schema.kind(name)) for name in columns])):
+    persons = None if unit is None or person is None else (unit, _codes_of_people(answer[person], unit))
+    if (
+        not released
+        and persons is None
+        and (packed := _packed(answer, [(name, dataset.schema.kind(name)) for name in columns]))
+    ):
         domains, keys = packed
         table = ClassTable.from_keys(columns=columns, domains=domains, keys=keys, counts=counts, contents=held)
         if table is not None:
@@ -60,7 +88,17 @@ def count_classes(
         contents=held,
         suppressed=suppressed,
         encoded=True,
+        persons=persons,
     )
+
+
+def _codes_of_people(column: pa.ChunkedArray, unit: str) -> Codes:
+    """A number for each person; which one it is says nothing."""
+    if column.null_count:
+        raise DataError(
+            f"column {unit!r} is empty in some records, so nobody can say whose they are; fill it, or leave them out"
+        )
+    return np.asarray(pc.dictionary_encode(column.combine_chunks()).indices, dtype=np.int64)
 
 
 def _packed(answer: pa.Table, columns: Sequence[tuple[str, Kind]]) -> tuple[list[Domain], Codes] | None:

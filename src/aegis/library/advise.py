@@ -37,6 +37,7 @@ from aegis.masking.configuration import Configuration
 from aegis.masking.configuration_file import as_text, check_ending
 from aegis.measures.measure import MEASURES
 from aegis.operation import operation
+from aegis.privacy.policy import Policy
 from aegis.ranking.labels import rank_for_labels
 from aegis.ranking.raced import rank_raced
 from aegis.ranking.rank import BY_ATTRIBUTE, TOGETHER, rank
@@ -138,7 +139,7 @@ class _Pipeline:
             self.verdicts = judged(
                 candidates,
                 self.dataset,
-                self.options.policy,
+                _policy(self.options),
                 hierarchies=self.hierarchies,
                 none_is_fine=self.options.has_others,
                 out=self._out(),
@@ -148,9 +149,9 @@ class _Pipeline:
     def _out(self) -> Standing | None:
         """What left of the table before, where a policy is to hold together with it."""
         options = self.options
-        if options.policy is None:
+        policy = _policy(options)
+        if policy is None:
             return None
-        policy = read_policy(options.policy)
         roles = policy.roles_in(self.dataset.schema, self.dataset.roles)
         standing = constraint_on(options.data, self.dataset, options, policy=policy, roles=roles)
         if standing is not None:
@@ -188,9 +189,12 @@ def _proposed(
 
 def _roles(dataset: Dataset, options: Advise) -> Roles:
     """The roles given, completed by those that the policy names."""
-    if options.policy is None:
-        return dataset.roles
-    return read_policy(options.policy).roles_in(dataset.schema, dataset.roles)
+    policy = _policy(options)
+    return dataset.roles if policy is None else policy.roles_in(dataset.schema, dataset.roles)
+
+
+def _policy(options: Advise) -> Policy | None:
+    return None if options.policy is None else read_policy(options.policy, person=options.person)
 
 
 def _sparing(verdicts: Verdicts, label: str) -> Verdicts:
@@ -212,7 +216,7 @@ def _raced(
     out: Standing | None,
 ) -> Ranking:
     """Ranked by what models reach on a sample of the rows."""
-    policy = None if options.policy is None else read_policy(options.policy)
+    policy = _policy(options)
     own = dataset.roles.overridden_by(Roles(label=counted.label))
     roles = own if policy is None else policy.roles_in(dataset.schema, own)
     sample = sample_of(dataset, counted, label_bins=options.label_bins, rows=options.rows, seed=options.seed)
@@ -302,7 +306,18 @@ def _privacy(verdicts: Mapping[str, CandidateVerdict], tables: Sequence[JudgedTa
 
 def _from_summary(options: Advise) -> tuple[Ranking, Summary]:
     options.refuse(
-        *("configs", "generate", "label_bins", "policy", "hierarchies", "tables", "candidates", "goal", "rows"),
+        *(
+            "configs",
+            "generate",
+            "label_bins",
+            "policy",
+            "person",
+            "hierarchies",
+            "tables",
+            "candidates",
+            "goal",
+            "rows",
+        ),
         *LEDGER_OPTIONS,
         *ROLE_OPTIONS,
         *READING,

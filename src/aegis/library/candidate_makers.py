@@ -14,7 +14,7 @@ from aegis.candidates.search.search import search as search_classes
 from aegis.counts.class_table import ClassTable
 from aegis.data.domain import Domain
 from aegis.data.kind import Kind
-from aegis.errors import LabelError, RoleError
+from aegis.errors import LabelError, PolicyError, RoleError
 from aegis.learners.candidate import MaskedCandidate, MaskTables
 from aegis.learners.sample import Sample
 from aegis.learners.target import Places
@@ -25,7 +25,7 @@ from aegis.masking.configuration import Configuration
 from aegis.masking.plural import count
 from aegis.privacy.judgement import Judgement, judge_all
 from aegis.privacy.models.k_anonymity import KAnonymity
-from aegis.privacy.policy import Suppressed
+from aegis.privacy.policy import Policy, Suppressed
 from aegis.ranking.verdicts import CandidateVerdict, verdicts_on
 
 
@@ -50,6 +50,7 @@ def boxes(workshop: Workshop) -> list[Made]:
 
 def clusters(workshop: Workshop) -> list[Made]:
     """Microaggregation, judged on a part of the sample."""
+    check_counts_records(workshop.policy, "clusters are judged on a sample, which does not say whose its rows are")
     k = max((model.k for model in workshop.policy.models if isinstance(model, KAnonymity)), default=2)
     candidate = ClustersCandidate(workshop.sample, k=k, columns=workshop.quasi)
     rows = np.arange(min(workshop.sample.rows, MOST_ROWS), dtype=np.int64)
@@ -107,6 +108,12 @@ def _searched(workshop: Workshop) -> list[Made]:
     )
     masks = ", ".join(f"{column}: {mask.describe()}" for column, mask in configuration.masks.items())
     return [Made(candidate=candidate, verdict=verdict, reason=masks, id=configuration.id)]
+
+
+def check_counts_records(policy: Policy, because: str) -> None:
+    """Raise where a policy counts people and a kind of candidates cannot."""
+    if policy.unit is not None:
+        raise PolicyError(f"the policy counts people by {policy.unit!r}, and {because}")
 
 
 def _held(sample: Sample, name: str, rows: Places) -> tuple[Domain, Places]:

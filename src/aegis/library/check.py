@@ -9,6 +9,7 @@ from typing import Any
 
 from aegis.commands.check import Check
 from aegis.counts.class_table import ClassTable
+from aegis.counts.collect_classes import with_person
 from aegis.data.hierarchy import Hierarchy
 from aegis.data.schema import Roles, Schema
 from aegis.library.judging import classes_of, read_policy, refuse_sanitized, why_not
@@ -32,7 +33,8 @@ class Checked(Result):
     ``reason`` says in a sentence why the policy is not satisfied. ``records_to_suppress`` is how many records it asks
     to suppress, ``records_suppressible`` how many it allows; ``worst_classes`` are the smallest failing ones of the
     table as it came. ``unlisted_are_insensitive`` are the columns without a role: nobody decided that they are.
-    Of several configurations judged ``together``, ``breaking`` are those that break the policy together.
+    Of several configurations judged ``together``, ``breaking`` are those that break the policy together. Where ``unit``
+    names the column that says whose records they are, sizes of classes and all models count people.
     """
 
     satisfied: bool
@@ -50,6 +52,7 @@ class Checked(Result):
     unlisted_are_insensitive: tuple[str, ...]
     together: tuple[str, ...] = ()
     breaking: tuple[tuple[str, ...], ...] = ()
+    unit: str | None = None
 
     @property
     def exit_status(self) -> int:
@@ -73,7 +76,7 @@ def check(options: Check) -> Checked:
 
     Failing records are suppressed up to the policy's limit unless ``suppress`` is off.
     """
-    policy = read_policy(options.policy)
+    policy = read_policy(options.policy, person=options.person)
     refuse_sanitized(options.data, policy)
     if not options.configs and not options.release and not policy.hierarchical:
         options.refuse("hierarchies", because="without a configuration and a policy that use them they change nothing")
@@ -84,7 +87,8 @@ def check(options: Check) -> Checked:
     configuration = given[0] if given else None
     dataset = open_table(options.data, options)
     roles = policy.roles_in(dataset.schema, roles_with(dataset, configuration, label=options.label))
-    published = dataset if configuration is None else masked_data(dataset, configuration.masks).dataset
+    counted = with_person(dataset, policy.unit)
+    published = counted if configuration is None else masked_data(counted, configuration.masks).dataset
     classes = classes_of(published, policy, roles, hierarchies=hierarchies)
     judgement = judge_all(classes, policy, suppress=options.suppress)
     return _checked(judgement, classes, policy, roles, dataset.schema)
@@ -151,6 +155,7 @@ def _checked(judgement: Judgement, classes: ClassTable, policy: Policy, roles: R
         worst_classes=judgement.worst,
         roles=roles,
         unlisted_are_insensitive=unlisted(schema, roles),
+        unit=policy.unit,
     )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Protocol
 
@@ -11,14 +12,14 @@ import numpy as np
 
 from aegis.commands.fields import PolicyLike
 from aegis.counts.class_table import ClassTable
-from aegis.counts.collect_classes import count_classes
+from aegis.counts.collect_classes import PERSON, count_classes
 from aegis.data.dataset import Dataset
 from aegis.data.domain import Domain
 from aegis.data.engine import as_dataset
 from aegis.data.hierarchy import Hierarchy
 from aegis.data.kind import Kind
 from aegis.data.schema import Roles
-from aegis.errors import PolicyError
+from aegis.errors import OptionError, PolicyError
 from aegis.masking.configuration import Configuration
 from aegis.masking.masks.generalize import Generalize
 from aegis.masking.partition import Partition
@@ -69,11 +70,24 @@ def judged(
     return judge(candidates, classes, rules, none_is_fine=none_is_fine, gone=out.gone_from)
 
 
-def read_policy(policy: PolicyLike) -> Policy:
-    """A policy from its file, from a mapping, or as it is."""
+def read_policy(policy: PolicyLike, *, person: str | None = None) -> Policy:
+    """A policy from its file, from a mapping, or as it is; ``person`` is its unit where it names none."""
     if isinstance(policy, Mapping):
-        return Policy.from_mapping(policy)
-    return policy if isinstance(policy, Policy) else Policy.read(Path(policy))
+        rules = Policy.from_mapping(policy)
+    else:
+        rules = policy if isinstance(policy, Policy) else Policy.read(Path(policy))
+    return by_person(rules, person)
+
+
+def by_person(policy: Policy, person: str | None) -> Policy:
+    """The policy, counting the people that a column names."""
+    if person is None or policy.unit == person:
+        return policy
+    if policy.unit is not None:
+        raise OptionError(
+            f"the policy counts people by {policy.unit!r} and --person names {person!r}; name one of them"
+        )
+    return replace(policy, unit=person)
 
 
 def refuse_sanitized(data: object, policy: Policy) -> None:
@@ -109,9 +123,15 @@ def classes_of(
     """
     wanted = tuple(dict.fromkeys((*policy.attributes, *contents)))
     quasi = roles.quasi_identifying
+    if policy.unit is not None and policy.unit not in dataset.schema and PERSON not in dataset.table.columns:
+        raise PolicyError(
+            f"the policy counts people by the column {policy.unit!r}, which the table does not have; give the table that "
+            "has it, or take the unit out of the policy to count records"
+        )
     if not quasi:  # every quasi-identifier is left out: nothing tells the records apart
         dataset, quasi = as_dataset(dataset.table.mutate(**{_EVERYBODY: ibis.literal("everybody")})), (_EVERYBODY,)
-    table = count_classes(dataset, (*quasi, KNOWN_CLASS) if known else quasi, contents=wanted, released=released)
+    columns = (*quasi, KNOWN_CLASS) if known else quasi
+    table = count_classes(dataset, columns, contents=wanted, released=released, unit=policy.unit)
     levels = {}
     for column in policy.hierarchical:
         if not hierarchies or column not in hierarchies:

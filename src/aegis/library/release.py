@@ -39,7 +39,8 @@ class Released(Result):
     it keeps about the label, where it has one. ``ledger`` says what it was judged together with, and what waits;
     None where it was judged alone. ``unlisted_are_insensitive`` are masked columns without a role,
     ``insensitive_as_the_rest`` those that were named insensitive all at once, ``left_out_as_identifying`` those that
-    look as if they named people and that nobody named: they were not written.
+    look as if they named people and that nobody named: they were not written. ``unit`` is the column that says whose
+    records they are, where people were counted.
     """
 
     out: str
@@ -55,6 +56,7 @@ class Released(Result):
     unlisted_are_insensitive: tuple[str, ...] = ()
     insensitive_as_the_rest: tuple[str, ...] = ()
     left_out_as_identifying: tuple[str, ...] = ()
+    unit: str | None = None
 
     @property
     def certificate(self) -> Certificate:
@@ -128,7 +130,7 @@ def release(options: Release) -> Released:
     utility = utility_kept(source.dataset, counts.masked.masks, source.published_roles, released=judged.own.released)
     table = treated(source, counts, judged)
     with draft_of(table, paths, options) as draft:  # ③ rows → a draft that nobody sees yet
-        measured = measure_draft(draft, source, counts)  # ④ draft → counts → verdict
+        measured = measure_draft(draft, source, counts, judged=judged.own)  # ④ draft → counts → verdict
         attacked = attack_draft(
             draft.dataset,
             source.original,
@@ -143,6 +145,7 @@ def release(options: Release) -> Released:
         draft.write(certificate, fitted=fitted_configuration(source, counts), mapped=counts.masked)
         remember_release(source, table, judged, certificate, options)  # ⑥ on the record before anybody can see it
     content = certificate.content
+    found = measured if source.policy.unit is None else judged.own
     if key is not None:
         write_signature(content, key, signature_path(paths[-2]), overwrite=options.overwrite)
     return Released(
@@ -150,13 +153,14 @@ def release(options: Release) -> Released:
         certificate_path=paths[-2],
         rows=measured.records,
         suppressed=judged.own.suppressed,
-        verdicts=tuple(verdict.stated() for verdict in measured.verdicts),
+        verdicts=tuple(verdict.stated() for verdict in found.verdicts),
         classes=measured.classes,
-        smallest_class=measured.smallest_class,
+        smallest_class=found.smallest_class,
         utility=utility,
         sha256=draft.sha256,
         ledger=content["ledger"],
         unlisted_are_insensitive=tuple(content["roles"]["unlisted_are_insensitive"]),
         insensitive_as_the_rest=source.as_the_rest,
         left_out_as_identifying=source.suspicious,
+        unit=source.policy.unit,
     )

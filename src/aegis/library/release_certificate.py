@@ -11,6 +11,7 @@ from aegis._version import __version__
 from aegis.commands.release import Release
 from aegis.library.attack_release import as_certified
 from aegis.library.check import unlisted
+from aegis.library.people import certified_verdicts
 from aegis.library.release_draft import Draft
 from aegis.library.release_judgement import Judged
 from aegis.library.release_source import ReleaseCounts, Source, fitted_configuration, judged_kinds
@@ -74,9 +75,8 @@ def certificate_of(
                 "records": judged.own.suppressed,
                 "dropped": source.policy.suppressed is Suppressed.DROPPED,
             },
-            "verdicts": measured.as_certificate()["models"],
+            **certified_verdicts(measured, judged.own, source.policy.unit),
             "classes": measured.classes,
-            "smallest_class": measured.smallest_class,
             "utility": utility,
             "ledger": _ledger_block(source, judged),
             **({"attacks": as_certified(attacked)} if attacked else {}),

@@ -17,6 +17,7 @@ from aegis.data.yaml_text import dump
 from aegis.errors import OutputError, PolicyNotSatisfiedError
 from aegis.library.judging import why_not
 from aegis.library.masked_data import MaskedData, mapping_text
+from aegis.library.people import check_as_judged
 from aegis.library.release_source import ReleaseCounts, Source, judged_kinds
 from aegis.library.written import measure_written, open_written
 from aegis.masking.configuration import Configuration
@@ -115,8 +116,12 @@ def _draft(dataset: Dataset, sha256: str, size_bytes: int | None, beside: Sequen
     )
 
 
-def measure_draft(draft: Draft, source: Source, counts: ReleaseCounts) -> Judgement:
-    """Judge the written table from scratch, as `verify` will."""
+def measure_draft(draft: Draft, source: Source, counts: ReleaseCounts, *, judged: Judgement) -> Judgement:
+    """Judge the written table from scratch, as `verify` will.
+
+    What was written does not say whose records they are. So where people are counted, the classes as they were written
+    are compared with those that were ``judged``.
+    """
     measured = measure_written(
         draft.dataset,
         source.judged_policy,
@@ -124,6 +129,9 @@ def measure_draft(draft: Draft, source: Source, counts: ReleaseCounts) -> Judgem
         kinds=judged_kinds(source, counts),
         hierarchies=source.hierarchies,
     )
+    if source.policy.unit is not None:
+        check_as_judged(measured, judged)
+        return measured
     if not measured.satisfied:
         reason = why_not(measured, measured.released)
         raise PolicyNotSatisfiedError(f"nothing was released: the table as written fails the policy: {reason}")

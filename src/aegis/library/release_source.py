@@ -8,6 +8,7 @@ from pathlib import Path
 
 from aegis.commands.release import Release
 from aegis.counts.class_table import ClassTable
+from aegis.counts.collect_classes import with_person
 from aegis.data.dataset import Dataset
 from aegis.data.engine import as_dataset, open_dataset
 from aegis.data.hierarchy import Hierarchy
@@ -17,6 +18,7 @@ from aegis.errors import RoleError
 from aegis.library.judging import classes_of, read_policy, refuse_sanitized
 from aegis.library.masked_data import MaskedData, all_masks, masked_data, roles_with
 from aegis.library.opening import open_table
+from aegis.library.people import check_hidden
 from aegis.library.proposals import find_hierarchies, one_configuration
 from aegis.library.standing import Standing, masks_shown_earlier, standing_of
 from aegis.library.unlisted import decide
@@ -60,7 +62,7 @@ class Source:
 
 
 def open_source(options: Release) -> Source:
-    policy = read_policy(options.policy)
+    policy = read_policy(options.policy, person=options.person)
     refuse_sanitized(options.data, policy)
     if options.drop_suppressed:
         policy = replace(policy, suppressed=Suppressed.DROPPED)
@@ -73,6 +75,7 @@ def open_source(options: Release) -> Source:
     dataset = open_table(options.data, options)
     original = dataset if options.rows_of is None else open_dataset(options.rows_of)
     roles = policy.roles_in(dataset.schema, roles_with(dataset, configuration, label=options.label))
+    check_hidden(policy.unit, configuration)
     not_wanted = _left_out(dataset, options.columns)
     decided = decide(
         dataset,
@@ -141,7 +144,7 @@ class ReleaseCounts:
 
 def count_published(source: Source, standing: Standing | None, options: Release) -> ReleaseCounts:
     masks = {c: mask for c, mask in all_masks(source.configuration, source.roles).items() if c not in source.left_out}
-    dataset = source.dataset if standing is None else standing.dataset
+    dataset = with_person(source.dataset if standing is None else standing.dataset, source.policy.unit)
     if not options.shuffle and POSITION not in dataset.table.columns:
         dataset = replace(dataset, table=numbered(dataset.table), blocks=None)
     masked = masked_data(dataset, masks, mappings=options.mapping is not None)

@@ -170,7 +170,7 @@ def search(options: Search) -> Found:
         check_free(Path(options.out), overwrite=options.overwrite)
         check_apart([options.out], [options.data, options.policy])
         check_ending(Path(options.out))
-    policy = read_policy(options.policy)
+    policy = read_policy(options.policy, person=options.person)
     if options.space == "cuts" and not policy.hierarchical and options.save_hierarchies is None:
         options.refuse("hierarchies", because="free cuts go by no hierarchy")
     dataset = open_table(options.data, options)

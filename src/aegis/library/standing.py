@@ -227,6 +227,7 @@ def standing_of(
         despite=despite,
     )
     _check_version(ledger, version, dataset.name)
+    _check_unit(counted, policy)
     place = rows.found(present)
     if counted and len(rows.rows) and not (place >= 0).any():
         raise LedgerError(
@@ -448,6 +449,18 @@ def _check_version(ledger: Ledger, version: str, name: str) -> None:
             f"{name} is an older version of the table: release {number} had it, and release "
             f"{list(ledger.releases)[-1]} a newer one; give the newest"
         )
+
+
+def _check_unit(counted: Mapping[int, Leaving], policy: Policy) -> None:
+    """Raise where an earlier release counted people and this one would count their records."""
+    for number, leaving in counted.items():
+        unit = (leaving.policy or {}).get("unit")
+        if unit is not None and unit != policy.unit:
+            counts = "records" if policy.unit is None else f"people by {policy.unit!r}"
+            raise LedgerError(
+                f"release {number} ({leaving.name}) counted people by {unit!r} and this one counts {counts}, so nobody "
+                f"can say what both promise together; put unit: {unit} into the policy"
+            )
 
 
 def _uncovered(counted: Mapping[int, Leaving], quasi: Sequence[str]) -> tuple[str, ...]:

@@ -273,6 +273,8 @@ def _hashed(options: Verify) -> _Hashed:
 def _compared(steps: list[VerifiedStep], certificate: Certificate, policy: Policy, judged: Judgement) -> Verification:
     """What was measured now beside what the certificate says."""
     content = certificate.content
+    if "unit" in content:
+        return _compared_by_records(steps, content, policy, judged)
     if not judged.satisfied:
         reasons = [v.sentence() for v in judged.verdicts if not v.satisfied] or [judged.reason or "not satisfied"]
         return _failed(steps, "policy", f"the release does not satisfy its policy: {'; '.join(reasons)}", judged)
@@ -297,6 +299,48 @@ def _compared(steps: list[VerifiedStep], certificate: Certificate, policy: Polic
     if counted != stated_counts:
         return _failed(steps, "counts", "rows, classes or models differ from the certificate", judged)
     return Verification(checks=tuple(steps), models=tuple(verdict.stated() for verdict in judged.verdicts))
+
+
+def _compared_by_records(
+    steps: list[VerifiedStep], content: Mapping[str, Any], policy: Policy, judged: Judgement
+) -> Verification:
+    """People cannot be counted in a release: its records are, and what is stated of people must agree with them."""
+    unit, stated = content["unit"]["column"], content["unit"]["by_records"]
+    if unit != policy.unit:
+        return _failed(steps, "people", "the certificate counts people by another column than its policy", judged)
+    if len(stated["verdicts"]) != len(judged.verdicts) or len(content["verdicts"]) != len(judged.verdicts):
+        return _failed(steps, "counts", "the certificate states more or fewer models than its policy asks", judged)
+    for verdict, of_records, of_people in zip(judged.verdicts, stated["verdicts"], content["verdicts"], strict=True):
+        now = verdict.as_certificate()
+        same = all(now[key] == of_records.get(key) for key in ("name", "attribute", "threshold", "satisfied"))
+        if not same or not _close(now["value"], of_records.get("value")):
+            return _failed(steps, verdict.title, "the certificate states another value than is found", judged)
+        if any(now[key] != of_people.get(key) for key in ("name", "attribute", "threshold")):
+            return _failed(steps, verdict.title, "the certificate states another model than its policy asks", judged)
+        if of_people.get("satisfied") is not True:
+            return _failed(steps, verdict.title, "the certificate says itself that people are not protected", judged)
+        if verdict.name in _FOLLOWS and not verdict.satisfied:
+            said = f"the release has too few records for what it states of people: {verdict.sentence()}"
+            return _failed(steps, verdict.title, said, judged)
+    counted = (judged.records, judged.classes, judged.smallest_class)
+    if counted != (content["release"]["rows"], content["classes"], stated["smallest_class"]):
+        return _failed(steps, "counts", "rows or classes differ from the certificate", judged)
+    if not 0 < content["smallest_class"] <= judged.smallest_class or content["unit"]["people"] > judged.records:
+        return _failed(steps, "people", "the certificate states more people than there are records", judged)
+    suppressed, rows = content["suppressed"]["records"], content["source"]["rows"]
+    if suppressed > policy.max_suppression * rows + 1e-9:
+        said = f"{suppressed} of {rows} records were suppressed, more than the policy allows"
+        return _failed(steps, "suppression", said, judged)
+    said = (
+        f"counted by {unit}, which the release does not show, by whoever made it: {content['unit']['people']:,} people, "
+        f"at least {content['smallest_class']:,} in a class; the records were counted here and agree with that"
+    )
+    steps.append(VerifiedStep(name="people", passed=True, said=said))
+    return Verification(checks=tuple(steps), models=tuple(verdict.stated() for verdict in judged.verdicts))
+
+
+_FOLLOWS = ("k-anonymity", "distinct-l-diversity", "prosecutor-risk", "journalist-risk")
+"""What holds for records if it holds for people; other models may find more in records than in people, or less."""
 
 
 def _close(measured: Any, stated: Any) -> bool:

@@ -54,8 +54,10 @@ def measure_written(
 ) -> Judgement:
     """Judge a written table from scratch.
 
-    ``kinds`` says what the sensitive columns and the label hold: where a distance counts, 10 comes after 9.
+    ``kinds`` says what the sensitive columns and the label hold: where a distance counts, 10 comes after 9. Records are
+    counted: a written table does not say whose they are.
     """
+    policy = policy.by_records()
     absent = [name for name in (*roles.quasi_identifying, *policy.attributes) if name not in written.schema]
     if absent:
         raise VerificationError(f"the release lacks the column {absent[0]!r} that its policy speaks of")

@@ -24,6 +24,7 @@ from numpy.typing import NDArray
 
 from aegis.counts.class_table import ClassTable
 from aegis.counts.grouping import group_keys
+from aegis.errors import PolicyError
 from aegis.privacy.policy import Policy, Suppressed
 from aegis.privacy.verdict import Verdict
 
@@ -33,7 +34,10 @@ WORST = 10
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FailingClasses:
-    """The failing classes of one size, and the models that fail them. Sizes only: which tuples they are is not said."""
+    """The failing classes of one size, and the models that fail them. Sizes only: which tuples they are is not said.
+
+    ``size`` is how many people each holds: its records, unless the policy says whose they are.
+    """
 
     size: int
     classes: int
@@ -96,8 +100,10 @@ def judge_all(table: ClassTable, policy: Policy, *, suppress: bool = True) -> Ju
     """Hold a table against a policy.
 
     With ``suppress=False`` the table is judged as it is, for instance because it was written already; records that
-    it says are suppressed still have to keep within the policy's limit.
+    it says are suppressed still have to keep within the policy's limit. A policy that counts people is never held
+    against records: the table must say whose they are.
     """
+    check_people(table, policy)
     limit = int(np.floor(policy.max_suppression * table.records + 1e-9))
     seen = as_it_came = _seen(table, policy)
     verdicts = before = _verdicts(seen, policy)
@@ -135,7 +141,7 @@ def judge_all(table: ClassTable, policy: Policy, *, suppress: bool = True) -> Ju
         classes=released.classes,
         records=table.records,
         suppressed=current.suppressed,
-        smallest_class=int(seen.sizes.min()) if seen.classes else 0,
+        smallest_class=int(seen.persons.min()) if seen.classes else 0,
         records_to_suppress=asked,
         records_suppressible=limit,
         reason=reason,
@@ -145,6 +151,15 @@ def judge_all(table: ClassTable, policy: Policy, *, suppress: bool = True) -> Ju
     )
 
 
+def check_people(table: ClassTable, policy: Policy) -> None:
+    """Raise where the policy counts people and the table does not say whose its records are."""
+    if policy.unit is not None and table.people is None:
+        raise PolicyError(
+            f"the policy counts people by {policy.unit!r}, and here nothing says whose the records are; people are "
+            "counted where the rows with that column are, or take the unit out of the policy to count records"
+        )
+
+
 def hopeless(table: ClassTable, policy: Policy) -> tuple[Verdict, ...]:
     """The verdicts of the models that no masking can satisfy as long as no record is suppressed.
 
@@ -152,7 +167,9 @@ def hopeless(table: ClassTable, policy: Policy) -> tuple[Verdict, ...]:
     Where records may be suppressed, such a model may still hold for the records that are left.
     """
     together = table.together()
-    verdicts = [model.judge(together) for model in policy.models if model.monotone]
+    by_people = table.people is not None
+    models = [model for model in policy.models if (model.monotone_in_people if by_people else model.monotone)]
+    verdicts = [model.judge(together) for model in models]
     return tuple(verdict for verdict in verdicts if not verdict.satisfied)
 
 
@@ -217,22 +234,22 @@ def _worst(seen: ClassTable, verdicts: tuple[Verdict, ...]) -> tuple[FailingClas
     failing = np.flatnonzero(_failing(verdicts, seen))
     if not len(failing):
         return ()
-    few = np.flatnonzero(np.bincount(seen.sizes[failing]))[:WORST]
-    failing = failing[seen.sizes[failing] <= few[-1]]
+    few = np.flatnonzero(np.bincount(seen.persons[failing]))[:WORST]
+    failing = failing[seen.persons[failing] <= few[-1]]
     kind = np.zeros(len(failing), dtype=np.int64)
     for position, verdict in enumerate(verdicts):
         kind |= verdict.failing[failing].astype(np.int64) << position
     combinations, together = group_keys(kind, 1 << len(verdicts))
     width = len(combinations)
-    key = np.searchsorted(few, seen.sizes[failing]) * width + together
-    classes = np.bincount(key)
+    key = np.searchsorted(few, seen.persons[failing]) * width + together
+    classes, records = np.bincount(key), np.bincount(key, weights=seen.sizes[failing])
     member = np.zeros(len(classes), dtype=np.int64)
     member[key] = failing
     return tuple(
         FailingClasses(
             size=int(few[i // width]),
             classes=int(classes[i]),
-            records=int(few[i // width] * classes[i]),
+            records=int(records[i]),
             models=tuple(v.title for v in verdicts if v.failing[member[i]]),
         )
         for i in np.flatnonzero(classes)[:WORST]

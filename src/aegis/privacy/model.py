@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 
 from aegis.counts.class_table import ClassTable
 from aegis.counts.content import Content
+from aegis.counts.people import People
 from aegis.data.yaml_text import number_hint
 from aegis.errors import MeasureError, PolicyError
 from aegis.privacy.verdict import Bound, Verdict
@@ -151,6 +152,15 @@ class Model(ABC):
     def absorbing(self) -> bool:
         return False
 
+    @property
+    def monotone_in_people(self) -> bool:
+        """The same where people are counted, who may be in several classes and have several values."""
+        return False
+
+    @property
+    def absorbing_in_people(self) -> bool:
+        return False
+
     @abstractmethod
     def judge(self, table: ClassTable) -> Verdict:
         """Hold the table against the threshold."""
@@ -230,7 +240,10 @@ class ClassModel(Model):
 
 
 class ShareModel(Model):
-    """A model on the mean over records of a risk that every record of a class shares."""
+    """A model on the mean over records of a risk that every record of a class shares.
+
+    Where people are counted it is the mean over people of the highest risk among the classes that they are in.
+    """
 
     __slots__ = ()
 
@@ -242,20 +255,42 @@ class ShareModel(Model):
         risks = self.risks(table)
         if not len(risks):
             return self.verdict(table, value=None, failing=np.zeros(0, dtype=bool))
-        value = float(risks @ table.sizes / table.records)
-        return self.verdict(table, value=value, failing=self._fewest(table, risks))
-
-    def _fewest(self, table: ClassTable, risks: Scores) -> NDArray[np.bool_]:
-        """The riskiest classes (of equal ones the smallest first) without which the rest keeps the threshold."""
-        failing = np.zeros(table.classes, dtype=bool)
-        order = np.lexsort((table.sizes, -risks))
-        expected = np.concatenate([[0.0], np.cumsum(risks[order] * table.sizes[order])])
-        records = np.concatenate([[0], np.cumsum(table.sizes[order])])
-        left = np.maximum(records[-1] - records, 1)
-        enough = (expected[-1] - expected) / left <= self.threshold + ROUNDING
+        order = np.lexsort((table.sizes, -risks))  # the riskiest first, of equal ones the smallest
+        left = (
+            _means_left(table, risks, order) if table.people is None else _means_of_people(table.people, risks, order)
+        )
+        enough = left <= self.threshold + ROUNDING
         enough[-1] = True
+        failing = np.zeros(table.classes, dtype=bool)
         failing[order[: int(enough.argmax())]] = True
-        return failing
+        return self.verdict(table, value=float(left[0]), failing=failing)
+
+
+def _means_left(table: ClassTable, risks: Scores, order: NDArray[np.intp]) -> Scores:
+    """The mean risk of the records that are left without the first classes of the order: none, one, … all of them."""
+    expected = np.concatenate([[0.0], np.cumsum(risks[order] * table.sizes[order])])
+    records = np.concatenate([[0], np.cumsum(table.sizes[order])])
+    means = (expected[-1] - expected) / np.maximum(records[-1] - records, 1)
+    means[0] = float(risks @ table.sizes / table.records)
+    return np.asarray(means)
+
+
+def _means_of_people(people: People, risks: Scores, order: NDArray[np.intp]) -> Scores:
+    """The same over people: of each the highest risk among his classes that are left."""
+    rank = np.empty(len(order), dtype=np.int64)
+    rank[order] = np.arange(len(order))
+    by_person = np.lexsort((rank[people.owners], people.persons))
+    place, person = rank[people.owners[by_person]], people.persons[by_person]
+    first = np.concatenate([[True], person[1:] != person[:-1]])
+    since = np.where(first, 0, np.concatenate([[0], place[:-1] + 1]))  # his riskiest while so many classes are gone
+    risk = risks[order][place]
+    steps = np.zeros(len(order) + 2)
+    np.add.at(steps, since, risk)
+    np.add.at(steps, place + 1, -risk)
+    here = np.zeros(len(order) + 2)
+    np.add.at(here, since, 1.0)
+    np.add.at(here, place + 1, -1.0)
+    return np.asarray(np.cumsum(steps)[:-1] / np.maximum(np.rint(np.cumsum(here)[:-1]), 1.0))
 
 
 def content_of(table: ClassTable, attribute: str, *, model: str) -> Content:
@@ -268,7 +303,35 @@ def content_of(table: ClassTable, attribute: str, *, model: str) -> Content:
     return table.contents[attribute]
 
 
-def shares(content: Content, sizes: NDArray[np.int64]) -> tuple[Scores, Scores]:
-    """For each entry its share of its class, and the share that its value has in the whole table."""
-    reference = content.totals / max(int(content.totals.sum()), 1)
-    return content.counts / np.repeat(sizes, content.distinct), reference[content.values]
+def most_alike_of(table: ClassTable, attribute: str, *, model: str) -> Content:
+    """What the classes hold of a sensitive attribute, one value for each person: chosen as alike as it can be."""
+    content = content_of(table, attribute, model=model)
+    return content if table.people is None else table.people.held[attribute].most_alike(table.people.sizes)
+
+
+def drawn_of(table: ClassTable, attribute: str, *, model: str) -> Content:
+    """What the classes hold of a sensitive attribute, every person counting once, with all values in equal shares."""
+    content = content_of(table, attribute, model=model)
+    return content if table.people is None else table.people.held[attribute].drawn(content.levels)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Shares:
+    """For each entry of a content the share of its class that has the value, and the share of the whole table."""
+
+    content: Content
+    of_class: Scores
+    of_table: Scores
+
+
+def shares_of(table: ClassTable, attribute: str, *, model: str) -> Shares:
+    """How many of a class, and of the table, have each value of a sensitive attribute: records, or people."""
+    content = content_of(table, attribute, model=model)
+    everybody = max(int(content.totals.sum()), 1)
+    if table.people is not None:
+        content, everybody = table.people.held[attribute].having(), max(table.people.everybody, 1)
+    return Shares(
+        content=content,
+        of_class=content.counts / np.repeat(table.persons, content.distinct),
+        of_table=(content.totals / everybody)[content.values],
+    )

@@ -52,7 +52,8 @@ class Policy:
     """The models a table must satisfy, the roles that override the table's own, and the limit on suppression.
 
     ``attacks`` limits, by the name of an attack, the share of people whom it may expose (`aegis attack`).
-    ``recipients`` says which of the earlier releases a new one is judged together with.
+    ``recipients`` says which of the earlier releases a new one is judged together with. ``unit`` names the column that
+    says whose records they are: every model then counts people, not records (docs/theory/people.md).
 
     >>> policy = Policy.from_yaml('''
     ... quasi_identifying: [age, zip]
@@ -74,6 +75,7 @@ class Policy:
     suppressed: Suppressed = Suppressed.JUDGED
     attacks: tuple[tuple[str, float], ...] = ()
     recipients: Recipients = Recipients.TOGETHER
+    unit: str | None = None
 
     def __post_init__(self) -> None:
         if not self.models:
@@ -82,6 +84,8 @@ class Policy:
         for name, share in self.attacks:
             Range(high=1).check(share, model="the policy", what=f"the limit of {name} under attacks")
         object.__setattr__(self, "attacks", tuple(sorted(self.attacks)))
+        if self.unit is not None and (not isinstance(self.unit, str) or not self.unit):
+            raise PolicyError("unit must be the name of the column that says whose records they are: unit: patient")
         asked: set[tuple[object, ...]] = set()
         for model in self.models:
             settings = tuple(sorted(model.shown_parameters().items()))
@@ -92,6 +96,8 @@ class Policy:
             asked.add(key)
         object.__setattr__(self, "models", tuple(sorted(self.models, key=_order)))
         object.__setattr__(self, "roles", self._with_attributes())
+        if self.unit is not None:
+            object.__setattr__(self, "roles", _with_unit(self.roles, self.unit))
 
     def _with_attributes(self) -> Roles:
         """The roles, with every attribute that a model protects among the sensitive ones."""
@@ -120,11 +126,15 @@ class Policy:
     @property
     def monotone(self) -> bool:
         """Whether merging classes keeps the policy satisfied, as long as nothing is suppressed."""
+        if self.unit is not None:
+            return all(model.monotone_in_people for model in self.models)
         return all(model.monotone for model in self.models)
 
     @property
     def absorbing(self) -> bool:
         """Whether merging classes never adds a record to those that must be suppressed."""
+        if self.unit is not None:
+            return all(model.absorbing_in_people for model in self.models)
         return all(model.absorbing for model in self.models)
 
     @property
@@ -153,6 +163,8 @@ class Policy:
                 Suppressed.DROPPED: "they are not published",
             }[self.suppressed]
             lines.append(f"up to {100 * self.max_suppression:g}% of the records may be suppressed; {then}")
+        if self.unit is not None:
+            lines.append(f"people are counted, not records: {self.unit} says whose they are")
         for name, share in self.attacks:
             lines.append(f"the attack {name} exposes at most {100 * share:g}% of the people")
         if self.recipients is Recipients.SEPARATE:
@@ -171,6 +183,8 @@ class Policy:
                     f"its columns are {', '.join(schema.names)}"
                 )
         roles = own.overridden_by(self.roles)
+        if self.unit is not None:
+            roles = _with_unit(roles, self.unit)
         for column in self.roles.quasi_identifying:
             if column not in roles.quasi_identifying:
                 raise PolicyError(
@@ -189,7 +203,13 @@ class Policy:
             mapping["attacks"] = {name: _plain(share) for name, share in self.attacks}
         if self.recipients is not Recipients.TOGETHER:  # the usual is not written: ids of policies stay what they were
             mapping["recipients"] = self.recipients.value
+        if self.unit is not None:
+            mapping["unit"] = self.unit
         return mapping
+
+    def by_records(self) -> Policy:
+        """The same thresholds where every record counts, whoever it belongs to."""
+        return self if self.unit is None else replace(self, unit=None)
 
     @classmethod
     def from_mapping(cls, mapping: Mapping[str, Any], *, where: str = "the policy") -> Policy:
@@ -209,6 +229,7 @@ class Policy:
             )
         if suppressed not in {choice.value for choice in Suppressed}:
             raise PolicyError(f"{where}: suppressed must be one of {', '.join(choice.value for choice in Suppressed)}")
+        unit = rest.pop("unit", None)
         recipients = rest.pop("recipients", Recipients.TOGETHER.value)
         if recipients not in {choice.value for choice in Recipients}:
             raise PolicyError(f"{where}: recipients must be one of {', '.join(choice.value for choice in Recipients)}")
@@ -219,6 +240,7 @@ class Policy:
             suppressed=Suppressed(suppressed),
             attacks=tuple((str(name), share) for name, share in attacks.items()),
             recipients=Recipients(recipients),
+            unit=unit,
         )
 
     @classmethod
@@ -237,6 +259,17 @@ class Policy:
             raise PolicyError(f"the policy {path} cannot be read; give the path of a YAML file") from None
         where = f"policy {path.name}"
         return cls.from_mapping(part_of(parsed_yaml(text, where=where), "policy", where=path.name), where=where)
+
+
+def _with_unit(roles: Roles, unit: str) -> Roles:
+    """The roles, where the column that says whose records they are is identifying."""
+    role = roles.get(unit)
+    if role not in (None, Role.IDENTIFYING):
+        raise PolicyError(
+            f"people are counted by {unit!r}, which is named {role.value}: what says whose records they are is "
+            "identifying and is not published"
+        )
+    return roles if role is not None else replace(roles, identifying=(*roles.identifying, unit))
 
 
 def _order(model: Model) -> tuple[str, ...]:

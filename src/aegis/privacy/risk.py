@@ -28,7 +28,8 @@ class RiskSummary:
 
     ``prosecutor`` attacks a person known to be in the table, ``journalist`` any person of the population: the highest
     chance over all records. ``marketer`` attacks all records, and the figure is the share expected to be named
-    correctly. Without a population the table counts as its own, and the journalist's risk is the prosecutor's.
+    correctly. Without a population the table counts as its own, and the journalist's risk is the prosecutor's. Where
+    the table knows whose records they are, sizes of classes and unique records count people.
     """
 
     records: int
@@ -67,7 +68,7 @@ def risk_summary(table: ClassTable, *, bands: Sequence[int] = BANDS) -> RiskSumm
     (1.0, 0.4, 1)
     """
     kept = table.without_star(published=True)
-    sizes = kept.sizes
+    sizes = kept.persons
     records = kept.records
     if not records:
         sizes = np.zeros(1, dtype=np.int64)
@@ -80,17 +81,17 @@ def risk_summary(table: ClassTable, *, bands: Sequence[int] = BANDS) -> RiskSumm
         median_class=float(np.median(sizes)),
         largest_class=int(sizes.max()),
         unique_records=unique,
-        uniqueness_share=unique / max(records, 1),
-        prosecutor=1.0 / int(sizes.min()) if records else 0.0,
+        uniqueness_share=unique / max(int(sizes.sum()), 1),
+        prosecutor=float(kept.chances.max()) if records else 0.0,
         journalist=float(chances.max()),
-        marketer=float(chances @ sizes) / max(records, 1),
+        marketer=float(chances @ sizes) / max(int(sizes.sum()), 1),
         has_population=kept.population is not None,
         bands=_banded(kept, bands),
     )
 
 
 def _banded(table: ClassTable, starts: Sequence[int]) -> tuple[SizeBand, ...]:
-    band = np.searchsorted(np.asarray(starts), table.sizes, side="right") - 1
+    band = np.searchsorted(np.asarray(starts), table.persons, side="right") - 1
     classes = np.bincount(band, minlength=len(starts))
     records = np.bincount(band, weights=table.sizes, minlength=len(starts))
     ends: list[int | None] = [start - 1 for start in starts[1:]]

@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from aegis.counts.class_table import SUPPRESSED, ClassTable, suppressed_classes
 from aegis.counts.content import Content
 from aegis.counts.grouping import Codes, Tuples, group_keys, group_tuples, summed
+from aegis.errors import LedgerError
 from aegis.privacy.judgement import Judgement, judge_all
 from aegis.privacy.policy import Policy, Suppressed
 from aegis.privacy.verdict import Verdict
@@ -98,7 +99,14 @@ def judge_together(
     """Judge the classes of ``table``, whose last column is `KNOWN_CLASS`, alone and together with what is out.
 
     With ``suppress=False`` nothing is suppressed or held back. With ``alone`` the release is judged by itself only.
+    Where people are counted, a part counts those who have a record in it; records that are gone are nobody's, so a
+    ledger with such records is refused.
     """
+    if gone is not None and table.people is not None:
+        raise LedgerError(
+            "records that left in an earlier release are no longer in the table, and nobody can say whose they were, so "
+            f"people cannot be counted by {table.people.column!r} together with what is out; give the table with them"
+        )
     own_tuples, tuple_of = group_tuples(table.codes[:, :-1], [domain.size for domain in table.domains[:-1]])
     marked = table.domains[-1].values.astype(np.int64)[table.codes[:, -1]]
     known = marked % COMPANION
@@ -144,6 +152,7 @@ def without_known(table: ClassTable) -> ClassTable:
         tuples=Tuples(tuples),
         sizes=summed(table.sizes, group, len(tuples)),
         contents={name: content.regrouped(group, len(tuples)) for name, content in table.contents.items()},
+        people=None if table.people is None else table.people.regrouped(group, len(tuples)),
     )
 
 
@@ -202,6 +211,9 @@ class _State:
             tuples=Tuples(np.asfortranarray((distinct // width)[:, None])),
             sizes=sizes,
             contents=contents,
+            people=None
+            if self.table.people is None
+            else self.table.people.selected(seen).regrouped(group[: len(seen)], len(distinct)),
         )
         unjudged = np.zeros(len(distinct), dtype=bool)
         if gone is not None and self.policy.attributes:
@@ -219,6 +231,7 @@ class _State:
         part_of[seen] = group[: len(seen)]
         return _Parts(
             sizes=sizes,
+            people=seen_table.persons,
             known=distinct // width,
             shown_as=distinct % width,
             part_of=part_of,
@@ -234,6 +247,7 @@ class _Parts:
     """The parts of the known classes: their sizes, which fail, and the part of each class of the table."""
 
     sizes: Codes
+    people: Codes
     known: Codes
     shown_as: Codes
     part_of: Codes
@@ -273,6 +287,9 @@ def _released(state: _State, treatment: NDArray[np.int8]) -> ClassTable:
     for name, content in table.contents.items():
         merged = content.selected(kept).regrouped(group, len(shown))
         contents[name] = replace(merged, totals=summed(merged.counts, merged.values, merged.domain.size))
+    people = None
+    if table.people is not None:
+        people = table.people.selected(kept).regrouped(group, len(shown)).with_new_reference()
     return ClassTable(
         columns=table.columns[:-1],
         domains=table.domains[:-1],
@@ -280,6 +297,7 @@ def _released(state: _State, treatment: NDArray[np.int8]) -> ClassTable:
         sizes=summed(table.sizes[kept], group, len(shown)),
         contents=contents,
         star=bool(starred.any()),
+        people=people,
     )
 
 
@@ -293,6 +311,7 @@ def _starred(state: _State, treatment: NDArray[np.int8], own: Judgement) -> NDAr
         sizes=np.ones(len(state.tuples), dtype=np.int64),
         contents={},
         star=False,
+        people=None,
     )
     hidden = suppressed_classes(ordinary, own.released)[state.tuple_of] & (treatment == SHOWN)
     return np.where(hidden, np.int8(STARRED), treatment)
@@ -343,6 +362,6 @@ def _answer(
         broken=broken,
         held=int(state.table.sizes[held & (state.known == 0)].sum()),
         withdrawn=int(state.table.sizes[held & (state.known > 0)].sum()),
-        smallest_part=0 if parts is None or not len(parts.sizes) else int(parts.sizes.min()),
+        smallest_part=0 if parts is None or not len(parts.people) else int(parts.people.min()),
         reason=reason or None,
     )

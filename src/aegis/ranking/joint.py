@@ -14,7 +14,6 @@ from itertools import combinations
 import numpy as np
 
 from aegis.counts.class_table import ClassTable, suppressed_classes
-from aegis.counts.content import Content
 from aegis.counts.grouping import Codes, Tuples, group_keys, group_tuples, overflows, row_keys, summed
 from aegis.data.domain import Domain
 from aegis.data.kind import Kind
@@ -102,18 +101,26 @@ class SeveralReleases:
         """The classes that the releases show together."""
         chosen = range(len(self.names)) if some is None else some
         group, count = self._grouped(chosen)
-        contents = {
-            name: _finest(content, [self.partitions[each][name] for each in chosen])
+        finest = {
+            name: _finest(content.domain, [self.partitions[each][name] for each in chosen])
             for name, content in self.classes.contents.items()
         }
+        shown = {name: partition for name, partition in finest.items() if partition is not None}
+        contents = {
+            name: content.masked(shown[name]) if name in shown else content
+            for name, content in self.classes.contents.items()
+        }
+        people = None if self.classes.people is None else self.classes.people.masked(shown)
         if group is not None:
             contents = {name: content.regrouped(group, count) for name, content in contents.items()}
+            people = None if people is None else people.regrouped(group, count)
         return ClassTable(
             columns=(TOGETHER,),
             domains=(Domain.of(Kind.INTEGER, np.arange(count)),),
             tuples=Tuples(np.asfortranarray(np.arange(count)[:, None])),
             sizes=self.classes.sizes if group is None else summed(self.classes.sizes, group, count),
             contents=contents,
+            people=people,
         )
 
     def breaking(self) -> tuple[tuple[str, ...], ...]:
@@ -129,7 +136,7 @@ class SeveralReleases:
     def _breaks(self, some: Sequence[int]) -> bool:
         """Whether these break the policy; models of sizes are asked first, because sizes are quickly summed."""
         by_size = [model for model in self.policy.models if not model.needs]
-        if by_size and len(by_size) < len(self.policy.models):
+        if by_size and len(by_size) < len(self.policy.models) and self.classes.people is None:
             group, count = self._grouped(some)
             sizes = self.classes.sizes if group is None else summed(self.classes.sizes, group, count)
             bare = ClassTable(
@@ -209,13 +216,13 @@ def _meet(
     return group, len(keys)
 
 
-def _finest(content: Content, parts: Sequence[Partition]) -> Content:
-    """A sensitive attribute as finely as several masks of it show it together."""
+def _finest(domain: Domain, parts: Sequence[Partition]) -> Partition | None:
+    """A sensitive attribute as finely as several masks of it show it together; None where that is as it is."""
     first = parts[0]
     if all(np.array_equal(part.codes, first.codes) for part in parts):
-        return content if first.target.size == content.domain.size else content.masked(first)
+        return None if first.target.size == domain.size else first
     codes = np.stack([part.codes for part in parts], axis=1)
     tuples, group = group_tuples(codes, [part.target.size for part in parts])
-    if len(tuples) == content.domain.size:
-        return content
-    return content.masked(Partition(codes=group, target=Domain.of(Kind.INTEGER, np.arange(len(tuples)))))
+    if len(tuples) == domain.size:
+        return None
+    return Partition(codes=group, target=Domain.of(Kind.INTEGER, np.arange(len(tuples))))

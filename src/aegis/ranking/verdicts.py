@@ -98,7 +98,7 @@ def class_sizes(configurations: Iterable[Configuration], classes: ClassTable) ->
     for configuration in configurations:
         merged = merged_classes(configuration, classes)
         if merged is not None:
-            smallest = int(merged.sizes.min())
+            smallest = int(merged.persons.min())
             sizes[configuration.name] = CandidateVerdict(
                 satisfied=None,
                 suppressed=0,

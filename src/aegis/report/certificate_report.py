@@ -71,6 +71,7 @@ def certificate_parts(content: Mapping[str, Any]) -> dict[str, Any]:
         "masks": _masks(content),
         "attacks": _attacks(content.get("attacks", ())),
         "suppressed": _suppressed(content["suppressed"]),
+        "measured": _measured(content),
         "ledger": _ledger(content),
         "check": f"aegis verify {word(name)} {word(f'{name}.certificate.json')}",
     }
@@ -80,7 +81,20 @@ def _lead(content: Mapping[str, Any]) -> str:
     quasi = [name for name in content["roles"].get("quasi_identifying", ()) if name not in _left_out(content)]
     columns = ", ".join(quasi) or "all its records as one class"
     models = "; ".join(_asked(verdict) for verdict in content["verdicts"])
-    return f"The table as it was written satisfies its policy on {columns}: {models}."
+    counted = "" if "unit" not in content else f", counting people by {content['unit']['column']} and not records"
+    return f"The table as it was written satisfies its policy on {columns}{counted}: {models}."
+
+
+def _measured(content: Mapping[str, Any]) -> str:
+    """Where the figures come from."""
+    if "unit" not in content:
+        return "Every model was judged on the table as it lies there, read again after it was written."
+    unit, records = content["unit"], content["unit"]["by_records"]["smallest_class"]
+    return (
+        f"{count(unit['people'], 'person', 'people')} were counted by {unit['column']}, a column that nobody sees in the "
+        "table, so nobody can count them there: that was done before it was hidden. The table was read again after it "
+        f"was written, and its classes are those that were judged; the smallest has {count(records, 'record')}."
+    )
 
 
 def _left_out(content: Mapping[str, Any]) -> Sequence[str]:
@@ -99,7 +113,11 @@ def _facts(content: Mapping[str, Any]) -> list[Fact]:
     facts = [
         Fact(term="records", value=f"{content['release']['rows']:,}"),
         Fact(term="classes", value=f"{content['classes']:,}"),
-        Fact(term="smallest class", value=f"{content['smallest_class']:,}"),
+        Fact(
+            term="smallest class",
+            value=f"{content['smallest_class']:,}",
+            **({"unit": "people"} if "unit" in content else {}),
+        ),
         Fact(term="suppressed", value=f"{content['suppressed']['records']:,}"),
     ]
     if utility is not None and utility["kept_share"] is not None:
@@ -244,12 +262,13 @@ def _ledger(content: Mapping[str, Any]) -> list[Entry]:
             ),
         ),
     ]
+    what = ("person", "people") if "unit" in content else ("record", "records")
     if roles["unlisted_are_insensitive"]:
         unlisted = (
             f"{', '.join(roles['unlisted_are_insensitive'])}: nobody gave them a role, so they count as insensitive"
         )
         entries.append(Entry(term="without a role", lines=(unlisted,)))
-    entries.append(Entry(term="judged together with", lines=_together(content.get("ledger"))))
+    entries.append(Entry(term="judged together with", lines=_together(content.get("ledger"), what)))
     for key, term, words in _DECIDED_TOGETHER:
         if roles.get(key):
             entries.append(Entry(term=term, lines=(f"{', '.join(roles[key])}: {words}",)))
@@ -269,7 +288,7 @@ def _ledger(content: Mapping[str, Any]) -> list[Entry]:
     return entries
 
 
-def _together(ledger: Mapping[str, Any] | None) -> tuple[str, ...]:
+def _together(ledger: Mapping[str, Any] | None, what: tuple[str, str]) -> tuple[str, ...]:
     """What the release was judged beside: what it promises holds for all of that together."""
     if ledger is None:
         return ("nothing: it was judged alone, and promises nothing beside other releases of the same table",)
@@ -278,7 +297,8 @@ def _together(ledger: Mapping[str, Any] | None) -> tuple[str, ...]:
     if ledger["recipients"] == "separate":
         lines.append("it is taken for granted that recipients do not put their releases together")
     if ledger["smallest_class_together"] is not None:
-        lines.append(f"the smallest group told apart in all of them has {ledger['smallest_class_together']:,} records")
+        smallest = count(ledger["smallest_class_together"], *what)
+        lines.append(f"the smallest group told apart in all of them has {smallest}")
     waiting = ledger["held"] + ledger["withdrawn"]
     if waiting:
         lines.append(

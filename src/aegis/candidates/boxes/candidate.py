@@ -31,7 +31,7 @@ class BoxesCandidate:
 
     def __init__(self, sample: Sample, policy: Policy, columns: tuple[str, ...], *, seed: int = 0) -> None:
         self._sample = sample
-        self._policy = policy
+        self._policy = policy.by_records()  # a sample does not say whose its rows are; the whole table is judged so
         self._columns = columns
         self._seed = seed
         self._others = {

@@ -153,7 +153,7 @@ class _Trial:
 def _scaled(policy: Policy, share: float) -> Policy:
     """k alone, in proportion: what else a policy asks needs contents that a trial does not count."""
     k = max((model.k for model in policy.models if isinstance(model, KAnonymity)), default=1)
-    return replace(policy, models=(KAnonymity(k=max(2, round(k * share))),))
+    return replace(policy.by_records(), models=(KAnonymity(k=max(2, round(k * share))),))
 
 
 def _rows(table: ClassTable, label: str, rng: np.random.Generator) -> tuple[Ints, Ints]:

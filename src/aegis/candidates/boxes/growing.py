@@ -203,6 +203,7 @@ def boxed(table: ClassTable, box_of_tuple: Ints, boxes: int) -> ClassTable:
         tuples=Tuples(np.arange(boxes, dtype=np.int64).reshape(-1, 1)),
         sizes=np.bincount(box_of_tuple, weights=table.sizes, minlength=boxes).astype(np.int64),
         contents={name: content.regrouped(box_of_tuple, boxes) for name, content in table.contents.items()},
+        people=None if table.people is None else table.people.regrouped(box_of_tuple, boxes),
     )
 
 

@@ -63,7 +63,7 @@ class SplitRecoding:
             contents={name: (domain, codes[training]) for name, (domain, codes) in self.contents.items()},
             encoded=True,
         )
-        policy = scaled_policy(self.policy, len(training) / self.table_rows)
+        policy = scaled_policy(self.policy.by_records(), len(training) / self.table_rows)
         growth = growth_for(counts, policy, self.label, seed=self.seed)
         boxes = grow_boxes(counts, policy, labels=[self.label], growth=growth).boxes
         published = boxes.published(boxes.box_of(self.domains, self.codes))

@@ -1,7 +1,7 @@
 """The policy as a search asks it: quickly where class sizes and sets of values decide, else by its own judgement.
 
 k-anonymity and distinct l-diversity are read off sizes and bits. A policy of these alone is *plain*: nearly every node
-is decided at once. Other models are judged in full, on a table merged for the purpose, but only where the plain part
+is decided at once. Where people are counted, a class of too few records has too few people, and the rest is judged. Other models are judged in full, on a table merged for the purpose, but only where the plain part
 of the policy and the bound on utility leave a chance.
 """
 
@@ -85,7 +85,7 @@ class Gate:
             least=max((int(model.threshold) for model in sizes), default=1),
             ends=mark_ends(table, [str(model.subject) for model in diversity]),
             wanted=np.array([int(model.threshold) for model in diversity], dtype=np.int64),
-            plain=out is None and len(sizes) + len(diversity) == len(policy.models),
+            plain=out is None and table.people is None and len(sizes) + len(diversity) == len(policy.models),
             out=out,
         )
 
@@ -143,7 +143,7 @@ class Gate:
             judgement = together.own
         released = judgement.released
         labels = label_counts(released, self.label)
-        kept = released.sizes[:-1] if released.star else released.sizes
+        kept = released.chances[:-1] if released.star else released.chances
         missing = self.table.contents[self.label].totals - labels.sum(axis=0)
         if missing.any():  # not published, but counted as one class in the utility
             labels = np.concatenate([labels, missing[None, :]])
@@ -152,7 +152,7 @@ class Gate:
             suppressed=judgement.suppressed,
             classes=judgement.classes,
             smallest_class=judgement.smallest_class,
-            risk=1.0 / int(kept.min()) if len(kept) else 0.0,
+            risk=float(kept.max()) if len(kept) else 0.0,
         )
 
     def must_go(self, classes: Classes, partitions: Mapping[str, Partition]) -> int:

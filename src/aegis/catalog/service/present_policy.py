@@ -62,6 +62,10 @@ def _found(certificate: Mapping[str, Any], product: Product) -> Iterator[Present
     if now.id == then.id and asked == measured:
         return
     yield from _suppression(certificate, now)
+    if now.unit != then.unit:
+        counted = "records" if then.unit is None else f"people by {then.unit}"
+        yield _unknown(f"{counted} were counted, and {'records' if now.unit is None else 'people'} are by now")
+        return
     held = now.suppressed is then.suppressed or certificate["suppressed"]["records"] == 0
     judging = narrowed(now, roles, left_out=[name for name in roles_by_name if name not in released]).policy
     for model in judging.models:
@@ -93,7 +97,8 @@ def _judged(
     holds = value is None or _holds(model, value)
     outcome = "nothing to judge" if value is None else f"found {shown(value)}"
     sentence = f"{title}: {model.bound.value} {shown(model.threshold)} asked, {outcome}"
-    undisturbed = model.monotone and certificate["suppressed"]["records"] == 0
+    monotone = model.monotone_in_people if "unit" in certificate else model.monotone
+    undisturbed = monotone and certificate["suppressed"]["records"] == 0
     if measured == asked or (measured is not None and undisturbed and holds and asked < measured):
         return _HOLDS if holds else _failed(sentence)
     if measured is not None and undisturbed and not holds and asked > measured:

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from aegis.counts.class_table import ClassTable
-from aegis.privacy.model import MODELS, ClassModel, Range, Rule, Scores, Written, content_of, shares
+from aegis.privacy.model import MODELS, ClassModel, Range, Rule, Scores, Written, shares_of
 from aegis.privacy.verdict import Bound, percent
 
 
@@ -32,11 +32,19 @@ class KAnonymity(ClassModel):
     def absorbing(self) -> bool:
         return True
 
+    @property
+    def monotone_in_people(self) -> bool:
+        return True
+
+    @property
+    def absorbing_in_people(self) -> bool:
+        return True
+
     def promise(self, *, on: str, of: str) -> str:
         return f"Every combination of {on} is shared by at least {self.k} records."
 
     def scores(self, table: ClassTable) -> Scores:
-        return table.sizes.astype(np.float64)
+        return table.persons.astype(np.float64)
 
 
 @MODELS.register("alpha-k-anonymity")
@@ -59,9 +67,9 @@ class AlphaKAnonymity(ClassModel):
         return f"In no group of alike records does one value of {of} make up more than {percent(self.alpha)}."
 
     def scores(self, table: ClassTable) -> Scores:
-        content = content_of(table, self.attribute, model=self.name)
-        return content.largest(shares(content, table.sizes)[0])
+        shares = shares_of(table, self.attribute, model=self.name)
+        return shares.content.largest(shares.of_class)
 
     def failing(self, table: ClassTable, scores: Scores) -> NDArray[np.bool_]:
         # Written out: with super() a dataclass with slots would look for a class that slots replaced.
-        return ClassModel.failing(self, table, scores) | (table.sizes < self.k)
+        return ClassModel.failing(self, table, scores) | (table.persons < self.k)

@@ -9,7 +9,7 @@ from typing import ClassVar
 import numpy as np
 
 from aegis.counts.class_table import ClassTable
-from aegis.privacy.model import MODELS, ClassModel, Range, Rule, Scores, Written, content_of
+from aegis.privacy.model import MODELS, ClassModel, Range, Rule, Scores, Written, most_alike_of
 from aegis.privacy.verdict import Bound
 
 _SOURCE = "Machanavajjhala et al. 2007"
@@ -38,7 +38,7 @@ class DistinctLDiversity(ClassModel):
         return f"In every group of alike records {of} has at least {self.l} different values."
 
     def scores(self, table: ClassTable) -> Scores:
-        return content_of(table, self.attribute, model=self.name).distinct.astype(np.float64)
+        return most_alike_of(table, self.attribute, model=self.name).distinct.astype(np.float64)
 
 
 @MODELS.register("entropy-l-diversity")
@@ -64,10 +64,10 @@ class EntropyLDiversity(ClassModel):
         return f"In every group of alike records {of} is as uncertain as between {self.l:g} equally frequent values."
 
     def scores(self, table: ClassTable) -> Scores:
-        content = content_of(table, self.attribute, model=self.name)
+        content = most_alike_of(table, self.attribute, model=self.name)
         counts = content.counts.astype(np.float64)
         within = content.per_class(counts * np.log(counts))
-        return np.exp(np.maximum(np.log(table.sizes) - within / table.sizes, 0.0))
+        return np.exp(np.maximum(np.log(table.persons) - within / table.persons, 0.0))
 
 
 @MODELS.register("recursive-l-diversity")
@@ -97,7 +97,7 @@ class RecursiveLDiversity(ClassModel):
         )
 
     def scores(self, table: ClassTable) -> Scores:
-        content = content_of(table, self.attribute, model=self.name)
+        content = most_alike_of(table, self.attribute, model=self.name)
         falling = content.counts[np.lexsort((-content.counts, content.owners))].astype(np.float64)
         rank = np.arange(len(falling)) - np.repeat(content.starts[:-1], content.distinct)
         tail = content.per_class(np.where(rank >= self.l - 1, falling, 0.0))

@@ -9,7 +9,7 @@ from typing import ClassVar
 import numpy as np
 
 from aegis.counts.class_table import ClassTable
-from aegis.privacy.model import MODELS, ROUNDING, ClassModel, OneOf, Range, Rule, Scores, Written, content_of, shares
+from aegis.privacy.model import MODELS, ROUNDING, ClassModel, OneOf, Range, Rule, Scores, Written, shares_of
 from aegis.privacy.verdict import Bound
 
 
@@ -35,8 +35,8 @@ class BasicBetaLikeness(ClassModel):
         )
 
     def scores(self, table: ClassTable) -> Scores:
-        content = content_of(table, self.attribute, model=self.name)
-        q, p = shares(content, table.sizes)
+        shares = shares_of(table, self.attribute, model=self.name)
+        content, q, p = shares.content, shares.of_class, shares.of_table
         return np.maximum(content.largest(q / p - 1.0), 0.0)
 
 
@@ -66,8 +66,8 @@ class EnhancedBetaLikeness(ClassModel):
         )
 
     def scores(self, table: ClassTable) -> Scores:
-        content = content_of(table, self.attribute, model=self.name)
-        q, p = shares(content, table.sizes)
+        shares = shares_of(table, self.attribute, model=self.name)
+        content, q, p = shares.content, shares.of_class, shares.of_table
         gain = np.maximum(q / p - 1.0, 0.0)
         return content.largest(np.where(gain > ROUNDING - np.log(p), np.inf, gain))
 
@@ -104,8 +104,8 @@ class DeltaDisclosure(ClassModel):
         )
 
     def scores(self, table: ClassTable) -> Scores:
-        content = content_of(table, self.attribute, model=self.name)
-        q, p = shares(content, table.sizes)
+        shares = shares_of(table, self.attribute, model=self.name)
+        content, q, p = shares.content, shares.of_class, shares.of_table
         scores = content.largest(np.abs(np.log(q / p)))
         if self.absent == "counted":
             scores = np.where(content.distinct < np.count_nonzero(content.totals), np.inf, scores)

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from aegis.counts.class_table import ClassTable
 from aegis.counts.grouping import group_rows
 from aegis.errors import MeasureError, PolicyError
-from aegis.privacy.model import MODELS, ClassModel, Model, Range, Rule, Scores, ShareModel, Written, content_of
+from aegis.privacy.model import MODELS, ClassModel, Model, Range, Rule, Scores, ShareModel, Written, most_alike_of
 from aegis.privacy.verdict import Bound, percent
 
 _CHANCE = Range(above=True, high=1)
@@ -42,8 +42,12 @@ class ProsecutorRisk(ClassModel):
             f"{percent(self.limit)}."
         )
 
+    @property
+    def monotone_in_people(self) -> bool:
+        return True
+
     def scores(self, table: ClassTable) -> Scores:
-        return 1.0 / table.sizes
+        return table.chances
 
 
 @MODELS.register("journalist-risk")
@@ -70,8 +74,12 @@ class JournalistRisk(ClassModel):
     def promise(self, *, on: str, of: str) -> str:
         return f"Whoever looks for anybody in the population finds a record with at most {percent(self.limit)}."
 
+    @property
+    def monotone_in_people(self) -> bool:
+        return True
+
     def scores(self, table: ClassTable) -> Scores:
-        return 1.0 / population_sizes(table)
+        return table.chances if table.population is None else 1.0 / population_sizes(table)
 
 
 @MODELS.register("marketer-risk")
@@ -124,7 +132,7 @@ class LinkageRisk(ShareModel):
         )
 
     def risks(self, table: ClassTable) -> Scores:
-        return (1.0 / table.sizes > self.tau).astype(np.float64)
+        return (table.chances > self.tau).astype(np.float64)
 
 
 @MODELS.register("homogeneity-risk")
@@ -168,26 +176,26 @@ class HomogeneityRisk(ShareModel):
     def risks(self, table: ClassTable) -> Scores:
         constant = np.zeros(table.classes, dtype=bool)
         for attribute in self.attributes:
-            constant |= content_of(table, attribute, model=self.name).distinct == 1
+            constant |= most_alike_of(table, attribute, model=self.name).distinct == 1
         return constant.astype(np.float64)
 
 
 def population_sizes(table: ClassTable) -> NDArray[np.int64]:
-    """The size of each class in the population, never less than in the table itself.
+    """How many people of the population are in each class, never fewer than in the table itself.
 
-    Suppressed records could be anybody whose tuple is not in the table; they are counted as their own population.
+    The population has one record a person. Suppressed records could be anybody whose tuple is not in the table; they are counted as their own population.
     """
     people = table.population
     if people is None:
-        return table.sizes
+        return table.persons
     if people.columns != table.columns or [d.size for d in people.domains] != [d.size for d in table.domains]:
         raise MeasureError("the population must be counted by the same columns and coded alike; count it again")
     if table.star and table.classes == 1:  # everybody is suppressed, so they could be anybody
-        return np.maximum(table.sizes, people.records)
+        return np.maximum(table.persons, people.records)
     kept = table.codes[:-1] if table.star else table.codes
     _, group = group_rows(np.concatenate([people.codes, kept]), [domain.size for domain in table.domains])
     counts = np.zeros(int(group.max(initial=-1)) + 1, dtype=np.int64)
     counts[group[: people.classes]] = people.sizes
-    sizes = table.sizes.copy()
+    sizes = table.persons.copy()
     sizes[: len(kept)] = np.maximum(counts[group[people.classes :]], sizes[: len(kept)])
     return sizes

@@ -25,7 +25,7 @@ from aegis.counts.content import Content
 from aegis.data.kind import Kind
 from aegis.errors import MeasureError
 from aegis.masking.partition import Partition
-from aegis.privacy.model import MODELS, ClassModel, OneOf, Range, Rule, Scores, Written, content_of
+from aegis.privacy.model import MODELS, ClassModel, OneOf, Range, Rule, Scores, Written, drawn_of
 from aegis.privacy.verdict import Bound
 
 
@@ -59,7 +59,7 @@ class TCloseness(ClassModel):
         )
 
     def scores(self, table: ClassTable) -> Scores:
-        return distances(content_of(table, self.attribute, model=self.name), self.distance)
+        return distances(drawn_of(table, self.attribute, model=self.name), self.distance)
 
 
 def equal_distance(content: Content) -> Scores:
