@@ -45,7 +45,8 @@ class HeldRelease:
 class Scene:
     """What an attack is given.
 
-    ``people`` is None where the true table is not at hand: then claims can be counted and not checked.
+    ``people`` is None where the true table is not at hand: then claims can be counted and not checked. ``unit`` is the
+    column of the true table that says whose records they are, where somebody may have several.
     """
 
     releases: tuple[HeldRelease, ...]
@@ -53,6 +54,7 @@ class Scene:
     roles: Roles
     policy: Policy | None = None
     seed: int = 0
+    unit: str | None = None
     _whole: dict[int, tuple[View, Candidates]] = field(init=False, default_factory=dict)
 
     def __repr__(self) -> str:

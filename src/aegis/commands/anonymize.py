@@ -16,6 +16,7 @@ from aegis.commands.fields import (
     Option,
     Overwrite,
     PathLike,
+    Person,
     PolicyLike,
     Seed,
     WithRoles,
@@ -69,6 +70,7 @@ class Anonymize(Clustering):
     _: KW_ONLY
     k: Annotated[int | None, Option(f"{FEWEST} A policy says it too.", minimum=1)] = None
     policy: Annotated[PolicyLike | None, Option("What every class must satisfy (boxes).")] = None
+    person: Person = None
     label: Annotated[
         Sequence[str], Option("What classes are to keep predictable, several with commas (boxes).", section=ROLES)
     ] = ()

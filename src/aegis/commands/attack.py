@@ -18,6 +18,7 @@ from aegis.commands.fields import (
     Label,
     Option,
     Overwrite,
+    Person,
     PolicyLike,
     Report,
     Seed,
@@ -51,6 +52,7 @@ class AttackOptions(WithRoles, Working):
     ] = ()
     attacks: Annotated[Sequence[str], Option("Only these attacks, comma separated (default: all).")] = ()
     label: Label = None
+    person: Person = None
     hierarchies: Hierarchies = None
     seed: Seed = 0
     report: Report = None

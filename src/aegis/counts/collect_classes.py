@@ -61,7 +61,7 @@ def count_classes(
         raise DataError(f"{dataset.name} has no rows; give a table with some")
     counts = np.asarray(plain(answer[_COUNT]), dtype=np.int64)
     held = {name: encode(answer[name], dataset.schema.kind(name)) for name in contents}
-    persons = None if unit is None or person is None else (unit, _codes_of_people(answer[person], unit))
+    persons = None if unit is None or person is None else (unit, codes_of_people(answer[person], unit))
     if (
         not released
         and persons is None
@@ -92,7 +92,7 @@ def count_classes(
     )
 
 
-def _codes_of_people(column: pa.ChunkedArray, unit: str) -> Codes:
+def codes_of_people(column: pa.ChunkedArray, unit: str) -> Codes:
     """A number for each person; which one it is says nothing."""
     if column.null_count:
         raise DataError(

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from aegis.counts.answer import ask
+from aegis.counts.person_column import NUMBERS, PEOPLE, several_rows_each, words_of
 from aegis.data.dataset import Dataset
 from aegis.data.kind import Kind
 from aegis.data.schema import Role
@@ -34,14 +34,16 @@ _WORDS = {
     Role.LABEL: {"label", "target", "class", "outcome", "y", "status"},
 }  # fmt: skip
 _SURE_LABELS = {"label", "target", "outcome", "y"}
-_PEOPLE = {"user", "customer", "client", "patient", "person", "member", "employee", "subject", "guest", "student"}
-_NUMBERS = {"id", "ids", "no", "nr", "number", "code", "key", "uuid", "guid"}
+_SOMETHING_ELSE = (_WORDS[Role.QUASI_IDENTIFYING] | _WORDS[Role.SENSITIVE]) - {"household"}
 _FEW_CLASSES = 20
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ColumnProfile:
-    """One column: how many distinct values and missing ones, its role, or the role it looks like having."""
+    """One column: how many distinct values and missing ones, its role, or the role it looks like having.
+
+    ``rows_each`` is how many rows somebody has on average, where the column looks as if it said whose they are.
+    """
 
     name: str
     kind: Kind
@@ -50,6 +52,7 @@ class ColumnProfile:
     role: Role | None
     suggested: Role
     why: str
+    rows_each: float | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,6 +62,13 @@ class Profile(Result):
     name: str
     rows: int
     columns: tuple[ColumnProfile, ...]
+
+    @property
+    def person(self) -> str | None:
+        """The column that most looks as if it said whose the rows are, where several belong to one person."""
+        found = [column for column in self.columns if column.rows_each is not None]
+        found.sort(key=lambda column: (bool(words_of(column.name) & PEOPLE), column.distinct))
+        return found[-1].name if found else None
 
     @property
     def headline(self) -> str:
@@ -104,7 +114,7 @@ def profile(dataset: Dataset) -> Profile:
 
     # One column at most: what else looks like a label is more likely something about a person.
     labels = [number for number in range(last + 1) if suggested(number, label=True)[0] is Role.LABEL]
-    labels.sort(key=lambda number: (bool(_words(dataset.schema.columns[number].name) & _SURE_LABELS), number))
+    labels.sort(key=lambda number: (bool(words_of(dataset.schema.columns[number].name) & _SURE_LABELS), number))
     columns = []
     for number, column in enumerate(dataset.schema):
         role, why = suggested(number, label=number in labels[-1:])
@@ -118,6 +128,9 @@ def profile(dataset: Dataset) -> Profile:
                 role=dataset.roles.get(column.name),
                 suggested=role,
                 why=why,
+                rows_each=several_rows_each(
+                    column.name, column.kind, distinct=distinct, present=present, otherwise=_SOMETHING_ELSE
+                ),
             )
         )
     return Profile(name=dataset.name, rows=rows, columns=tuple(columns))
@@ -135,14 +148,17 @@ def suggest_role(
     >>> suggest_role("outcome", Kind.INTEGER, distinct=2, present=900, last=True)[0].value
     'label'
     """
-    words = _words(name)
+    words = words_of(name)
     if not present:
         return Role.IDENTIFYING, "no value in any row; this role leaves it out"
     unique = present > 20 and distinct >= 0.98 * present
     if unique and kind is not Kind.REAL:
         return Role.IDENTIFYING, "a value of its own in nearly every row"
-    if words & _PEOPLE and words & _NUMBERS and distinct > _FEW_CLASSES:
-        return Role.IDENTIFYING, "by its name"  # also where a person has many rows
+    each = several_rows_each(name, kind, distinct=distinct, present=present, otherwise=_SOMETHING_ELSE)
+    if each is not None:
+        return Role.IDENTIFYING, f"names somebody who has {each:.1f} rows on average"
+    if words & PEOPLE and words & NUMBERS and distinct > _FEW_CLASSES:
+        return Role.IDENTIFYING, "by its name"
     classes = label and 2 <= distinct <= _FEW_CLASSES
     named = words & _WORDS[Role.LABEL] and not words & _WORDS[Role.QUASI_IDENTIFYING]
     if classes and (last or named):
@@ -155,8 +171,3 @@ def suggest_role(
     if distinct <= 1:
         return Role.INSENSITIVE, "constant"
     return Role.INSENSITIVE, "nothing suggests otherwise"
-
-
-def _words(name: str) -> set[str]:
-    """The words of a column's name, also those of camelCase."""
-    return {word.lower() for word in re.findall(r"[A-Za-z]+", re.sub(r"([a-z])([A-Z])", r"\1 \2", name))}

@@ -17,11 +17,13 @@ from aegis.candidates.clusters.methods import ANONYMIZERS
 from aegis.candidates.clusters.risk import THRESHOLDS, measure_risk, risk_before
 from aegis.commands.anonymize import Anonymize
 from aegis.counts.answer import ask
+from aegis.counts.class_table import ClassTable
 from aegis.counts.collect_classes import count_classes
 from aegis.data.dataset import Dataset
 from aegis.data.engine import open_dataset
 from aegis.data.output import check_apart, check_free, draft_of
-from aegis.errors import PolicyNotSatisfiedError
+from aegis.data.schema import Role
+from aegis.errors import PolicyNotSatisfiedError, RoleError
 from aegis.library.opening import open_table
 from aegis.library.recode import recoded, write_recoded
 from aegis.library.records import read_records
@@ -132,7 +134,7 @@ def anonymize(options: Anonymize) -> Anonymization:
         if output is not None:
             check_free(Path(output), overwrite=options.overwrite)
     check_apart([options.out, options.model], [options.data, options.policy])
-    dataset = open_table(options.data, options)
+    dataset = _hiding(open_table(options.data, options), options.person)
     if ANONYMIZERS[options.method].recodes:
         return _recoded(dataset, options)
     assert options.k is not None, "the options ask for k where there is no policy"
@@ -141,7 +143,12 @@ def anonymize(options: Anonymize) -> Anonymization:
     )
     table = ask(dataset.table)
     records = read_records(
-        dataset, quasi=options.quasi, sensitive=options.sensitive, categorical=options.categorical, rows=table
+        dataset,
+        quasi=options.quasi,
+        sensitive=options.sensitive,
+        categorical=options.categorical,
+        rows=table,
+        person=options.person,
     )
     chosen, hidden = records.quasi_identifiers, records.sensitive_names
     options.refuse_without_secrets(hidden)
@@ -156,10 +163,17 @@ def anonymize(options: Anonymize) -> Anonymization:
             else:
                 pa.parquet.write_table(table, draft)
             _check_written(draft, target, chosen, hidden, k=options.k, l=options.l)
+            _check_classes(draft, target, chosen, estimator.result_.distinct_tuples, person=options.person)
     result = estimator.result_
     if options.tau:
         wanted = tuple(sorted({*THRESHOLDS, *options.tau}))
-        seen = measure_risk(estimator.labels_, records.sensitive, names=records.sensitive_names, thresholds=wanted)
+        seen = measure_risk(
+            estimator.labels_,
+            records.sensitive,
+            names=records.sensitive_names,
+            thresholds=wanted,
+            persons=records.persons,
+        )
         result = replace(result, before=risk_before(records, thresholds=wanted), after=seen)
     return Anonymization(
         result=result,
@@ -170,6 +184,19 @@ def anonymize(options: Anonymize) -> Anonymization:
         looks_identifying=looks_identifying(dataset, dataset.roles, masked=(*chosen, *hidden)),
         not_judged_with=None if options.out is None else not_judged_with(options.data, options),
     )
+
+
+def _hiding(dataset: Dataset, person: str | None) -> Dataset:
+    """The dataset where the column that says whose records they are is identifying: it is not published."""
+    if person is None:
+        return dataset
+    dataset.schema.kind(person)  # says which columns there are if it is not one of them
+    role = dataset.roles.get(person)
+    if role not in (None, Role.IDENTIFYING):
+        raise RoleError(f"people are counted by {person!r}, which is named {role.value}; it is identifying")
+    if role is not None:
+        return dataset
+    return dataset.with_roles(replace(dataset.roles, identifying=(*dataset.roles.identifying, person)))
 
 
 def _recoded(dataset: Dataset, options: Anonymize) -> Anonymization:
@@ -198,6 +225,16 @@ def _starred(table: pa.Table, dataset: Dataset, published: Collection[str]) -> t
     return table, starred
 
 
+def _check_classes(draft: Path, target: Path, quasi: Sequence[str], formed: int, *, person: str | None) -> None:
+    """Raise where people were counted and the written table has other classes than those that were counted."""
+    if person is None:
+        return
+    if _count_again(draft, target, quasi, ()).classes != formed:
+        raise PolicyNotSatisfiedError(
+            "the written table has other classes than those whose people were counted; nothing was kept"
+        )
+
+
 def _check_written(
     draft: Path,
     target: Path,
@@ -208,12 +245,7 @@ def _check_written(
     l: int,  # noqa: E741
 ) -> None:
     """Count the written file again, every value as it stands there."""
-    link = draft.with_name(f"{draft.name}{target.suffix}")
-    link.hardlink_to(draft)
-    try:
-        classes = count_classes(open_dataset(link, as_text=True), quasi, contents=sensitive)
-    finally:
-        link.unlink()
+    classes = _count_again(draft, target, quasi, sensitive)
     smallest = int(classes.sizes.min())
     fewest = min((int(classes.contents[name].distinct.min()) for name in sensitive), default=l)
     if smallest < k or fewest < l:
@@ -221,3 +253,13 @@ def _check_written(
             f"the written table has a class of {smallest} records and {fewest} sensitive values where {k} and {l} are "
             "asked; nothing was kept"
         )
+
+
+def _count_again(draft: Path, target: Path, quasi: Sequence[str], sensitive: Sequence[str]) -> ClassTable:
+    """The classes of a file as it was written, every value as it stands there."""
+    link = draft.with_name(f"{draft.name}{target.suffix}")
+    link.hardlink_to(draft)
+    try:
+        return count_classes(open_dataset(link, as_text=True), quasi, contents=sensitive)
+    finally:
+        link.unlink()

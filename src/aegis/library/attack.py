@@ -82,13 +82,16 @@ def attack(options: AttackOptions) -> Attacked:
     """
     if not options.releases:
         raise OptionError("name a release to attack")
-    policy = None if options.policy is None else read_policy(options.policy)
+    policy = None if options.policy is None else read_policy(options.policy, person=options.person)
+    unit = options.person if policy is None else policy.unit
     limits = limits_of(policy)
     if options.config and len(options.config) != len(options.releases):
         raise OptionError(
             f"{len(options.config)} configurations are given for {len(options.releases)} releases; give one for each"
         )
     original = open_table(options.original, options)
+    if unit is not None:
+        original.schema.kind(unit)  # says which columns there are if it is not one of them
     roles = roles_with(original, None, label=options.label)
     if policy is not None:
         roles = policy.roles_in(original.schema, roles)
@@ -111,6 +114,7 @@ def attack(options: AttackOptions) -> Attacked:
         roles=roles,
         policy=policy,
         seed=options.seed,
+        unit=unit,
     )
     results = run_attacks(chosen_attacks(options.attacks, scene), scene, limits=limits, progress=options.progress)
     attacked = Attacked(releases=tuple(path.name for path in paths), people=scene.truth.count, results=results)

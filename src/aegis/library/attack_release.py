@@ -60,7 +60,7 @@ def attack_draft(
         known=roles.quasi_identifying,
         masks=masks,
     )
-    scene = Scene(releases=(replace(release, view=view),), people=people, roles=roles, policy=policy)
+    scene = Scene(releases=(replace(release, view=view),), people=people, roles=roles, policy=policy, unit=policy.unit)
     results = run_attacks([ATTACKS[name] for name in attacks], scene, limits=limits_of(policy))
     exceeded = [result for result in results if result.exceeded]
     if exceeded:

@@ -38,6 +38,7 @@ def scene_of(
     roles: Roles,
     policy: Policy | None,
     seed: int,
+    unit: str | None = None,
 ) -> Scene:
     """Open the releases and hold them against the original; a release that is not of it is an error."""
     people = people_of(original)
@@ -54,7 +55,7 @@ def scene_of(
             masks=release.masks,
         )
         held.append(replace(release, view=view, path=path))
-    scene = Scene(releases=tuple(held), people=people, roles=roles, policy=policy, seed=seed)
+    scene = Scene(releases=tuple(held), people=people, roles=roles, policy=policy, seed=seed, unit=unit)
     for release in held:
         _check_source(scene, release)
     return scene

@@ -125,7 +125,7 @@ def classes_of(
     quasi = roles.quasi_identifying
     if policy.unit is not None and policy.unit not in dataset.schema and PERSON not in dataset.table.columns:
         raise PolicyError(
-            f"the policy counts people by the column {policy.unit!r}, which the table does not have; give the table that "
+            f"the policy counts people by the column {policy.unit!r}, which the table does not have; give the one that "
             "has it, or take the unit out of the policy to count records"
         )
     if not quasi:  # every quasi-identifier is left out: nothing tells the records apart

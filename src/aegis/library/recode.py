@@ -25,10 +25,12 @@ from aegis.data.engine import open_dataset
 from aegis.data.output import PRIVATE, PUBLIC, drafts_of
 from aegis.data.schema import Roles
 from aegis.errors import AnonymizerError, LabelError, PolicyNotSatisfiedError, RoleError
-from aegis.library.judging import classes_of, read_policy, why_not
+from aegis.library.judging import by_person, classes_of, read_policy, why_not
+from aegis.library.people import check_as_judged
 from aegis.library.proposals import find_hierarchies
 from aegis.library.recoded_certificate import recoded_certificate
 from aegis.library.written import measure_written, open_written
+from aegis.privacy.judgement import Judgement
 from aegis.privacy.policy import Policy, Suppressed
 from aegis.releases.certificate import certificate_paths
 from aegis.releases.write import look_into
@@ -41,6 +43,7 @@ class Recoded:
     boxes: Boxes
     table: pa.Table
     result: Anonymized
+    judgement: Judgement
     columns: tuple[str, ...]
     sensitive: tuple[str, ...]
 
@@ -86,7 +89,14 @@ def recoded(dataset: Dataset, options: Anonymize) -> Recoded:
     if policy.suppressed is Suppressed.DROPPED and boxes.suppressed:
         stars = np.logical_and.reduce([np.array(table[c].to_pylist(), dtype=object) == "*" for c in counts.columns])
         table = table.filter(pa.array(~stars))
-    return Recoded(boxes=boxes, table=table, result=result, columns=counts.columns, sensitive=roles.sensitive)
+    return Recoded(
+        boxes=boxes,
+        table=table,
+        result=result,
+        judgement=estimator.judgement_,
+        columns=counts.columns,
+        sensitive=roles.sensitive,
+    )
 
 
 def recoded_rows(rows: pa.Table, boxes: Boxes, counts: ClassTable) -> pa.Table:
@@ -134,12 +144,14 @@ def write_recoded(done: Recoded, dataset: Dataset, options: Anonymize, table: pa
                 kinds=kinds,
                 hierarchies=hierarchies,
             )
-            if not written.satisfied:
+            if policy.unit is not None:
+                check_as_judged(written, done.judgement)
+            elif not written.satisfied:
                 reason = why_not(written, written.released)
                 raise PolicyNotSatisfiedError(f"nothing was written: the table as written fails the policy: {reason}")
             certificate = recoded_certificate(
-                done.boxes, written, file, out=Path(options.out), dataset=dataset, policy=policy, roles=judged_roles,
-                kinds=kinds, hierarchies=hierarchies,
+                done.boxes, written, done.judgement, file, out=Path(options.out), dataset=dataset, policy=policy,
+                roles=judged_roles, kinds=kinds, hierarchies=hierarchies,
             )  # fmt: skip
             drafts[1].write_text(certificate.to_json(), encoding="utf-8")
         if options.model is not None:
@@ -155,9 +167,9 @@ def _policy(dataset: Dataset, options: Anonymize, labels: Sequence[str]) -> tupl
         if not own.quasi_identifying:
             raise RoleError("no column is quasi-identifying; name some with --quasi or in the roles file")
         assert options.k is not None, "the options ask for k or a policy"
-        policy = k_and_l(options.k, options.l, own.sensitive)
+        policy = by_person(k_and_l(options.k, options.l, own.sensitive), options.person)
     else:
-        policy = read_policy(options.policy)
+        policy = read_policy(options.policy, person=options.person)
     roles = policy.roles_in(dataset.schema, own)
     for label in labels:
         if label in roles.quasi_identifying:

@@ -18,6 +18,7 @@ from aegis.data.kind import Kind
 from aegis.data.schema import Roles
 from aegis.errors import VerificationError
 from aegis.library.check import unlisted
+from aegis.library.people import certified_verdicts
 from aegis.library.unlisted import looks_identifying
 from aegis.privacy.judgement import Judgement
 from aegis.privacy.policy import Policy, Suppressed
@@ -28,6 +29,7 @@ from aegis.releases.write import WrittenFile
 def recoded_certificate(
     boxes: Boxes,
     measured: Judgement,
+    judged: Judgement,
     file: WrittenFile,
     *,
     out: Path,
@@ -74,9 +76,8 @@ def recoded_certificate(
                 "records": boxes.suppressed,
                 "dropped": policy.suppressed is Suppressed.DROPPED,
             },
-            "verdicts": measured.as_certificate()["models"],
+            **certified_verdicts(measured, judged, policy.unit),
             "classes": measured.classes,
-            "smallest_class": measured.smallest_class,
         }
     )
 

@@ -11,6 +11,7 @@ import pyarrow.compute as pc
 
 from aegis.candidates.clusters.records import Records
 from aegis.counts.answer import ask
+from aegis.counts.collect_classes import codes_of_people
 from aegis.data.dataset import Dataset
 from aegis.data.kind import Kind
 from aegis.errors import RoleError
@@ -23,13 +24,14 @@ def read_records(
     sensitive: Sequence[str] = (),
     categorical: Sequence[str] = (),
     rows: pa.Table | None = None,
+    person: str | None = None,
 ) -> Records:
     """Read quasi-identifiers and sensitive attributes, those with that role where none are named.
 
     Numbers stay numbers unless ``categorical`` names them; a missing category counts as one more. Text of which most
     reads as numbers is refused unless it is named or is plainly a code: one stray text turns a column of numbers into
     text, and then every age would be a category. ``rows`` is the table itself where it was read already, in the order
-    that is to be kept.
+    that is to be kept. ``person`` names the column that says whose records they are.
     """
     chosen = tuple(quasi) or dataset.roles.quasi_identifying
     hidden = tuple(sensitive) or dataset.roles.sensitive
@@ -41,13 +43,15 @@ def read_records(
         if name not in chosen:
             raise RoleError(f"{name!r} is no quasi-identifier, so nothing asks whether it is categorical; leave it out")
     names = list(dict.fromkeys((*chosen, *hidden)))
-    table = ask(dataset.table.select(*names)) if rows is None else rows
+    read = names if person is None else list(dict.fromkeys((*names, person)))
+    table = ask(dataset.table.select(*read)) if rows is None else rows
     return Records.from_columns(
         {name: _column(table[name], number=dataset.schema.kind(name).is_number) for name in names},
         quasi_identifiers=chosen,
         sensitive=hidden,
         categorical=[n for n in chosen if n in categorical or _names_categories(dataset.schema.kind(n), table[n])],
         missing="category",
+        persons=None if person is None else codes_of_people(table[person], person),
     )
 
 

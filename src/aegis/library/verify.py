@@ -332,8 +332,8 @@ def _compared_by_records(
         said = f"{suppressed} of {rows} records were suppressed, more than the policy allows"
         return _failed(steps, "suppression", said, judged)
     said = (
-        f"counted by {unit}, which the release does not show, by whoever made it: {content['unit']['people']:,} people, "
-        f"at least {content['smallest_class']:,} in a class; the records were counted here and agree with that"
+        f"counted by {unit}, which the release does not show, by whoever made it: {content['unit']['people']:,} people "
+        f"and at least {content['smallest_class']:,} in a class; the records were counted here and agree with that"
     )
     steps.append(VerifiedStep(name="people", passed=True, said=said))
     return Verification(checks=tuple(steps), models=tuple(verdict.stated() for verdict in judged.verdicts))

@@ -104,7 +104,7 @@ def judge_together(
     """
     if gone is not None and table.people is not None:
         raise LedgerError(
-            "records that left in an earlier release are no longer in the table, and nobody can say whose they were, so "
+            "records that left in an earlier release are no longer in the table, so nobody can say whose they were and "
             f"people cannot be counted by {table.people.column!r} together with what is out; give the table with them"
         )
     own_tuples, tuple_of = group_tuples(table.codes[:, :-1], [domain.size for domain in table.domains[:-1]])

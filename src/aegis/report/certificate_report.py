@@ -91,9 +91,9 @@ def _measured(content: Mapping[str, Any]) -> str:
         return "Every model was judged on the table as it lies there, read again after it was written."
     unit, records = content["unit"], content["unit"]["by_records"]["smallest_class"]
     return (
-        f"{count(unit['people'], 'person', 'people')} were counted by {unit['column']}, a column that nobody sees in the "
-        "table, so nobody can count them there: that was done before it was hidden. The table was read again after it "
-        f"was written, and its classes are those that were judged; the smallest has {count(records, 'record')}."
+        f"{count(unit['people'], 'person', 'people')} were counted by {unit['column']}, a column that the table does "
+        "not show, so nobody can count them there: that was done before it was hidden. The table was read again after "
+        f"it was written, and its classes are those that were judged; the smallest has {count(records, 'record')}."
     )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -41,6 +42,24 @@ def test_a_row_that_fits_one_person_alone_is_his(stage: Stage, find: Find, name:
 def test_classes_of_six_single_out_nobody(stage: Stage, find: Find, name: str) -> None:
     result = find(name, stage(ORIGINAL, released(), masks=[DECADES]))
     assert (result.singled_out, result.right, result.exposed_share) == (0, 0, 0.0)
+
+
+VISITS: dict[str, list[Any]] = {**ORIGINAL, "name": ["person-0000"] * 6 + [f"person-{i:04d}" for i in range(1, 7)]}
+
+
+def test_six_rows_that_are_all_one_persons_are_found(stage: Stage, find: Find) -> None:
+    scene = replace(stage(VISITS, released(), masks=[DECADES]), unit="name")
+    result = find("one-person", scene)
+    assert (result.people, result.singled_out, result.right) == (7, 1, 1)
+    assert result.details["records"] == 6
+    assert find("prosecutor", scene).singled_out == 0, "by rows nobody stands alone"
+
+
+def test_six_rows_of_two_people_single_out_nobody(stage: Stage, find: Find) -> None:
+    shared = {**VISITS, "name": ["person-0000"] * 5 + [f"person-{i:04d}" for i in range(1, 8)]}
+    result = find("one-person", replace(stage(shared, released(), masks=[DECADES]), unit="name"))
+    assert (result.singled_out, result.exposed_share) == (0, 0.0)
+    assert find("one-person", stage(shared, released(), masks=[DECADES])).not_applicable is not None
 
 
 def test_a_claim_that_is_wrong_is_counted_as_wrong(stage: Stage, find: Find) -> None:

@@ -33,6 +33,7 @@ from aegis.data.domain import Domain, show
 from aegis.data.hierarchy import Hierarchy
 from aegis.data.kind import Kind
 from aegis.errors import AnonymizerError
+from aegis.privacy.judgement import Judgement
 from aegis.privacy.models.k_anonymity import KAnonymity
 from aegis.privacy.policy import Policy
 from aegis.progress import Progress
@@ -181,6 +182,11 @@ class LocalRecoding(Anonymizer):
         return self._known().boxes
 
     @property
+    def judgement_(self) -> Judgement:
+        """What the policy says of the fitted boxes."""
+        return self._known().judgement
+
+    @property
     def labels_(self) -> Ints:
         """The published class of each record."""
         self._known()
@@ -213,7 +219,13 @@ class LocalRecoding(Anonymizer):
         labels = self._labels
         rows = centers_of(records, labels).rows(labels)
         bits = class_entropies_bits(labels, records.sensitive)
-        after = measure_risk(labels, records.sensitive, names=records.sensitive_names, thresholds=thresholds)
+        after = measure_risk(
+            labels,
+            records.sensitive,
+            names=records.sensitive_names,
+            thresholds=thresholds,
+            persons=records.persons,
+        )
         loss = information_loss(records, rows)
         boxes = self._grown.boxes
         return Anonymized(
@@ -307,4 +319,13 @@ def _spelled_out(table: ClassTable, sensitive: Sequence[str]) -> Records:
         sensitive_names=tuple(sensitive),
         categories=tuple(categories),
         quasi_identifiers=table.columns,
+        persons=_spelled_out_people(table),
     )
+
+
+def _spelled_out_people(table: ClassTable) -> Ints | None:
+    """Whose each of these records is, tuple by tuple."""
+    if table.people is None:
+        return None
+    order = np.argsort(table.people.owners, kind="stable")
+    return np.repeat(table.people.persons[order], table.people.records[order])

@@ -28,6 +28,7 @@ from aegis.candidates.clusters.information_loss import (
     value_counts,
 )
 from aegis.candidates.clusters.lower_bound import gap_in_words, objective_in_words
+from aegis.candidates.clusters.people import check_enough_people, joined_until_enough
 from aegis.candidates.clusters.records import Records, Tuples, group_rows
 from aegis.candidates.clusters.risk import (
     Risk,
@@ -194,13 +195,18 @@ def publish(
     trade_off: float = 0.0,
     minimum_of_sums: bool = False,
 ) -> Publication:
-    """Replace each class by its centre and measure the outcome; a broken k or l raises instead."""
-    formed = np.unique(labels, return_inverse=True)[1].astype(np.int64)
-    rows = centers_of(records, formed, centroid=centroid).rows(formed)
-    # what an attacker sees: classes with the same published tuple are one class
-    seen = group_rows([*rows.numeric.T, *rows.categorical.T], rows=len(records))
+    """Replace each class by its centre and measure the outcome; a broken k or l raises instead.
+
+    Where the records say whose they are, classes of too few people are joined first, and k and l count people.
+    """
+    formed, rows, seen = _as_seen(records, labels, centroid)
+    while records.persons is not None:
+        joined = joined_until_enough(records, seen, k=k, l=l, scale=scale)
+        if int(joined.max()) == int(seen.max()):
+            break
+        formed, rows, seen = _as_seen(records, joined, centroid)
     first = np.unique(seen, return_index=True)[1]
-    after = measure_risk(seen, records.sensitive, names=records.sensitive_names)
+    after = measure_risk(seen, records.sensitive, names=records.sensitive_names, persons=records.persons)
     if after.smallest_class < k:
         raise GuaranteeError(f"a published class has fewer than k = {k} records, so nothing is released")
     if l > 1:
@@ -238,6 +244,16 @@ def publish(
     )
 
 
+def _as_seen(records: Records, labels: Ints, centroid: Centroid) -> tuple[Ints, Centers, Ints]:
+    """The classes as they were formed, the centre of every record, and the classes that an attacker sees.
+
+    Classes with the same published tuple are one class.
+    """
+    formed = np.unique(labels, return_inverse=True)[1].astype(np.int64)
+    rows = centers_of(records, formed, centroid=centroid).rows(formed)
+    return formed, rows, group_rows([*rows.numeric.T, *rows.categorical.T], rows=len(records))
+
+
 def most_diverse_classes(codes: Ints, *, l: int) -> int:  # noqa: E741 - l as in l-diversity
     """The most classes that can each hold ``l`` values of one attribute.
 
@@ -260,6 +276,7 @@ def most_diverse_classes(codes: Ints, *, l: int) -> int:  # noqa: E741 - l as in
 def check_feasible(records: Records, tuples: Tuples, *, k: int, l: int, classes: int | None) -> None:  # noqa: E741
     """Refuse parameters that no partition of this table can satisfy."""
     rows = len(records)
+    check_enough_people(records, k=k)
     if k > rows:
         raise AnonymizerError(f"k = {k} needs at least {k} records and the table has {rows}: use k of at most {rows}")
     for name, codes in zip(records.sensitive_names, records.sensitive.T, strict=True):

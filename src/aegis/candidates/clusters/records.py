@@ -33,6 +33,7 @@ class Records:
     sensitive_names: tuple[str, ...]
     categories: tuple[NDArray[Any], ...]  # the values behind the codes, per categorical quasi-identifier
     quasi_identifiers: tuple[str, ...]  # in the order they were named
+    persons: Ints | None = None  # whose each record is, where several may belong to one person
 
     def __post_init__(self) -> None:
         if not self.quasi_identifiers:
@@ -65,11 +66,13 @@ class Records:
         sensitive: Sequence[str] = (),
         categorical: Collection[str] = (),
         missing: Missing = "refuse",
+        persons: Ints | None = None,
     ) -> Records:
         """Code named columns: numbers stay numbers, everything else and all of ``categorical`` become categories.
 
         A missing value (None or NaN) is refused; with ``missing="category"`` it counts as one more value of a
-        categorical or sensitive attribute, while numbers must be complete in any case.
+        categorical or sensitive attribute, while numbers must be complete in any case. ``persons`` says whose each
+        record is, as a number: a class then has at least k people.
         """
         quasi, hidden = tuple(quasi_identifiers), tuple(sensitive)
         _check_roles(columns, quasi, hidden, categorical)
@@ -89,6 +92,7 @@ class Records:
             sensitive_names=hidden,
             categories=tuple(coded[n][1] for n in others),
             quasi_identifiers=quasi,
+            persons=persons,
         )
 
     @classmethod

@@ -11,11 +11,14 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from aegis.candidates.clusters.arrays import Floats, Ints
 from aegis.candidates.clusters.information_loss import value_counts
 from aegis.candidates.clusters.records import Records, collapse
 from aegis.errors import AnonymizerError
+
+Flags = NDArray[np.bool_]
 
 THRESHOLDS = (0.05, 0.075, 0.1)
 
@@ -67,16 +70,21 @@ def linkage_at_risk(labels: Ints, *, threshold: float) -> int:
     return int(size[(size > 0) & (1.0 / np.maximum(size, 1) > threshold)].sum())
 
 
-def constant_classes(labels: Ints, codes: Ints) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
+def constant_classes(labels: Ints, codes: Ints) -> Flags:
     """Per record, whether its class has a single value of a sensitive attribute; a class of one always has."""
     counts = value_counts(labels, codes, classes=int(labels.max()) + 1)
     return np.asarray((counts > 0).sum(axis=1) == 1)[labels]
 
 
 def measure_risk(
-    labels: Ints, sensitive: Ints, *, names: Sequence[str], thresholds: Sequence[float] = THRESHOLDS
+    labels: Ints,
+    sensitive: Ints,
+    *,
+    names: Sequence[str],
+    thresholds: Sequence[float] = THRESHOLDS,
+    persons: Ints | None = None,
 ) -> Risk:
-    """Linkage and homogeneity of one partition.
+    """Linkage and homogeneity of one partition; ``persons`` says whose each record is where people are counted.
 
     >>> risk = measure_risk(np.array([0, 0, 1, 1]), np.array([[0], [0], [0], [1]]), names=["ill"])
     >>> risk.homogeneity, risk.linkage[0.1], risk.smallest_class
@@ -86,6 +94,8 @@ def measure_risk(
     anyone = np.zeros(len(labels), dtype=bool)
     for column in constant.values():
         anyone |= column
+    if persons is not None:
+        return _risk_of_people(labels, persons, constant, anyone, thresholds)
     size = np.bincount(labels)
     return Risk(
         records=len(labels),
@@ -97,10 +107,39 @@ def measure_risk(
     )
 
 
+def _risk_of_people(
+    labels: Ints, persons: Ints, constant: Mapping[str, Flags], anyone: Flags, thresholds: Sequence[float]
+) -> Risk:
+    """The same counted in people: of a class how many it holds, and how many people are in a class at risk."""
+    pairs = np.unique(np.column_stack([labels, persons]), axis=0)
+    size = np.bincount(pairs[:, 0])
+
+    def people(chosen: Flags) -> int:
+        return len(np.unique(persons[chosen]))
+
+    linked = {}
+    for tau in thresholds:
+        if not 0 < tau <= 1:
+            raise AnonymizerError(f"a linkage threshold is a probability above 0 and at most 1, not {tau}")
+        linked[tau] = people(1.0 / size[labels] > tau)
+    return Risk(
+        records=len(labels),
+        classes=int((size > 0).sum()),
+        smallest_class=int(size[size > 0].min()),
+        linkage=linked,
+        homogeneity=people(anyone),
+        homogeneity_by_attribute={name: people(column) for name, column in constant.items()},
+    )
+
+
 def risk_before(records: Records, *, thresholds: Sequence[float] = THRESHOLDS) -> Risk:
     """The risk in the table as it is: its classes are its distinct quasi-identifier tuples."""
     return measure_risk(
-        collapse(records).tuple_of, records.sensitive, names=records.sensitive_names, thresholds=thresholds
+        collapse(records).tuple_of,
+        records.sensitive,
+        names=records.sensitive_names,
+        thresholds=thresholds,
+        persons=records.persons,
     )
 
 

@@ -1,8 +1,9 @@
 """The policy as a search asks it: quickly where class sizes and sets of values decide, else by its own judgement.
 
 k-anonymity and distinct l-diversity are read off sizes and bits. A policy of these alone is *plain*: nearly every node
-is decided at once. Where people are counted, a class of too few records has too few people, and the rest is judged. Other models are judged in full, on a table merged for the purpose, but only where the plain part
-of the policy and the bound on utility leave a chance.
+is decided at once. Other models are judged in full, on a table merged for the purpose, but only where the plain part
+of the policy and the bound on utility leave a chance. So are people, where they are counted: a class of too few records
+has too few people anyhow.
 """
 
 from __future__ import annotations

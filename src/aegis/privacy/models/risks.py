@@ -183,7 +183,8 @@ class HomogeneityRisk(ShareModel):
 def population_sizes(table: ClassTable) -> NDArray[np.int64]:
     """How many people of the population are in each class, never fewer than in the table itself.
 
-    The population has one record a person. Suppressed records could be anybody whose tuple is not in the table; they are counted as their own population.
+    The population has one record a person. Suppressed records could be anybody whose tuple is not in the table; they
+    are counted as their own population.
     """
     people = table.population
     if people is None:
