@@ -279,14 +279,6 @@ MISTAKES: dict[str, tuple[list[str], str]] = {
         ["--private", "age,ill", "--authorized", "income", "--adversary", "ill", "--distortion", "9"],
         "'ill' is private",
     ),
-    "missing values": (
-        ["--private", "gap", *PARTIES, "--distortion", "0.1"],
-        "column 'gap' has 32 missing values; drop or fill those rows first",
-    ),
-    "missing side": (
-        ["--private", "age", "--authorized", "gap", "--adversary", "zip", "--distortion", "9"],
-        "column 'gap' has 32 missing values; drop or fill those rows first",
-    ),
     "zero distortion": (["--private", "age", *PARTIES, "--distortion", "0"], ZERO),
     "negative distortion": (["--private", "age", *PARTIES, "--distortion", "-3"], ZERO),
     "no number": (["--private", "age", *PARTIES, "--distortion", "much"], "takes numbers"),

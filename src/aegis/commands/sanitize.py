@@ -191,6 +191,8 @@ def show(done: Sanitized, options: Sanitize) -> None:
     """What attackers found out with and without the release, column by column."""
     if not done.audits:
         terminal.out().print(done.headline, soft_wrap=True)
+    for filled in done.filled:
+        terminal.aside(filled.sentence())
     for audited in done.audits:
         audit, exposure = audited.audit, audited.audit.exposure
         rows = [

@@ -6,8 +6,8 @@ pass over every column; asked for rows by their number in the file, it skips the
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from aegis.data.dialect import sampled
@@ -50,13 +50,17 @@ def blocks_of(whole: ir.Table, raw: ir.Table, path: Path, *, missing: tuple[str,
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class Dataset:
-    """A table opened in an engine. Nothing is read until something is counted or released."""
+    """A table opened in an engine. Nothing is read until something is counted or released.
+
+    ``orders`` are the values of text columns from the lowest on, where somebody declared an order.
+    """
 
     name: str
     table: ir.Table
     schema: Schema
     roles: Roles
     blocks: Blocks | None = None
+    orders: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
     def __repr__(self) -> str:
         return f"Dataset({self.name}: {len(self.schema.columns)} columns)"

@@ -9,11 +9,9 @@ from __future__ import annotations
 
 import codecs
 import csv
-import gzip
 import io
 import itertools
 import re
-import zlib
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
@@ -21,6 +19,7 @@ from typing import IO, TYPE_CHECKING, Any
 
 from aegis.data.interruption import is_interruption
 from aegis.data.sql_text import quoted_name, quoted_text
+from aegis.data.unpacked import unpacked
 from aegis.errors import DataError
 
 if TYPE_CHECKING:
@@ -72,15 +71,33 @@ def read(
     encoding = checked_encoding(encoding)
     if delimiter is not None and (len(delimiter) != 1 or delimiter in '"\r\n'):
         raise DataError("the delimiter must be one character, such as a comma, a semicolon, a tab or a bar")
-    check_whole(path)
-    header = _header_line(path, encoding) if header is None else header
+    with unpacked(path) as plain:
+        return _read_plain(
+            connection, plain, path, delimiter=delimiter, encoding=encoding, missing=missing, as_text=as_text,
+            header=header,
+        )  # fmt: skip
+
+
+def _read_plain(
+    connection: Any,
+    plain: Path,
+    path: Path,
+    *,
+    delimiter: str | None,
+    encoding: str,
+    missing: Sequence[str],
+    as_text: bool,
+    header: str | None,
+) -> ir.Table:
+    """The same of a file that is not compressed; errors name the one that was given."""
+    header = _header_line(plain, encoding, named=path.name) if header is None else header
     delimiter = delimiter or delimiter_of(header)
     names = names_of(header, delimiter, path)
     database = connection.con
     columns = "{" + ", ".join(f"{quoted_text(name)}: 'VARCHAR'" for name in names) + "}"
     nulls = "[" + ", ".join(quoted_text(text) for text in ("", *missing)) + "]"
     parsed = (
-        f"read_csv({quoted_text(str(path))}, delim={quoted_text(delimiter)}, quote='\"', escape='\"', header=true, "
+        f"read_csv({quoted_text(str(plain))}, delim={quoted_text(delimiter)}, quote='\"', escape='\"', header=true, "
         f"auto_detect=false, columns={columns}, nullstr={nulls}, encoding={quoted_text(encoding)}, "
         "strict_mode=true, null_padding=false)"
     )
@@ -102,22 +119,6 @@ def read(
             "dates or other values of the kind that their columns hold; add a header line"
         )
     return connection.table("aegis_text" if as_text else "aegis_data")
-
-
-def check_whole(path: Path) -> None:
-    """Raise if a compressed file is cut or damaged: the engine would read what there is and say nothing."""
-    if path.suffix.lower() != ".gz" or not path.is_file():
-        return
-    try:
-        with gzip.open(path) as stream:
-            while stream.read(1 << 20):
-                pass
-    except gzip.BadGzipFile:
-        raise DataError(
-            f"{path.name} is no gzip file, or is damaged; compress it again, or name it without .gz"
-        ) from None
-    except (EOFError, zlib.error):
-        raise DataError(f"{path.name} is cut short or damaged, so rows would be missing; fetch it again") from None
 
 
 def _record_fields(database: Any, names: list[str]) -> int:
@@ -225,13 +226,12 @@ def checked_encoding(name: str) -> str:
     return _ENCODINGS[known]
 
 
-def _header_line(path: Path, encoding: str) -> str:
-    opener: Any = gzip.open if path.suffix.lower() == ".gz" else open
+def _header_line(path: Path, encoding: str, *, named: str) -> str:
     try:
-        with opener(path, "rb") as file:
-            return header_in(file, named=path.name, encoding=encoding)
+        with path.open("rb") as file:
+            return header_in(file, named=named, encoding=encoding)
     except OSError as error:
-        raise DataError(f"{path.name} cannot be read: {error.strerror}") from None
+        raise DataError(f"{named} cannot be read: {error.strerror}") from None
 
 
 def header_in(file: IO[bytes], *, named: str, encoding: str = "utf-8") -> str:

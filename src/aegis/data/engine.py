@@ -19,8 +19,11 @@ import ibis
 from aegis.data import delimited, frames, spark
 from aegis.data.dataset import Dataset, blocks_of
 from aegis.data.interruption import is_interruption
+from aegis.data.json_lines import LINES, read_json
 from aegis.data.schema import Column, Roles, Schema, roles_beside
 from aegis.data.tidy import kind_of, tidied
+from aegis.data.unpacked import without_compression
+from aegis.data.workbook import WORKBOOKS, read_sheet
 from aegis.errors import AegisError, DataError, EngineError, MissingExtraError
 
 if TYPE_CHECKING:
@@ -33,8 +36,8 @@ _DUCKDB = (".duckdb", ".ddb")
 _TEXT = (".csv", ".tsv", ".txt", ".psv", ".dat")
 # Formats that would otherwise be taken for a delimited text, and be a puzzling one.
 _NOT_READ = (
-    *(".json", ".jsonl", ".ndjson", ".xml", ".html", ".htm", ".pdf", ".zip"),
-    *(".xlsx", ".xls", ".ods", ".sas7bdat", ".sav", ".dta", ".rds", ".pkl", ".avro", ".orc", ".sqlite"),
+    *(".xml", ".html", ".htm", ".pdf", ".rar", ".7z", ".tar", ".tgz"),
+    *(".sas7bdat", ".sav", ".dta", ".rds", ".pkl", ".avro", ".orc", ".sqlite"),
 )
 
 
@@ -62,7 +65,9 @@ def open_dataset(
         source, engine=engine, table=table, delimiter=delimiter, encoding=encoding, missing=missing, as_text=as_text
     )
     merged = beside.roles.overridden_by(roles) if roles is not None else beside.roles
-    dataset = as_dataset(opened, name=name, roles=merged, missing=missing)
+    dataset = replace(as_dataset(opened, name=name, roles=merged, missing=missing), orders=beside.order)
+    for column in beside.order:
+        dataset.schema.kind(column)  # says which columns there are if it is not one of them
     if engine is None and _is_parquet(source):
         return replace(dataset, blocks=blocks_of(dataset.table, opened, Path(source), missing=missing))
     return dataset
@@ -154,18 +159,26 @@ def _check_there(address: str) -> None:
 
 def _names_a_file(name: str) -> bool:
     """Whether a name is that of a file rather than ``table`` or ``schema.table``."""
-    ending = Path(name.removesuffix(".gz")).suffix.lower()
-    return bool(set("/*?[\\") & set(name)) or ending in (*_PARQUET, *_ARROW, *_TEXT) or Path(name).exists()
+    ending = without_compression(Path(name)).suffix.lower()
+    known = (*_PARQUET, *_ARROW, *_TEXT, *LINES, *WORKBOOKS)
+    return bool(set("/*?[\\") & set(name)) or ending in known or Path(name).exists()
 
 
 def _from_file(text: str, table: str | None, connection: Any, reading: dict[str, Any]) -> tuple[str, ir.Table]:
     path, table = _file(text, table)
-    suffixes = [s.lower() for s in path.suffixes]
-    last = suffixes[-1] if suffixes else ""
-    if table is not None and (path.is_dir() or last not in _DUCKDB):
+    last = path.suffix.lower()
+    if table is not None and (path.is_dir() or last not in (*_DUCKDB, *WORKBOOKS)):
         raise DataError(f"{path.name} is one table and not a database; leave out --table")
+    if last in WORKBOOKS:
+        _refuse_text_options(path, reading)
+        sheet, rows = read_sheet(path, table)
+        return (path.stem if table is None else sheet), _from_frame(rows)
+    if without_compression(path).suffix.lower() in LINES:
+        _refuse_text_options(path, reading)
+        return without_compression(path).stem, _from_frame(read_json(path))
     try:
         if path.is_dir():
+            frames.check_parquet_folder(path)
             return path.resolve().stem, connection.read_parquet(str(path / "**" / "*.parquet"))
         if last in _DUCKDB:
             return path.stem, _database_table(ibis.duckdb.connect(path, read_only=True), table, str(path))
@@ -184,7 +197,13 @@ def _from_file(text: str, table: str | None, connection: Any, reading: dict[str,
             f"{path.name} cannot be read as {last.lstrip('.') or 'parquet'} ({type(error).__name__}): it is damaged, "
             "cut short or of another format; copy or write it again, and give it the ending of its format"
         ) from None
-    return path.stem.removesuffix(".csv"), delimited.read(connection, path, **reading)
+    return without_compression(path).stem, delimited.read(connection, path, **reading)
+
+
+def _refuse_text_options(path: Path, reading: dict[str, Any]) -> None:
+    """Raise for what only delimited text has."""
+    if reading["delimiter"] is not None or reading["encoding"] != "utf-8":
+        raise DataError(f"{path.name} is no delimited text; leave out --delimiter and --encoding")
 
 
 def _file(text: str, table: str | None) -> tuple[Path, str | None]:
@@ -199,12 +218,14 @@ def _file(text: str, table: str | None) -> tuple[Path, str | None]:
         if not any(path.rglob("*.parquet")):
             raise DataError(f"{path} is a folder without Parquet files; give a file, or a folder that has some")
         return path, table
-    endings = [suffix for suffix in path.suffixes if suffix.lower() != ".gz"]
-    if endings and endings[-1].lower() in _NOT_READ:
+    ending = without_compression(path).suffix
+    if ending.lower() in _NOT_READ:
         raise DataError(
-            f"{path.name} is a {endings[-1]} file, which cannot be read; "
-            "convert it to CSV (or other delimited text), Parquet, Arrow or DuckDB"
+            f"{path.name} is a {ending} file, which cannot be read; "
+            "convert it to CSV (or other delimited text), Parquet, Arrow, JSON lines or DuckDB"
         )
+    if path != without_compression(path) and ending.lower() in (*_PARQUET, *_ARROW, *_DUCKDB, *WORKBOOKS):
+        raise DataError(f"{path.name} is compressed twice over: a {ending} file is compressed inside; unpack it")
     return path, table
 
 

@@ -79,6 +79,26 @@ def check_parquet_names(path: Path) -> None:
             check_names(pyarrow.parquet.read_schema(path).names)
 
 
+def check_parquet_folder(folder: Path) -> None:
+    """Raise where a file of a folder is damaged or has other columns: the engine would notice when it comes to it."""
+    import pyarrow.parquet
+
+    first: list[str] | None = None
+    for file in sorted(folder.rglob("*.parquet")):
+        try:
+            names = list(pyarrow.parquet.read_schema(file).names)
+        except (pyarrow.ArrowException, OSError):
+            raise DataError(
+                f"{file.name} in {folder.name} is damaged, cut short or no Parquet file; fetch it again, or take it out"
+            ) from None
+        first = names if first is None else first
+        if set(names) != set(first):
+            raise DataError(
+                f"{file.name} in {folder.name} has other columns than the first file; give it the same ones"
+            )
+    check_names(first or [])
+
+
 def unfit_column(frame: Any) -> DataError | None:
     """What is wrong with the first column of a pandas frame that no table can hold."""
     import pyarrow  # part of the core, imported late because few need it

@@ -162,10 +162,11 @@ class Roles:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RolesFile:
-    """Roles, and the texts that mean a missing value."""
+    """Roles, the texts that mean a missing value, and the order of texts that have one (``order``, by column)."""
 
     roles: Roles = field(default_factory=Roles)
     missing: tuple[str, ...] = ()
+    order: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
 
 def roles_path(data: Path) -> Path:
@@ -192,7 +193,7 @@ def roles_beside(source: Any) -> RolesFile:
 
 
 def read_roles(path: Path) -> RolesFile:
-    """Read ``{label: …, quasi_identifying: […], …, missing: ["?"]}``, or the roles of a project file."""
+    """Read ``{label: …, …, missing: ["?"], order: {size: [small, large]}}``, or the roles of a project file."""
     whole = read_mapping(path, error=RoleError)
     content = dict(part_of(whole, "roles", where=path.name))
     missing = content.pop("missing", []) if MARK not in whole else (whole.get("reading") or {}).get("missing", [])
@@ -200,4 +201,17 @@ def read_roles(path: Path) -> RolesFile:
         missing = [missing]
     if not isinstance(missing, list) or not all(isinstance(text, str) for text in missing):
         raise RoleError(f"{path.name}: missing must be a list of texts")
-    return RolesFile(roles=Roles.from_mapping(content, where=path.name), missing=tuple(missing))
+    order = _read_order(content.pop("order", None) or {}, where=path.name)
+    return RolesFile(roles=Roles.from_mapping(content, where=path.name), missing=tuple(missing), order=order)
+
+
+def _read_order(order: Any, *, where: str) -> dict[str, tuple[str, ...]]:
+    if not isinstance(order, Mapping) or not all(isinstance(values, list) for values in order.values()):
+        raise RoleError(f"{where}: order gives each column its values from the lowest on: {{size: [small, large]}}")
+    read = {}
+    for column, values in order.items():
+        texts = tuple(str(value) for value in values)
+        if len(set(texts)) < len(texts) or len(texts) < 2:
+            raise RoleError(f"{where}: the order of {str(column)!r} needs at least two values, each once")
+        read[str(column)] = texts
+    return read

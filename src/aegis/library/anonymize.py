@@ -24,6 +24,7 @@ from aegis.data.engine import open_dataset
 from aegis.data.output import check_apart, check_free, draft_of
 from aegis.data.schema import Role
 from aegis.errors import PolicyNotSatisfiedError, RoleError
+from aegis.library.filling import FilledColumn, filled_table
 from aegis.library.opening import open_table
 from aegis.library.recode import recoded, write_recoded
 from aegis.library.records import read_records
@@ -33,7 +34,7 @@ from aegis.masking.masks.suppress import STAR
 from aegis.operation import operation
 from aegis.releases.certificate import certificate_paths
 from aegis.releases.write import check_format
-from aegis.result import Result
+from aegis.result import Result, plain
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,6 +43,7 @@ class Anonymization(Result):
 
     ``not_judged_with`` says that something left of the source before, which this table was not judged with. ``table``
     and the ``boxes`` of a local recoding are not part of the JSON: what was read from there has None.
+    ``filled`` are the columns in which missing numbers stand at the median of the others.
     """
 
     result: Anonymized
@@ -52,6 +54,7 @@ class Anonymization(Result):
     not_judged_with: str | None = None
     table: pa.Table | None = None
     boxes: Boxes | None = None
+    filled: tuple[FilledColumn, ...] = ()
 
     @property
     def exit_status(self) -> int:
@@ -96,6 +99,7 @@ class Anonymization(Result):
             "published_as_they_are": list(self.as_they_are),
             "looks_identifying": list(self.looks_identifying),
             "not_judged_with": self.not_judged_with,
+            "filled": plain(self.filled),
             "out": None if self.path is None else str(self.path),
         }
 
@@ -109,6 +113,7 @@ class Anonymization(Result):
             "as_they_are": content["published_as_they_are"],
             "looks_identifying": content["looks_identifying"],
             "not_judged_with": content["not_judged_with"],
+            "filled": content.get("filled", ()),
         }
 
 
@@ -141,7 +146,7 @@ def anonymize(options: Anonymize) -> Anonymization:
     estimator = ANONYMIZERS[options.method].anonymizer(
         k=options.k, seed=options.seed, centroid=options.centroid, **options.asked()
     )
-    table = ask(dataset.table)
+    table, filled = filled_table(ask(dataset.table), options.quasi or dataset.roles.quasi_identifying)
     records = read_records(
         dataset,
         quasi=options.quasi,
@@ -183,6 +188,7 @@ def anonymize(options: Anonymize) -> Anonymization:
         as_they_are=tuple(n for n in table.column_names if n not in published and n not in starred),
         looks_identifying=looks_identifying(dataset, dataset.roles, masked=(*chosen, *hidden)),
         not_judged_with=None if options.out is None else not_judged_with(options.data, options),
+        filled=filled,
     )
 
 

@@ -20,6 +20,7 @@ from aegis.data.hierarchy import Hierarchy
 from aegis.data.kind import Kind
 from aegis.data.schema import Roles
 from aegis.errors import OptionError, PolicyError
+from aegis.library.orders import with_orders
 from aegis.masking.configuration import Configuration
 from aegis.masking.masks.generalize import Generalize
 from aegis.masking.partition import Partition
@@ -132,6 +133,7 @@ def classes_of(
         dataset, quasi = as_dataset(dataset.table.mutate(**{_EVERYBODY: ibis.literal("everybody")})), (_EVERYBODY,)
     columns = (*quasi, KNOWN_CLASS) if known else quasi
     table = count_classes(dataset, columns, contents=wanted, released=released, unit=policy.unit)
+    table = with_orders(table, dataset.orders)
     levels = {}
     for column in policy.hierarchical:
         if not hierarchies or column not in hierarchies:

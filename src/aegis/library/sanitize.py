@@ -35,6 +35,7 @@ from aegis.data.engine import open_dataset
 from aegis.data.kind import Kind
 from aegis.errors import DataError, MissingExtraError, PolicyNotSatisfiedError, RoleError, SanitizerError
 from aegis.library.curve import installed
+from aegis.library.filling import FilledColumn, filled_columns
 from aegis.library.judging import classes_of, read_policy, why_not
 from aegis.library.opening import open_table, reading
 from aegis.library.sanitized_files import FILES, files_of, recipients_tables, released_columns, write_files
@@ -53,7 +54,8 @@ class Sanitized(Result):
 
     ``table`` is the public one, ``authorized_table`` that of the authorised party and ``further_tables`` those of
     further groups, whose files are ``further_files``; no table is part of the JSON: a result that was read from there
-    has None. Where a saved model was applied nothing was audited. ``left_out`` are the columns that are in no table.
+    has None. Where a saved model was applied nothing was audited. ``left_out`` are the columns that are in no table,
+    ``filled`` those in which missing values were given a category or the median.
     ``not_judged_with`` says that something left of the source before, which these tables were not judged with.
     """
 
@@ -77,6 +79,7 @@ class Sanitized(Result):
     table: pa.Table | None = None
     authorized_table: pa.Table | None = None
     further_tables: tuple[pa.Table, ...] = ()
+    filled: tuple[FilledColumn, ...] = ()
 
     @property
     def headline(self) -> str:
@@ -124,6 +127,7 @@ class Sanitized(Result):
             "verdicts": None if self.verdicts is None else [dict(verdict) for verdict in self.verdicts],
             "noise": "from the seed" if self.seeded else "fresh",
             "left_out": list(self.left_out),
+            "filled": [asdict(column) for column in self.filled],
             **{name: None if getattr(self, name) is None else str(getattr(self, name)) for name in FILES},
             "further_files": [str(path) for path in self.further_files],
             "not_judged_with": self.not_judged_with,
@@ -137,6 +141,7 @@ class Sanitized(Result):
             "columns": content["private"],
             "audits": [AuditedColumn.from_json(audited) for audited in content["columns"]],
             "seeded": content["noise"] == "from the seed",
+            "filled": content.get("filled", ()),
         }
 
 
@@ -162,9 +167,11 @@ def sanitize(options: Sanitize) -> Sanitized:
     fitted: tuple[Fitted, ...] = ()
     written: tuple[Written, ...] = ()
     judgement = None
+    filled: tuple[FilledColumn, ...] = ()
     if saved is None:
         public = tuple(n for n in options.adversary[0] if all(n in side for side in options.adversary))
         columns = _columns(dataset, [*options.private, *chain(*_groups(options)), *chain(*options.adversary)])
+        columns, filled = filled_columns(columns)
         judgement = None if options.policy is None else _judged(dataset, options.policy, options.private, public)
         if options.jointly:
             columns[joint_name(options.private)] = joined(columns, options.private)
@@ -175,6 +182,8 @@ def sanitize(options: Sanitize) -> Sanitized:
     else:
         model = saved
         columns = _columns(dataset, [name for mechanism in model.mechanisms for name in sources(mechanism)])
+        texts = {name: values for name, values in columns.items() if values.dtype.kind == "O"}
+        columns |= filled_columns(texts)[0]  # a category that the model knows, or refuses; numbers must be there
         for mechanism in model.mechanisms:
             if mechanism.column not in columns:
                 columns[mechanism.column] = joined(columns, sources(mechanism))
@@ -205,6 +214,7 @@ def sanitize(options: Sanitize) -> Sanitized:
         written=written,
         verdicts=None if judgement is None else tuple(judgement.as_certificate()["models"]),
         seeded=options.seed is not None,
+        filled=filled,
         left_out=tuple(
             name
             for name in carrier.column_names

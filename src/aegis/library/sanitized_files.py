@@ -182,6 +182,7 @@ def _certificate(
             "left_out": list(result.left_out),
         },
         "sanitized": list(result.columns),
+        "filled": [asdict(column) for column in result.filled],
         "released": list(result.released),
         "caps": {
             "determined": CERTAIN_CAP,

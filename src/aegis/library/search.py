@@ -28,7 +28,7 @@ from aegis.learners.race_result import RaceResult
 from aegis.library.counting import count
 from aegis.library.judging import classes_of, read_policy
 from aegis.library.opening import open_table
-from aegis.library.orders import with_orders
+from aegis.library.orders import check_quasi_identifying, declared_orders, with_orders
 from aegis.library.proposals import find_hierarchies
 from aegis.library.racing import masked_candidate, sample_of
 from aegis.library.standing import constraint_on
@@ -189,7 +189,9 @@ def search(options: Search) -> Found:
     else:
         seen = classes_of(standing.dataset, policy, roles, contents=(label,), hierarchies=hierarchies, known=True)
         table, out = without_known(seen), Out(table=seen, gone=standing.gone_from)
-    table = with_orders(table, options.order)
+    declared = declared_orders(options.order)
+    check_quasi_identifying(declared, table)
+    table = with_orders(table, {**dataset.orders, **declared})
     check_classes(label, table.contents[label].totals)
     empty = "drop it, or take it out of the quasi-identifiers"
     check_filled(dict(zip(table.columns, table.domains, strict=True)), what_to_do=empty)

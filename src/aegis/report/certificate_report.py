@@ -116,7 +116,7 @@ def _facts(content: Mapping[str, Any]) -> list[Fact]:
         Fact(
             term="smallest class",
             value=f"{content['smallest_class']:,}",
-            **({"unit": "people"} if "unit" in content else {}),
+            unit="people" if "unit" in content else "",
         ),
         Fact(term="suppressed", value=f"{content['suppressed']['records']:,}"),
     ]

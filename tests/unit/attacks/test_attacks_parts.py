@@ -109,6 +109,7 @@ def test_the_registry_names_every_attack_with_what_it_knows() -> None:
     assert set(ATTACKS) == {
         "attribute-inference", "averaging", "background-knowledge", "differencing", "downcoding", "file-metadata",
         "homogeneity", "intersection", "journalist", "marketer", "membership", "minimality", "prosecutor", "pseudonyms",
+        "one-person",
         "row-order",
     }  # fmt: skip
     for name, made in ATTACKS.items():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from typing import Any
 
 import numpy as np
 import pytest
@@ -36,7 +37,7 @@ def table_of(rows: Rows, *, people: bool = True) -> ClassTable:
     )
 
 
-def model(name: str, **parameters: object) -> object:
+def model(name: str, **parameters: Any) -> Any:
     return MODELS[name].from_parameters(parameters)
 
 
@@ -134,7 +135,7 @@ def test_a_prosecutor_draws_a_record_and_a_share_counts_people_once(rows: Rows) 
 def test_one_record_a_person_is_the_same_as_no_unit(rows: Rows) -> None:
     alone = [(place, number, value) for number, (place, _, value) in enumerate(rows)]
     counted, plain = table_of(alone), table_of(alone, people=False)
-    parameters_of = {
+    parameters_of: dict[str, dict[str, Any]] = {
         "k-anonymity": {"k": 2},
         "distinct-l-diversity": {"attribute": "ill", "l": 2},
         "entropy-l-diversity": {"attribute": "ill", "l": 1.5},

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -12,7 +14,7 @@ from aegis.candidates.search.masks import mask_for
 from aegis.data.domain import Domain
 from aegis.data.kind import Kind
 from aegis.data.text_order import text_ranks
-from aegis.errors import OptionError
+from aegis.errors import AegisError, OptionError, RoleError
 
 MONTHS = ["January", "February", "March", "April", "May", "June", "July", "August", "September", "October", "November"]
 
@@ -99,7 +101,7 @@ def test_an_order_can_be_declared() -> None:
         ("colour", "written COLUMN=first<second"),
         ("colour=red<", "written COLUMN=first<second"),
         ("shoe=a<b", "'shoe', which is not quasi-identifying"),
-        ("colour=red<blue", "leaves out 4 of the 6 values of 'colour'"),
+        ("colour=red<blue", "'colour' leaves out 4 of its 6 values"),
         ("colour=red<red<blue", "twice"),
     ],
 )
@@ -107,3 +109,40 @@ def test_an_order_that_cannot_be_is_one_sentence(order: str, match: str) -> None
     policy = {"quasi_identifying": ["colour"], "k": 40}
     with pytest.raises(OptionError, match=match):
         aegis.search(_colours(), policy=policy, label="ill", order=[order])
+
+
+def test_an_order_in_the_roles_file_is_kept_by_every_search(tmp_path: Path) -> None:
+    data = tmp_path / "colours.csv"
+    _colours().to_csv(data, index=False)
+    roles = tmp_path / "colours.roles.yaml"
+    policy = {"quasi_identifying": ["colour"], "k": 40}
+    roles.write_text("order: {colour: [red, orange, yellow, green, blue, violet, pink]}\n")
+    found = aegis.search(data, policy=policy, label="ill", space="cuts")
+    groups = dict(found.configuration.masks["colour"].parameters()["groups"]).values()
+    assert not any("red" in values and "violet" in values for values in groups)
+    stated = aegis.search(
+        data, policy=policy, label="ill", space="cuts", order=["colour=violet<red<orange<yellow<green<blue"]
+    )
+    assert any(
+        {"red", "violet"} <= set(g) for g in dict(stated.configuration.masks["colour"].parameters()["groups"]).values()
+    )
+
+
+@pytest.mark.parametrize(
+    ("text", "error", "match"),
+    [
+        ("order: [red, blue]", RoleError, "order gives each column its values"),
+        ("order: {colour: [red]}", RoleError, "at least two values, each once"),
+        ("order: {colour: [red, red]}", RoleError, "at least two values, each once"),
+        ("order: {shoe: [a, b]}", AegisError, "'shoe'"),
+        ("order: {colour: [red, blue]}", OptionError, "'colour' leaves out 4 of its 6 values"),
+    ],
+)
+def test_a_wrong_order_in_the_roles_file_is_one_sentence(
+    tmp_path: Path, text: str, error: type[Exception], match: str
+) -> None:
+    data = tmp_path / "colours.csv"
+    _colours().to_csv(data, index=False)
+    (tmp_path / "colours.roles.yaml").write_text(text + "\n")
+    with pytest.raises(error, match=match):
+        aegis.search(data, policy={"quasi_identifying": ["colour"], "k": 40}, label="ill")
