@@ -45,6 +45,12 @@ def show(profile: Profile, options: Inspect) -> None:
             rows,
         )
     )
+    for column in profile.columns:
+        if column.looks_like is not None:
+            terminal.aside(
+                f"{column.name} looks like {column.looks_like}: leave it out, or mask it "
+                f"({terminal.word(column.name)}: {column.mask})"
+            )
     if profile.person is not None:
         each = next(column.rows_each or 1.0 for column in profile.columns if column.name == profile.person)
         terminal.aside(

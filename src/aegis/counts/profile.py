@@ -8,6 +8,7 @@ from typing import Any
 
 from aegis.counts.answer import ask
 from aegis.counts.person_column import NUMBERS, PEOPLE, several_rows_each, words_of
+from aegis.counts.text_sample import texts_that_identify
 from aegis.data.dataset import Dataset
 from aegis.data.kind import Kind
 from aegis.data.schema import Role
@@ -42,7 +43,8 @@ _FEW_CLASSES = 20
 class ColumnProfile:
     """One column: how many distinct values and missing ones, its role, or the role it looks like having.
 
-    ``rows_each`` is how many rows somebody has on average, where the column looks as if it said whose they are.
+    ``rows_each`` is how many rows somebody has on average, where the column looks as if it said whose they are;
+    ``looks_like`` is what its values look like, where that names people, and ``mask`` what would hide most of it.
     """
 
     name: str
@@ -53,6 +55,8 @@ class ColumnProfile:
     suggested: Role
     why: str
     rows_each: float | None = None
+    looks_like: str | None = None
+    mask: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -106,10 +110,18 @@ def profile(dataset: Dataset) -> Profile:
         (int(answer[f"d{number}"][0].as_py()), int(answer[f"n{number}"][0].as_py())) for number in range(last + 1)
     ]
 
+    texts = texts_that_identify(dataset)
+
     def suggested(number: int, *, label: bool) -> tuple[Role, str]:
         column, (distinct, present) = dataset.schema.columns[number], counts[number]
         return suggest_role(
-            column.name, column.kind, distinct=distinct, present=present, last=number == last, label=label
+            column.name,
+            column.kind,
+            distinct=distinct,
+            present=present,
+            last=number == last,
+            label=label,
+            looks_like=texts[column.name].what if column.name in texts else None,
         )
 
     # One column at most: what else looks like a label is more likely something about a person.
@@ -119,6 +131,7 @@ def profile(dataset: Dataset) -> Profile:
     for number, column in enumerate(dataset.schema):
         role, why = suggested(number, label=number in labels[-1:])
         distinct, present = counts[number]
+        seen = texts.get(column.name)
         columns.append(
             ColumnProfile(
                 name=column.name,
@@ -131,15 +144,26 @@ def profile(dataset: Dataset) -> Profile:
                 rows_each=several_rows_each(
                     column.name, column.kind, distinct=distinct, present=present, otherwise=_SOMETHING_ELSE
                 ),
+                looks_like=None if seen is None else seen.what,
+                mask=None if seen is None else seen.mask,
             )
         )
     return Profile(name=dataset.name, rows=rows, columns=tuple(columns))
 
 
 def suggest_role(
-    name: str, kind: Kind, *, distinct: int, present: int, last: bool, label: bool = True
+    name: str,
+    kind: Kind,
+    *,
+    distinct: int,
+    present: int,
+    last: bool,
+    label: bool = True,
+    looks_like: str | None = None,
 ) -> tuple[Role, str]:
-    """The role a column looks like having, and what it was judged by; ``label`` says whether it may be the label.
+    """The role a column looks like having, and what it was judged by.
+
+    ``label`` says whether it may be the label, ``looks_like`` what its values look like where that names people.
 
     >>> suggest_role("Patient ID", Kind.TEXT, distinct=900, present=900, last=False)[0].value
     'identifying'
@@ -151,6 +175,8 @@ def suggest_role(
     words = words_of(name)
     if not present:
         return Role.IDENTIFYING, "no value in any row; this role leaves it out"
+    if looks_like is not None:
+        return Role.IDENTIFYING, f"its values look like {looks_like}"
     unique = present > 20 and distinct >= 0.98 * present
     if unique and kind is not Kind.REAL:
         return Role.IDENTIFYING, "a value of its own in nearly every row"

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 
 from aegis.counts.answer import ask
 from aegis.counts.profile import suggest_role
+from aegis.counts.text_sample import texts_that_identify
 from aegis.data.dataset import Dataset
 from aegis.data.schema import Role, Roles
 from aegis.data.shell import word
@@ -30,10 +31,19 @@ def looks_identifying(dataset: Dataset, roles: Roles, *, masked: Collection[str]
         measures.append(first[column.name].nunique().name(f"d{number}"))
         measures.append(first[column.name].count().name(f"n{number}"))
     answer = ask(first.aggregate(measures))
+    texts = texts_that_identify(dataset, [column.name for column in columns])
     suspicious = []
     for number, column in enumerate(columns):
         distinct, present = (int(answer[f"{of}{number}"][0].as_py()) for of in "dn")
-        role, _ = suggest_role(column.name, column.kind, distinct=distinct, present=present, last=False, label=False)
+        role, _ = suggest_role(
+            column.name,
+            column.kind,
+            distinct=distinct,
+            present=present,
+            last=False,
+            label=False,
+            looks_like=texts[column.name].what if column.name in texts else None,
+        )
         if role is Role.IDENTIFYING:
             suspicious.append(column.name)
     return tuple(suspicious)
