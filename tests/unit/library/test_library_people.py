@@ -67,7 +67,7 @@ def test_what_a_search_finds_has_enough_people_and_is_released_so(file: Path, tm
     written = pd.read_csv(out)
     assert set(written["patient"]) == {"*"}
     assert done.smallest_class == people_in_classes(written)
-    certificate = json.loads(done.certificate_path.read_text())["certificate"]
+    certificate = done.certificate.content
     assert certificate["unit"]["column"] == "patient"
     assert certificate["unit"]["people"] == visits()["patient"].nunique()
     assert certificate["smallest_class"] == done.smallest_class
