@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from aegis.library.evaluate import evaluate as evaluate
     from aegis.library.exposure import exposure as exposure
     from aegis.library.guided.table import open as open
+    from aegis.library.hierarchies import hierarchies as hierarchies
     from aegis.library.inspect import inspect as inspect
     from aegis.library.key import key_new as key_new
     from aegis.library.key import key_show as key_show
@@ -86,6 +87,7 @@ _HOMES: dict[str, str] = {
     "diff": "aegis.library.configurations",
     "evaluate": "aegis.library.evaluate",
     "exposure": "aegis.library.exposure",
+    "hierarchies": "aegis.library.hierarchies",
     "generate": "aegis.library.configurations",
     "inspect": "aegis.library.inspect",
     "ledger_add": "aegis.library.ledger",

@@ -32,6 +32,7 @@ aegis.demo(out="demo", seed=1)
 aegis.diff("a.yaml", {"age": "suppress"})
 aegis.evaluate("x.csv", label="y", generate=5)
 aegis.exposure("summary", k=7)
+aegis.hierarchies("clinic.csv", columns=["age"], k=3)
 exposed: int | None = aegis.exposure("summary").smallest_cell
 aegis.generate("x.csv", label="y", count=10, strength="light")
 aegis.advise("x.csv", label="y", configs=aegis.generate("x.csv", label="y"))

@@ -94,6 +94,7 @@ def _run_again(home: Path, work: Path) -> Rerun:
 RESULTS: dict[str, Callable[[Path, Path], Result]] = {
     "inspect": lambda home, _: aegis.inspect(home / "clinic.csv"),
     "exposure": lambda home, _: aegis.exposure(home / "summary", k=30),
+    "hierarchies": lambda home, _: aegis.hierarchies(home / "clinic.csv", columns=["age"]),
     "generate": lambda home, work: aegis.generate(home / "clinic.csv", count=3, out=work / "made.yaml"),
     "diff": lambda home, _: aegis.diff(_configuration(home), home / "configurations" / "strict.yaml"),
     "check": lambda home, _: aegis.check(home / "clinic.csv", policy=home / "policy.yaml", config=_configuration(home)),

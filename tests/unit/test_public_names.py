@@ -45,6 +45,7 @@ PUBLIC = {
     "release",
     "verify",
     "exposure",
+    "hierarchies",
     "generate",
     "inspect",
     "demo",

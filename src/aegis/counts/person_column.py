@@ -10,7 +10,7 @@ from aegis.data.kind import Kind
 PEOPLE = {
     "user", "customer", "client", "patient", "person", "member", "employee", "subject", "guest", "student",
     "respondent", "participant", "subscriber", "passenger", "applicant", "citizen", "resident", "donor", "insured",
-    "policyholder", "cardholder", "household", "individual", "pupil", "worker", "driver", "voter", "visitor",
+    "policyholder", "cardholder", "account", "household", "individual", "pupil", "worker", "driver", "voter", "visitor",
 }  # fmt: skip
 NUMBERS = {"id", "ids", "no", "nr", "nbr", "num", "number", "code", "key", "uuid", "guid", "hash", "pseudonym", "token"}
 _NAMES = {
@@ -51,7 +51,7 @@ def several_rows_each(
 
     >>> several_rows_each("patient_nbr", Kind.INTEGER, distinct=70_000, present=100_000)
     1.4285714285714286
-    >>> several_rows_each("ward_id", Kind.TEXT, distinct=9, present=100_000) is None
+    >>> several_rows_each("destination_id", Kind.TEXT, distinct=9_000, present=100_000) is None
     True
     """
     if kind not in (Kind.TEXT, Kind.INTEGER) or distinct <= _FEWEST or distinct >= 0.98 * present:
@@ -60,7 +60,7 @@ def several_rows_each(
     if words & set(otherwise) or present > _MOST_ROWS * distinct:
         return None
     of_people = bool(words & PEOPLE) and (bool(words & NUMBERS) or len(words) == 1)
-    of_something = bool(words & NUMBERS) and distinct >= 0.02 * present
-    if of_people or words & _NAMES or of_something:
+    of_nothing_else = bool(words) and words <= NUMBERS and distinct >= 0.02 * present
+    if of_people or words & _NAMES or of_nothing_else:
         return present / distinct
     return None

@@ -1,0 +1,136 @@
+"""Hierarchies of a table's columns: made from what they hold, or read, with the groups that each level leaves."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from aegis.candidates.search.automatic import automatic_chain
+from aegis.candidates.search.chain import Chain, Level
+from aegis.commands.hierarchies import MakeHierarchies
+from aegis.counts.class_table import ClassTable
+from aegis.counts.collect_classes import count_classes
+from aegis.counts.grouping import summed
+from aegis.data.dataset import Dataset
+from aegis.data.hierarchy import file_name, read_hierarchies, write_hierarchies
+from aegis.data.output import check_free
+from aegis.data.schema import Role
+from aegis.errors import OptionError, RoleError
+from aegis.library.opening import open_table
+from aegis.library.orders import declared_orders, with_orders
+from aegis.operation import operation
+from aegis.result import Result, plain
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LevelPreview:
+    """One level: what it does, how many groups it leaves, the smallest, and what stands in groups below k."""
+
+    number: int
+    what: str
+    groups: int
+    smallest: int
+    small_groups: int
+    records_in_small_groups: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ColumnHierarchy:
+    """The levels of a column, the raw values first, and where they come from."""
+
+    name: str
+    source: str
+    levels: tuple[LevelPreview, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HierarchyPreview(Result):
+    """Hierarchies with the sizes of their groups; ``unit`` is the column that people were counted by."""
+
+    columns: tuple[ColumnHierarchy, ...]
+    k: int
+    unit: str | None
+    out: Path | None
+
+    @property
+    def headline(self) -> str:
+        return f"hierarchies of {', '.join(column.name for column in self.columns)}"
+
+    def table_rows(self) -> list[dict[str, Any]]:
+        return [{"column": column.name, **plain(level)} for column in self.columns for level in column.levels]
+
+    def to_json(self) -> dict[str, Any]:
+        """The object that ``aegis hierarchies --json`` prints."""
+        return dict(plain(self))
+
+
+@operation(MakeHierarchies)
+def hierarchies(options: MakeHierarchies) -> HierarchyPreview:
+    """Make a hierarchy for each column from the kind of its values, or take the given one, and count its groups.
+
+    Numbers go to buckets whose widths double, dates to months, quarters and years, texts with an order to stretches of
+    it, codes of equal length lose their last characters, other texts keep their commonest values. Each column is
+    counted alone: what several of them single out together, `search` finds.
+    """
+    dataset = open_table(options.data, options)
+    given = options.hierarchies
+    files = {} if given is None else read_hierarchies(Path(given)) if isinstance(given, str | Path) else dict(given)
+    names = _columns(dataset, options.columns, tuple(files))
+    if options.out is not None:
+        for name in names:
+            check_free(Path(options.out) / file_name(dataset.name, name), overwrite=options.overwrite)
+    declared = declared_orders(options.order)
+    for column in declared:
+        if column not in names:
+            raise OptionError(f"--order names {column!r}, which gets no hierarchy here; those are {', '.join(names)}")
+    made, chains = [], {}
+    for name in names:
+        table = count_classes(dataset, (name,), unit=options.person)
+        table = with_orders(table, {**dataset.orders, **declared})
+        domain = table.domains[0]
+        if name in files:
+            chain = Chain.of_hierarchy(name, domain, files[name])
+        else:
+            chain = automatic_chain(name, domain, summed(table.sizes, table.codes[:, 0], domain.size))
+        chains[name] = chain
+        source = "from its file" if name in files else f"made from {domain.kind.value} values"
+        levels = tuple(_preview(level, table.merged({name: level.partition}), k=options.k) for level in chain.levels)
+        made.append(ColumnHierarchy(name=name, source=source, levels=levels))
+    if options.out is not None:
+        write_hierarchies(
+            {name: chain.hierarchy() for name, chain in chains.items()}, options.out, dataset=dataset.name
+        )
+    return HierarchyPreview(
+        columns=tuple(made),
+        k=options.k,
+        unit=options.person,
+        out=None if options.out is None else Path(options.out),
+    )
+
+
+def _columns(dataset: Dataset, named: Sequence[str], files: Sequence[str]) -> tuple[str, ...]:
+    """The columns that get a hierarchy: those named, those of the files, the quasi-identifying ones, or all."""
+    for name in named:
+        dataset.schema.kind(name)  # says which columns there are if it is not one of them
+    chosen = tuple(dict.fromkeys(named)) or tuple(name for name in files if name in dataset.schema)
+    chosen = chosen or dataset.roles.quasi_identifying
+    if not chosen:
+        hidden = (Role.IDENTIFYING, Role.LABEL)
+        chosen = tuple(name for name in dataset.schema.names if dataset.roles.get(name) not in hidden)
+    if not chosen:
+        raise RoleError("no column is left that could have a hierarchy; name some with --columns")
+    return chosen
+
+
+def _preview(level: Level, merged: ClassTable, *, k: int) -> LevelPreview:
+    small = merged.persons < k
+    return LevelPreview(
+        number=level.number,
+        what=level.mask.describe(),
+        groups=merged.classes,
+        smallest=int(merged.persons.min()),
+        small_groups=int(small.sum()),
+        records_in_small_groups=int(merged.sizes[small].sum()),
+    )
