@@ -9,13 +9,18 @@ from typing import TYPE_CHECKING, Any
 
 from aegis._version import __version__
 from aegis.commands.release import Release
+from aegis.counts.class_table import ClassTable
+from aegis.counts.grouping import summed
+from aegis.data.domain import show
 from aegis.library.attack_release import as_certified
 from aegis.library.check import unlisted
 from aegis.library.people import certified_verdicts
 from aegis.library.release_draft import Draft
 from aegis.library.release_judgement import Judged
 from aegis.library.release_source import ReleaseCounts, Source, fitted_configuration, judged_kinds
+from aegis.masking.configuration import Configuration
 from aegis.masking.configuration_file import to_mapping
+from aegis.masking.masks.regroup import Regroup
 from aegis.privacy.judgement import Judgement
 from aegis.privacy.policy import Suppressed
 from aegis.releases.certificate import FORMAT_VERSION, Certificate
@@ -77,11 +82,35 @@ def certificate_of(
             },
             **certified_verdicts(measured, judged.own, source.policy.unit),
             "classes": measured.classes,
+            "group_records": group_records(source.configuration, judged.own.released),
             "utility": utility,
             "ledger": _ledger_block(source, judged),
             **({"attacks": as_certified(attacked)} if attacked else {}),
         }
     )
+
+
+def group_records(configuration: Configuration, released: ClassTable) -> dict[str, list[int]]:
+    """How many records of the release stand in each group of a quasi-identifier that is put into groups, in order.
+
+    Records of suppressed classes stand in none. The groups are those of the stated mask, so no name is repeated here.
+    """
+    counted = {}
+    kept = released.without_star(published=True)
+    for place, column in enumerate(kept.columns):
+        mask = configuration.masks.get(column)
+        if not isinstance(mask, Regroup):
+            continue
+        domain = kept.domains[place]
+        sizes = dict(
+            zip(
+                map(show, domain.values.tolist()),
+                summed(kept.sizes, kept.codes[:, place], domain.size).tolist(),
+                strict=False,
+            )
+        )
+        counted[column] = [sizes.get(name, 0) for name, _ in mask.groups]
+    return counted
 
 
 def _ledger_block(source: Source, judged: Judged) -> dict[str, Any] | None:

@@ -194,41 +194,48 @@ def _attack(result: Mapping[str, Any]) -> AttackRow:
 def _masks(content: Mapping[str, Any]) -> list[tuple[str, str]]:
     """What the configuration does, and then the identifying columns that it left to be hidden."""
     masks = content["configuration"]["masks"]
+    records: Mapping[str, Sequence[int]] = content.get("group_records", {})  # certificates of 0.1 count none
     left = _left_out(content)
     hidden = [column for column in content["roles"].get("identifying", ()) if column not in (*masks, *left)]
     return [
         *((column, "left out: the table does not have this column") for column in left),
-        *((column, _mask(spec)) for column, spec in masks.items() if column not in left),
+        *((column, _mask(spec, records.get(column))) for column, spec in masks.items() if column not in left),
         *((column, "suppressed, * in every record, because it is identifying") for column in hidden),
     ]
 
 
-def _mask(spec: Any) -> str:
-    """A mask by its name and parameters; edges are shown, values of the table are counted and not shown."""
+def _mask(spec: Any, records: Sequence[int] | None = None) -> str:
+    """A mask by its name and parameters; edges are shown, values of the table are counted and not shown.
+
+    ``records`` are those that stand in each of its groups, where they were counted.
+    """
     if isinstance(spec, str):
         return spec
     if isinstance(spec, list):
         return ", then ".join(_mask(link) for link in spec)
     ((name, given),) = spec.items()
-    return f"{name}: {', '.join(_parameter(key, value) for key, value in given.items())}"
+    return f"{name}: {', '.join(_parameter(key, value, records) for key, value in given.items())}"
 
 
-def _parameter(key: str, value: Any) -> str:
+def _parameter(key: str, value: Any, records: Sequence[int] | None = None) -> str:
     if key == "edges" and isinstance(value, list | tuple):
         return f"{count(len(value), 'edge')} at {listed([f'{edge:g}' for edge in value], _MOST_SHOWN)}"
     if key == "groups" and isinstance(value, dict):
-        return f"{count(len(value), 'group')}: {listed(_group_names(value), _MOST_SHOWN)}"
+        return f"{count(len(value), 'group')}: {listed(_group_names(value, records), _MOST_SHOWN)}"
     if isinstance(value, list | dict):
         return f"{key} of {count(len(value), 'entry', 'entries')}"
     return f"{key} {value}"
 
 
-def _group_names(groups: Mapping[str, Sequence[Any]]) -> list[str]:
+def _group_names(groups: Mapping[str, Sequence[Any]], records: Sequence[int] | None) -> list[str]:
     """Each group by its name and size; a name that is made of its values is not shown, for those are the table's."""
     texts = []
+    held = [None] * len(groups) if records is None or len(records) != len(groups) else list(records)
     for number, (name, values) in enumerate(groups.items(), start=1):
         made_of_values = any(str(value).casefold() in name.casefold() for value in values)
-        texts.append(f"{f'group {number}' if made_of_values else name} ({count(len(values), 'value')})")
+        here = held[number - 1]
+        more = "" if here is None else f", {count(here, 'record')}"
+        texts.append(f"{f'group {number}' if made_of_values else name} ({count(len(values), 'value')}{more})")
     return texts
 
 

@@ -45,6 +45,15 @@ def test_masks_show_edges_and_the_names_of_groups_but_no_value() -> None:
     assert "entries" not in page
 
 
+def test_groups_say_how_many_records_they_hold_where_that_was_counted() -> None:
+    masks = {"town": {"regroup": {"groups": {"CANARY and 2 others": ["CANARY", "b", "c"], "south": ["d"]}}}}
+    configuration = {"name": "c", "id": "i", "masks": masks}
+    page = said(configuration=configuration, group_records={"town": [1200, 1]})
+    assert "group 1 (3 values, 1,200 records) and south (1 value, 1 record)" in page
+    assert "CANARY" not in page
+    assert "group 1 (3 values) and south" in said(configuration=configuration, group_records={"town": [3]})
+
+
 def test_identifying_columns_that_were_hidden_are_listed() -> None:
     page = said(configuration={"name": "c", "id": "i", "masks": {"id": "pseudonym"}})
     assert "ssn suppressed, * in every record, because it is identifying" in page
