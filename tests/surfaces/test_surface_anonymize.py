@@ -87,7 +87,6 @@ MISTAKES = {  # what is given, and the sentence with the nearest that can be
         ["--k", "5", "--sensitive", "age"],
         "'age' is named both quasi_identifying and sensitive; give",
     ),
-    "missing numbers": (["--k", "5", "--quasi", "weight"], "values: fill them or leave those rows out first"),
     "unknown method": (["--k", "5", "--method", "magic"], "there is no anonymizer called 'magic'"),
     "unknown column": (["--k", "5", "--quasi", "nope"], "the roles name column 'nope', which the table does not have"),
     "categories of no quasi-identifier": (
@@ -161,9 +160,8 @@ def _people(path: Path, ages: list[object]) -> Path:
             "column 'age' holds text, but 29 of its 30 cells read as numbers: convert it to numbers and clean the "
             "rest, or name it categorical (--categorical)",
         ),
-        ([""] * 30, "no value"),
     ],
-    ids=["one record", "a number read as text", "no number at all"],
+    ids=["one record", "a number read as text"],
 )
 @pytest.mark.parametrize("method", ["mo-obam", "mdav", "k-member"])
 def test_files_that_cannot_be_clustered_are_refused(
@@ -173,7 +171,7 @@ def test_files_that_cannot_be_clustered_are_refused(
     given = ["--quasi", "age,sex", "--sensitive", "ill", "--k", "2", "--method", method, "--out", tmp_path / "out.csv"]
     answer = aegis("anonymize", data, *given)
     assert answer.status == 2, answer.err
-    assert said in answer.err
+    assert answer.err == f"error: {said}\n"
     assert "Zanzibar" not in answer.err
     assert not (tmp_path / "out.csv").exists()
 
