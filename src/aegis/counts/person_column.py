@@ -12,6 +12,12 @@ PEOPLE = {
     "respondent", "participant", "subscriber", "passenger", "applicant", "citizen", "resident", "donor", "insured",
     "policyholder", "cardholder", "account", "household", "individual", "pupil", "worker", "driver", "voter", "visitor",
 }  # fmt: skip
+THINGS = {
+    "product", "item", "article", "hotel", "store", "shop", "destination", "ward", "room", "bed", "school", "hospital",
+    "clinic", "company", "brand", "model", "type", "category", "group", "class", "market", "station", "flight", "route",
+    "campaign", "page", "file", "machine", "sensor", "vehicle", "building", "department", "course", "event",
+}  # fmt: skip
+"""What has numbers too and is nobody."""
 NUMBERS = {"id", "ids", "no", "nr", "nbr", "num", "number", "code", "key", "uuid", "guid", "hash", "pseudonym", "token"}
 _NAMES = {
     "mrn",

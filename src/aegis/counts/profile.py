@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from aegis.counts.answer import ask
-from aegis.counts.person_column import NUMBERS, PEOPLE, several_rows_each, words_of
+from aegis.counts.person_column import NUMBERS, PEOPLE, THINGS, several_rows_each, words_of
 from aegis.counts.text_sample import texts_that_identify
 from aegis.data.dataset import Dataset
 from aegis.data.kind import Kind
@@ -177,8 +177,9 @@ def suggest_role(
         return Role.IDENTIFYING, "no value in any row; this role leaves it out"
     if looks_like is not None:
         return Role.IDENTIFYING, f"its values look like {looks_like}"
-    unique = present > 20 and distinct >= 0.98 * present
-    if unique and kind is not Kind.REAL:
+    # Numbers of a wide range differ in nearly every row by chance; in every row only where they count something.
+    enough = present if kind is Kind.INTEGER else 0.98 * present
+    if present > 20 and distinct >= enough and kind is not Kind.REAL:
         return Role.IDENTIFYING, "a value of its own in nearly every row"
     each = several_rows_each(name, kind, distinct=distinct, present=present, otherwise=_SOMETHING_ELSE)
     if each is not None:
@@ -192,7 +193,8 @@ def suggest_role(
     for role in (Role.QUASI_IDENTIFYING, Role.SENSITIVE):
         if words & _WORDS[role]:
             return role, "by its name"
-    if words & _WORDS[Role.IDENTIFYING] and distinct > 0.2 * present:
+    of_things = bool(words & THINGS) and not words & PEOPLE
+    if words & _WORDS[Role.IDENTIFYING] and distinct > 0.2 * present and not of_things:
         return Role.IDENTIFYING, "by its name, and many distinct values"
     if distinct <= 1:
         return Role.INSENSITIVE, "constant"
