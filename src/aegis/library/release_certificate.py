@@ -109,7 +109,7 @@ def group_records(configuration: Configuration, released: ClassTable) -> dict[st
                 strict=False,
             )
         )
-        counted[column] = [sizes.get(name, 0) for name, _ in mask.groups]
+        counted[column] = [sizes.get(show(name), 0) for name in dict(mask.groups)]
     return counted
 
 
