@@ -17,8 +17,8 @@ import json
 import shutil
 import tempfile
 import warnings
-from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager
+from collections.abc import Callable, Generator, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
@@ -167,30 +167,35 @@ def _what_left_is_forgotten(request: pytest.FixtureRequest) -> Iterator[None]:
         shutil.rmtree(path) if path.is_dir() else path.unlink()
 
 
-@pytest.fixture(scope="session")
-def registers(tmp_path_factory: pytest.TempPathFactory) -> Callable[[], AbstractContextManager[None]]:
-    """Makes registers of tables: the example is the same table wherever a test writes it."""
-    home, numbers = tmp_path_factory.mktemp("registers"), itertools.count()
-
-    @contextmanager
-    def own_register() -> Iterator[None]:
-        with pytest.MonkeyPatch.context() as patch:
-            patch.setenv(STATE_VARIABLE, str(home / str(next(numbers))))
-            yield
-
-    return own_register
+_REGISTERS, _NUMBERS = Path(tempfile.mkdtemp(prefix="aegis-registers-")), itertools.count()
+os.environ[STATE_VARIABLE] = str(_REGISTERS / "tests")
 
 
-@pytest.fixture(autouse=True, scope="module")
-def _register_of_the_module(registers: Callable[[], AbstractContextManager[None]]) -> Iterator[None]:
-    with registers():
+@contextmanager
+def _own_register() -> Iterator[None]:
+    """A register of tables of its own: the example is the same table wherever a test or a fixture writes it."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv(STATE_VARIABLE, str(_REGISTERS / str(next(_NUMBERS))))
         yield
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_fixture_setup(fixturedef: pytest.FixtureDef[Any]) -> Generator[None, Any, Any]:
+    """What a fixture releases that several tests share is known to no other fixture, and to none of the tests."""
+    if fixturedef.scope == "function":
+        return (yield)
+    with _own_register():
+        return (yield)
 
 
 @pytest.fixture(autouse=True)
-def _register_of_the_test(registers: Callable[[], AbstractContextManager[None]]) -> Iterator[None]:
-    with registers():
+def _register_of_the_test() -> Iterator[None]:
+    with _own_register():
         yield
+
+
+def pytest_unconfigure() -> None:
+    shutil.rmtree(_REGISTERS, ignore_errors=True)
 
 
 @pytest.fixture
