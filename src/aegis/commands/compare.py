@@ -33,7 +33,7 @@ class Compare(Clustering):
     ] = ()
     label: Label = None
     models: Annotated[
-        Sequence[str], Option("Models to train, comma separated (default: all six).", section=MODELS)
+        Sequence[str], Option("Models to train, comma separated (default: the learners of `advise`).", section=MODELS)
     ] = ()
     splits: Annotated[int, Option("Train/test splits.", section=MODELS)] = 100
     test_share: Annotated[float, Option("The share of records to test on.", section=MODELS)] = 0.25

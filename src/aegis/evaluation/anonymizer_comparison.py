@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from aegis.data.domain import Domain
 from aegis.errors import LabelError, MeasureError
-from aegis.evaluation.classifiers import CLASSIFIERS, EXPLAINED, check_classifiers, try_classifier
+from aegis.evaluation.classifiers import CLASSIFIERS, EXPLAINED, check_models, try_classifier
 from aegis.evaluation.comparison_result import (
     ORIGINAL,
     Balance,
@@ -26,12 +26,14 @@ from aegis.evaluation.comparison_result import (
     F1Score,
 )
 from aegis.evaluation.features import feature_matrix
+from aegis.evaluation.learner_trial import try_learner
 from aegis.evaluation.model_table import ModelTable
 from aegis.evaluation.parallel import in_parallel
 from aegis.evaluation.propensity import matched_rows, propensity
 from aegis.evaluation.result_cache import ResultCache
 from aegis.evaluation.significance import holm, mann_whitney
 from aegis.evaluation.splits import SplitPlan
+from aegis.learners.learner import LEARNERS
 from aegis.progress import Progress
 
 Codes = NDArray[np.int64]
@@ -88,7 +90,7 @@ def compare_tables(
     by propensity given the original quasi-identifiers.
     """
     names = tuple(models)
-    check_classifiers(names)
+    check_models(names)
     plan = plan or SplitPlan(splits=100)
     cache = cache if cache is not None else ResultCache()
     _check(tables, label, label_name)
@@ -198,32 +200,64 @@ def _train(workshop: _Workshop, task: _Task) -> list[_Done]:
     plan = workshop.plan
     training, testing = plan.split(workshop.label, task.split)
     table = workshop.tables[task.table].in_split(training, testing)
-    parts = {
-        name: feature_matrix({name: domain}, {name: table.codes[name]}, training=training)
-        for name, domain in table.domains.items()
-    }
-    features = np.hstack([np.empty((len(workshop.label), 0)), *parts.values()])
-    ends = np.cumsum([part.shape[1] for part in parts.values()])
+    features: _Features | None = None
     results = []
     for model, key in zip(task.models, task.keys, strict=True):
-        trial = try_classifier(
-            model,
-            features,
-            workshop.label,
-            training=training,
-            testing=testing,
-            positive=workshop.positive,
-            balanced=workshop.balanced,
-            seed=task.split,
-        )
-        importance = None
-        if trial.importances is not None:
-            gained = np.diff(np.append(0.0, np.append(0.0, np.cumsum(trial.importances))[ends]))
-            importance = dict(zip(parts, np.round(gained, 9).tolist(), strict=True))
+        if model in LEARNERS:
+            trial = try_learner(
+                model,
+                table,
+                workshop.label,
+                training=training,
+                testing=testing,
+                positive=workshop.positive,
+                balanced=workshop.balanced,
+                seed=task.split,
+            )
+        else:
+            features = features or _Features.of(table, training)
+            trial = try_classifier(
+                model,
+                features.matrix,
+                workshop.label,
+                training=training,
+                testing=testing,
+                positive=workshop.positive,
+                balanced=workshop.balanced,
+                seed=task.split,
+            )
+        importance = None if trial.importances is None or features is None else features.by_column(trial.importances)
         ended = time.process_time()
         results.append(_Done(key=key, f1=trial.f1, importance=importance, cpu_seconds=ended - started))
         started = ended
     return results
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class _Features:
+    """The columns of a table as one matrix, and where those of each column end."""
+
+    matrix: NDArray[np.float64]
+    columns: tuple[str, ...]
+    ends: Codes
+
+    @classmethod
+    def of(cls, table: ModelTable, training: Codes) -> _Features:
+        parts = {
+            name: feature_matrix({name: domain}, {name: table.codes[name]}, training=training)
+            for name, domain in table.domains.items()
+        }
+        rows = len(next(iter(table.codes.values()))) if table.codes else 0
+        return cls(
+            matrix=np.hstack([np.empty((rows, 0)), *parts.values()]),
+            columns=tuple(parts),
+            ends=np.cumsum([part.shape[1] for part in parts.values()]),
+        )
+
+    def by_column(self, importances: NDArray[np.float64]) -> dict[str, float]:
+        """What the features of each column weigh together."""
+        gained = np.diff(np.append(0.0, np.append(0.0, np.cumsum(importances))[self.ends]))
+        return dict(zip(self.columns, np.round(gained, 9).tolist(), strict=True))
 
 
 def _differences(

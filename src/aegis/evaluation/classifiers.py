@@ -1,6 +1,7 @@
-"""The six classifiers that anonymizers are compared with, by name. None is tuned to a data set.
+"""The models that anonymizers are compared with, by name. None is tuned to a data set.
 
-They are those of the MO-OBAM paper and all accept weights of rows, which the models of the exhaustive way do not need.
+The learners of the race are taken where no others are asked for. The six classifiers are those of the MO-OBAM paper and
+all accept weights of rows, which the models of the exhaustive way do not need.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from aegis.errors import MeasureError, MissingExtraError
+from aegis.learners.learner import LEARNERS
 
 Codes = NDArray[np.int64]
 Matrix = NDArray[np.float64]
@@ -69,12 +71,14 @@ EXPLAINED = "decision-tree"
 """Whose feature importance is followed, as in the paper."""
 
 
-def check_classifiers(names: tuple[str, ...]) -> None:
-    """Raise unless every name is a classifier and the library is there."""
-    unknown = [name for name in names if name not in _BUILDERS]
+def check_models(names: tuple[str, ...]) -> None:
+    """Raise unless every name is a learner of the race or a classifier, and the library of the classifiers is there."""
+    unknown = [name for name in names if name not in _BUILDERS and name not in LEARNERS]
     if unknown or not names:
-        said = f"there is no model called {unknown[0]!r}" if unknown else "no model is named"
-        raise MeasureError(f"{said}; use {', '.join(CLASSIFIERS)}")
+        problem = f"there is no model called {unknown[0]!r}" if unknown else "no model is named"
+        raise MeasureError(f"{problem}; use {', '.join([*LEARNERS, *CLASSIFIERS])}")
+    if all(name in LEARNERS for name in names):
+        return
     try:
         import sklearn  # noqa: F401
     except ImportError:

@@ -18,7 +18,7 @@ GROW = Loop(
     module="aegis.learners.forest_loop",
     sources=("aegis.learners.compiled", "aegis.learners.parting"),
     takes=(
-        *("u1*", "i4*", "i8*", "b1*", "i8*", "f8*", "u1*", "f8*", "i4*", "f8*", "f8*", "f8*", "i8*", "i4*", "i8*"),
+        *("u1*", "u2*", "i8*", "b1*", "i8*", "f8*", "u1*", "f8*", "i4*", "f8*", "f8*", "f8*", "i8*", "i4*", "i8*"),
         *("i8", "i8", "i8", "i8", "i8", "i8", "i8", "i8", "i8", "i8"),
     ),
 )
@@ -43,9 +43,10 @@ class Forest:
         training, testing = split.bins
         rows, asked, sums = len(target), split.test_rows, max(target.classes, 1)
         most_bins = int(split.bin_counts.max())
-        joined = training.astype(np.int32)
+        joined = training.astype(np.uint16)  # at most 128 bins of 50 classes
         if target.classes:
-            joined = np.ascontiguousarray(joined * target.classes + target.labels, dtype=np.int32)
+            joined *= np.uint16(target.classes)
+            joined += target.labels.astype(np.uint16)
         answers = np.zeros((asked, sums))
         GROW(
             training,

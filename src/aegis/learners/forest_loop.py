@@ -74,7 +74,7 @@ def grow_forest(
 @compiled
 def grow(
     bins: NDArray[np.uint8],
-    joined: NDArray[np.int32],
+    joined: NDArray[np.uint16],
     sizes: NDArray[np.int64],
     ordered: NDArray[np.bool_],
     labels: NDArray[np.int64],
@@ -214,7 +214,7 @@ def below(state: Any, limit: Any) -> Any:
 @compiled
 def cut_of_two(
     counts: NDArray[np.int32],
-    line: NDArray[np.int32],
+    line: NDArray[np.uint16],
     order: NDArray[np.int32],
     begin: int,
     end: int,
@@ -268,7 +268,7 @@ def cut_of_two(
 def cut_of_many(
     counts: NDArray[np.int32],
     amounts: NDArray[np.float64],
-    line: NDArray[np.int32],
+    line: NDArray[np.uint16],
     numbers: NDArray[np.float64],
     order: NDArray[np.int32],
     begin: int,

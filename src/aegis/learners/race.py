@@ -1,16 +1,15 @@
 """The race: all candidates on few rows, those that cannot be best drop out, the rest get more rows.
 
-What a candidate reaches is the mean over all learners of what each reaches on rows it was not trained on. Candidates
-are compared row by row on the same test rows. The variance of such a difference is widened, because the parts that are
-tested in turn share their training rows (Nadeau and Bengio, 2003): with ``J`` parts by ``1 + J / (J − 1)``. No other
-score decides who takes part: where three attributes together decide, only models see it.
+What a candidate reaches is the mean over all learners of what each reaches on rows it was not trained on. After every
+stage each candidate has a chance to be the best (`Measured.chances_to_be_best`); those that hardly have one drop out,
+and the group that is stated in the end are the fewest that hold the best with the stated probability. No other score
+decides who takes part: where three attributes together decide, only models see it.
 """
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from statistics import NormalDist
 
 import numpy as np
@@ -20,70 +19,17 @@ from aegis.learners.candidate import Candidate, MaskTables, Part, unmasked
 from aegis.learners.features import Split
 from aegis.learners.goal import Goal, goal_for
 from aegis.learners.learner import LEARNERS, Learner, expect, is_compiled
+from aegis.learners.measured import Measured, RowValues, likeliest
 from aegis.learners.race_result import Raced, RaceResult, RaceStage, Reached
 from aegis.learners.sample import Sample
-from aegis.learners.schedule import Schedule, parts, width_of
+from aegis.learners.schedule import Leg, Schedule, parts, width_of
 from aegis.learners.target import Floats, Target
 from aegis.progress import Progress
 
 PROBABILITY = 0.95
-OTHER_MODELS = 0.005
+OTHER_MODELS = 0.0075
 """By how much models of another make may change the difference of two candidates: a standard deviation, as a share of
 what the unmasked table gains over guessing."""
-
-
-@dataclass(slots=True, eq=False)
-class _Runner:
-    """A candidate with what was measured of it in one stage: sums over the learners, per row of the sample."""
-
-    candidate: Candidate
-    sums: Floats
-    times: Floats
-    unpaired: list[Floats] = field(default_factory=list)
-
-    def mean(self) -> float:
-        return float(self.values().mean())
-
-    def values(self) -> Floats:
-        if self.unpaired:
-            return np.concatenate(self.unpaired)
-        tested = self.times > 0
-        return self.sums[tested] / self.times[tested]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class _Measured:
-    """What one stage found, by name: means, the rows' values behind them, and by how much variances are widened."""
-
-    stage: RaceStage
-    values: dict[str, Floats]
-    paired: dict[str, bool]
-    widening: float
-
-    def mean(self, name: str) -> float:
-        return float(self.values[name].mean())
-
-    def error(self, name: str) -> float:
-        """The standard error of a mean."""
-        values = self.values[name]
-        return math.sqrt(self.widening * float(values.var()) / max(len(values), 1))
-
-    def reliability(self, names: list[str]) -> float:
-        """Which share of what differs between the candidates would be found again on other rows."""
-        means = np.array([self.mean(name) for name in names])
-        together = [self.values[name] for name in names if self.paired[name]]
-        if len(together) < 2 or np.ptp(means) <= 0:
-            return 1.0
-        common = np.mean(together, axis=0)
-        noise = float(np.mean([(values - common).var() for values in together])) / len(common)
-        return max(0.0, 1.0 - noise / float(means.var(ddof=1)))
-
-    def difference_error(self, first: str, second: str) -> float:
-        """The standard error of the difference of two means, row by row where both were tested on the same rows."""
-        if self.paired[first] and self.paired[second]:
-            apart = self.values[first] - self.values[second]
-            return math.sqrt(self.widening * float(apart.var()) / max(len(apart), 1))
-        return math.hypot(self.error(first), self.error(second))
 
 
 def race(
@@ -126,8 +72,17 @@ def race(
         seed=seed,
         progress=progress,
     )
-    measured, interrupted = heat.run(list(candidates))
-    return _result(heat, list(candidates), measured, sample, reason=reason, interrupted=interrupted)
+    course = heat.run(list(candidates))
+    return _result(heat, list(candidates), course, sample, reason=reason)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class _Course:
+    """How a race went: its stages, and each candidate's chance to be the best as the last stage it was in left it."""
+
+    measured: list[Measured]
+    chances: dict[str, float]
+    interrupted: bool
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -147,103 +102,120 @@ class _Heat:
     def width(self) -> float:
         return width_of(len(self.tables.sample.codes), self.target.classes)
 
-    def run(self, candidates: list[Candidate]) -> tuple[list[_Measured], bool]:
-        """The stages, and whether they were interrupted."""
-        measured: list[_Measured] = []
+    def run(self, candidates: list[Candidate]) -> _Course:
+        """The stages, until nothing is left to spend, one candidate is left, or somebody interrupts."""
+        measured: list[Measured] = []
+        chances = {candidate.name: 1.0 / len(candidates) for candidate in candidates}
         running = candidates
         plan, width, table_rows = self.schedule, self.width, len(self.target)
-        rows: int | None = plan.first(len(candidates), width, table_rows)
+        leg: Leg | None = plan.first(len(candidates), width, table_rows)
         left = plan.allowance(len(candidates), width, table_rows)
-        while rows is not None:
+        repeated, interrupted = 0, False
+        while leg is not None and not interrupted:
+            before = measured[-1] if repeated else None
             try:
-                folds, repeats = plan.folds(len(running), width, rows, table_rows, left=left)
-                stage, interrupted = self._stage(len(measured) + 1, running, rows, folds=folds, repeats=repeats)
+                stage, interrupted = self._stage(len(measured) + 1, running, leg, before=before, after=repeated)
             except KeyboardInterrupt:
                 if not measured:
                     raise
-                return measured, True
-            names = [candidate.name for candidate in running]
-            left -= len(running) * rows * (folds - 1) * repeats * width
-            following = None
-            if not measured:
-                # An order that is mostly noise is worth another look at all, before anybody is out.
-                following = plan.second(
-                    len(running), width, table_rows, before=rows, left=left, reliability=stage.reliability(names)
-                )
-            group = set(names) if following is not None else self.group(stage, names, early=True)
-            out = tuple(name for name in names if name not in group)
-            running = [candidate for candidate in running if candidate.name in group]
+                interrupted = True
+                break
+            measured.append(stage)
+            if len(running) < len(candidates) or len(measured) == 1:
+                left -= plan.cost(leg, width)  # a second look at all is beside the others
+            chances |= self._updated(chances, stage, [candidate.name for candidate in running])
+            following = (
+                None if interrupted else self._following(len(measured), stage, running, chances, leg, repeated, left)
+            )
             if following is None:
-                following = plan.later(len(running), width, table_rows, before=rows, left=left)
-            last = interrupted or following is None
-            measured.append(replace(stage, stage=replace(stage.stage, out=() if last else out)))
-            if interrupted:
-                return measured, True
-            rows = None if last else following
-        return measured, False
+                break
+            next_leg, names = following
+            out = tuple(candidate.name for candidate in running if candidate.name not in names)
+            measured[-1] = replace(stage, stage=replace(stage.stage, out=out))
+            running = [candidate for candidate in running if candidate.name in names]
+            repeated = repeated + leg.repeats if (next_leg.rows, next_leg.folds) == (leg.rows, leg.folds) else 0
+            leg = next_leg
+        return _Course(measured=measured, chances=chances, interrupted=interrupted)
 
-    def group(self, stage: _Measured, names: list[str], *, early: bool) -> set[str]:
-        """The candidates that may be the best: those not worse than the one ahead by more than chance allows.
+    def _updated(self, chances: dict[str, float], stage: Measured, names: list[str]) -> dict[str, float]:
+        """What the chances of those in a stage became: together they keep what they had."""
+        together = sum(chances[name] for name in names)
+        found = stage.chances_to_be_best(
+            names,
+            higher_is_better=self.goal.higher_is_better,
+            other_models=OTHER_MODELS * abs(stage.mean("unmasked") - stage.mean("guessing")),
+            seed=self.seed,
+        )
+        return {name: together * chance for name, chance in found.items()}
 
-        What matters is one comparison, that of the best with the one ahead; an early stage may spend half of the doubt.
-        """
-        sign = 1.0 if self.goal.higher_is_better else -1.0
-        ahead = max(names, key=lambda name: sign * stage.mean(name))
-        doubt = (1.0 - self.probability) / (2 if early else 1)
-        width = NormalDist().inv_cdf(1.0 - doubt)
-        other_models = OTHER_MODELS * abs(stage.mean("unmasked") - stage.mean("guessing"))
-        kept = {ahead}
-        for name in names:
-            behind = sign * (stage.mean(ahead) - stage.mean(name))
-            if behind <= width * math.hypot(stage.difference_error(ahead, name), other_models):
-                kept.add(name)
-        return kept
+    def _following(
+        self,
+        number: int,
+        stage: Measured,
+        running: list[Candidate],
+        chances: dict[str, float],
+        leg: Leg,
+        repeated: int,
+        left: float,
+    ) -> tuple[Leg, set[str]] | None:
+        """The next stage and who is in it."""
+        plan, width, table_rows = self.schedule, self.width, len(self.target)
+        names = [candidate.name for candidate in running]
+        if number == 1:
+            # An order that is mostly noise is worth another look at all, before anybody is out.
+            again = plan.second(len(running), width, table_rows, before=leg.rows, reliability=stage.reliability(names))
+            if again is not None:
+                return again, set(names)
+        own = {name: chances[name] for name in names}
+        in_doubt = likeliest(own, self.probability * sum(own.values()))
+        following = plan.later(len(in_doubt), width, table_rows, before=leg, repeated=repeated + leg.repeats, left=left)
+        return None if following is None else (following, set(in_doubt[: following.candidates]))
 
     def _stage(
-        self, number: int, running: list[Candidate], rows: int, *, folds: int, repeats: int
-    ) -> tuple[_Measured, bool]:
-        whole = parts(self.target, rows, folds=folds, repeats=repeats, seed=self.seed)
-        reference = unmasked(self.tables)
-        runners = [_Runner(each, np.zeros(rows), np.zeros(rows)) for each in [reference, *running]]
-        guessing = _Runner(reference, np.zeros(rows), np.zeros(rows))
-        done, total = 0, len(whole) * len(runners)
+        self, number: int, running: list[Candidate], leg: Leg, *, before: Measured | None, after: int
+    ) -> tuple[Measured, bool]:
+        """Try the candidates on the rows of a leg, on top of what was measured ``before`` on the same rows."""
+        rows, said = leg.rows, f"stage {number}: {leg.rows:,} rows, {len(running)} candidates"
+        whole = parts(self.target, rows, folds=leg.folds, repeats=leg.repeats, seed=self.seed, after=after)
+        trying = {candidate.name: candidate for candidate in running}
+        if before is None:
+            reference = unmasked(self.tables)
+            trying = {reference.name: reference, **trying}
+            tested = {name: RowValues.nothing_yet(rows) for name in ["guessing", *trying]}
+        else:
+            tested = {name: before.tested[name] for name in ["guessing", "unmasked", *trying]}
+        done, total = 0, len(whole) * len(trying)
         interrupted = False
         for part in whole:
-            finished: list[tuple[Split, Floats]] = []
+            finished: dict[str, tuple[Split, Floats]] = {}
             try:
-                for runner in runners:
+                for name, candidate in trying.items():
                     if self.progress is not None:
-                        self.progress(done, total, f"stage {number}: {rows:,} rows, {len(running)} candidates")
-                    finished.append(self._tried(runner.candidate, part))
+                        self.progress(done, total, said)
+                    finished[name] = self._tried(candidate, part)
                     done += 1
             except KeyboardInterrupt:
-                if part is whole[0]:
+                if part is whole[0] and before is None:
                     raise
                 interrupted = True  # what was begun is dropped: every candidate must have the same rows
                 break
-            for runner, (split, values) in zip(runners, finished, strict=True):
-                if split.own_target is None:
-                    runner.sums[part.testing] += values
-                    runner.times[part.testing] += 1.0
-                else:
-                    runner.unpaired.append(values)
-            guessed = np.tile(self.goal.guess(part.training_target), (len(part.testing), 1))
-            values = self.goal.by_row(guessed, part.testing_target, part.training_target)
-            guessing.sums[part.testing] += values
-            guessing.times[part.testing] += 1.0
+            for name, (split, values) in finished.items():
+                tested[name] = tested[name].with_part(part, values, paired=split.own_target is None)
+            if before is None:
+                guessed = np.tile(self.goal.guess(part.training_target), (len(part.testing), 1))
+                values = self.goal.by_row(guessed, part.testing_target, part.training_target)
+                tested["guessing"] = tested["guessing"].with_part(part, values, paired=True)
         if self.progress is not None and not interrupted:
-            self.progress(total, total, f"stage {number}: {rows:,} rows, {len(running)} candidates")
-        by_name = {"guessing": guessing, **{runner.candidate.name: runner for runner in runners}}
-        stage = RaceStage(number=number, rows=rows, folds=folds, repeats=repeats, candidates=len(running), out=())
-        return (
-            _Measured(
-                stage=stage,
-                values={name: runner.values() for name, runner in by_name.items()},
-                paired={name: not runner.unpaired for name, runner in by_name.items()},
-                widening=1.0 + folds / (folds - 1.0),
-            ),
-            interrupted,
+            self.progress(total, total, said)
+        stage = RaceStage(
+            number=number,
+            rows=rows,
+            folds=leg.folds,
+            repeats=after + leg.repeats,
+            candidates=len(running),
+            out=(),
         )
+        return Measured.of(stage, tested), interrupted
 
     def _tried(self, candidate: Candidate, part: Part) -> tuple[Split, Floats]:
         """The values of a part's test rows, averaged over learners and draws."""
@@ -262,16 +234,16 @@ class _Heat:
 def _result(
     heat: _Heat,
     candidates: list[Candidate],
-    measured: list[_Measured],
+    course: _Course,
     sample: Sample,
     *,
     reason: str,
-    interrupted: bool,
 ) -> RaceResult:
-    goal, last = heat.goal, measured[-1]
+    goal, measured, last = heat.goal, course.measured, course.measured[-1]
     sign = 1.0 if goal.higher_is_better else -1.0
     finalists = [candidate.name for candidate in candidates if candidate.name in last.values]
-    group = heat.group(last, finalists, early=False)
+    ahead = max(finalists, key=lambda name: sign * last.mean(name))
+    group = {ahead, *likeliest(course.chances, heat.probability)}
     unmasked_now, guessing_now = last.mean("unmasked"), last.mean("guessing")
     raced = []
     for candidate in candidates:
@@ -280,6 +252,8 @@ def _result(
         # What the ones that went on gained since: a candidate that was out would have gained about as much.
         gained = float(np.mean([last.mean(name) - own.mean(name) for name in finalists])) if own is not last else 0.0
         performance = own.mean(candidate.name) + gained
+        if own is not last and sign * (performance - last.mean(ahead)) > 0:
+            performance = last.mean(ahead)  # who was out is not put before the one that came in first
         half = NormalDist().inv_cdf(0.975) * own.error(candidate.name)
         behind = sign * (own.mean("unmasked") - own.mean(candidate.name))
         noise = NormalDist().inv_cdf(0.975) * own.difference_error("unmasked", candidate.name)
@@ -301,7 +275,8 @@ def _result(
                 rows=own.stage.rows,
             )
         )
-    raced.sort(key=lambda each: -sign * each.performance)  # equal ones stay in the order they were given
+    # Equal ones stay in the order they were given.
+    raced.sort(key=lambda each: (-sign * each.performance, each.name != ahead))
     ranked = tuple(replace(each, rank=rank) for rank, each in enumerate(raced, 1))
     half = NormalDist().inv_cdf(0.975) * last.error("unmasked")
     return RaceResult(
@@ -319,5 +294,5 @@ def _result(
         rows_without_label=sample.rows_without_label,
         seed=heat.seed,
         notes=sample.notes,
-        interrupted=interrupted,
+        interrupted=course.interrupted,
     )

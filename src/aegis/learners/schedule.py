@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 from typing import Self
 
@@ -12,22 +13,35 @@ from aegis.learners.target import Places, Target
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Leg:
+    """What the next stage looks at: so many ``rows``, cut into ``folds`` parts, ``repeats`` times over, of the
+    ``candidates`` likeliest to be best."""
+
+    rows: int
+    folds: int
+    repeats: int
+    candidates: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Schedule:
     """How much is tried, in cells: rows times columns times candidates, more of them where there are many classes.
 
     The first stage gives all candidates as many rows as ``first_cells`` allow, but at least ``least_rows``. A later
     stage shares half of what is left of ``cells`` among those that are left, and has at least ``growth`` times the rows
-    of the one before. Where less than ``reliable`` of what the first stage saw would be seen again, all candidates get
-    more rows once, for at most ``cells`` more. A table of at most ``small_rows`` rows is split into more parts and more
-    than once when all its rows are in: that is all there is to learn from. `for_rare` is the plan for a rare label.
+    of the one before; when all rows are in they are parted anew, up to ``most_repeats`` times. Where what is left is
+    too little for all, the likeliest to be best go on. Where less than ``reliable`` of what the first stage saw would
+    be seen again, all candidates get more rows once, for ``second_cells`` beside the others. A table of at most
+    ``small_rows`` rows is split into more parts when all its rows are in. `for_rare` is the plan for a rare label.
     """
 
-    first_cells: int = 2_500_000
-    cells: int = 5_500_000
+    first_cells: int = 4_000_000
+    cells: int = 8_000_000
+    second_cells: int = 8_500_000
     least_rows: int = 700
     growth: float = 1.5
     small_rows: int = 3_000
-    most_repeats: int = 4
+    most_repeats: int = 6
     reliable: float = 0.95
     scarcest: float = 3.0
 
@@ -40,45 +54,72 @@ class Schedule:
             return self
         rarest = max(float(target.shares().min()), 1e-9)
         times = min(max(1.0, 1.0 / (4.0 * rarest * (1.0 - rarest))), self.scarcest)
-        return replace(self, first_cells=int(times * self.first_cells), cells=int(times * self.cells))
+        return replace(
+            self,
+            first_cells=int(times * self.first_cells),
+            cells=int(times * self.cells),
+            second_cells=int(times * self.second_cells),
+        )
 
-    def first(self, candidates: int, width: float, rows: int) -> int:
-        """The rows of the first stage; ``width`` is what one row of one candidate costs."""
-        return min(max(self.least_rows, int(self.first_cells / (candidates * width))), rows)
+    def first(self, candidates: int, width: float, rows: int) -> Leg:
+        """The first stage, of all candidates; ``width`` is what one row of one candidate costs."""
+        wanted = min(max(self.least_rows, int(self.first_cells / (candidates * width))), rows)
+        folds = self.folds(wanted, rows)
+        affordable = int(self.cells / self._cost(candidates, width, wanted, folds))
+        repeats = min(max(1, affordable), 4) if folds > 2 else 1
+        return Leg(rows=wanted, folds=folds, repeats=repeats, candidates=candidates)
 
-    def later(self, candidates: int, width: float, rows: int, *, before: int, left: float) -> int | None:
-        """The rows of the next stage; None where there are no more rows or nothing is left to spend."""
-        each = left / (candidates * width)
-        for affordable in (each / 2, each):  # half of what is left, all of it if that is too little to go on with
-            wanted = rows if affordable >= 0.8 * rows else int(affordable)
-            if wanted >= min(self.growth * before, rows) and wanted > before:
-                return wanted
-        return None
+    def later(self, candidates: int, width: float, rows: int, *, before: Leg, repeated: int, left: float) -> Leg | None:
+        """The next stage; None where nothing is left to spend, or all ``repeated`` so often that more tells no more."""
+        if candidates < 2:
+            return None
+        if before.rows < rows:
+            wanted = self._more_rows(candidates, width, rows, before=before.rows, left=left)
+            folds = self.folds(wanted, rows)
+            affordable = int(left / self._cost(1, width, wanted, folds))
+            going_on = min(candidates, affordable)
+            return Leg(rows=wanted, folds=folds, repeats=1, candidates=going_on) if going_on > 1 else None
+        each = self._cost(1, width, rows, before.folds)
+        repeats_left = self.most_repeats - repeated
+        going_on = min(candidates, int(left / each))
+        if going_on < 2 or repeats_left < 1:
+            return None
+        repeats = min(max(1, int(0.5 * left / (going_on * each))), max(1, repeated), repeats_left)
+        return Leg(rows=rows, folds=before.folds, repeats=repeats, candidates=going_on)
 
-    def second(
-        self, candidates: int, width: float, rows: int, *, before: int, left: float, reliability: float
-    ) -> int | None:
-        """The rows on which all are looked at again, where the order of the first stage is mostly noise; else None."""
-        if reliability >= self.reliable or candidates * width * before > 1.5 * self.first_cells:
+    def _more_rows(self, candidates: int, width: float, rows: int, *, before: int, left: float) -> int:
+        """Half of what is left for all of them; the least step where that is too little."""
+        affordable = 0.5 * left / (candidates * width)
+        wanted = rows if affordable >= 0.8 * rows else int(affordable)
+        return max(wanted, min(math.ceil(self.growth * before), rows))
+
+    def second(self, candidates: int, width: float, rows: int, *, before: int, reliability: float) -> Leg | None:
+        """All are looked at again, where the order of the first stage is mostly noise; else None."""
+        if reliability >= self.reliable or candidates * width * before > 1.5 * self.first_cells or before >= rows:
             return None  # so many candidates must become fewer first
         odds = self.reliable / (1.0 - self.reliable)
         needed = before * odds * (1.0 - reliability) / max(reliability, 0.01)
-        affordable = (left + self.cells) / (candidates * width)
+        affordable = self.second_cells / (candidates * width)
         wanted = int(min(needed, affordable, rows))
-        return wanted if wanted >= self.growth * before else None
+        if wanted < self.growth * before:
+            return None
+        return Leg(rows=wanted, folds=2, repeats=1, candidates=candidates)
 
     def allowance(self, candidates: int, width: float, rows: int) -> float:
         """What all stages may cost: where candidates are so many that the first is dear, twice what that costs."""
-        return max(self.cells, 2.0 * candidates * width * self.first(candidates, width, rows))
+        first = self.first(candidates, width, rows)
+        return max(self.cells, 2.0 * self.cost(first, width))
 
-    def folds(self, candidates: int, width: float, rows: int, table_rows: int, *, left: float) -> tuple[int, int]:
-        """How many parts the rows are cut into, and how often: a small table can be tested over and over."""
-        if rows < table_rows or rows > self.small_rows:
-            return 2, 1
-        times = int(2.0 * left / (candidates * width * rows))  # there is no later stage to save for
-        if times < 3:
-            return 2, 1
-        return 4, min(times // 3, self.most_repeats)
+    def folds(self, rows: int, table_rows: int) -> int:
+        """How many parts the rows are cut into: more where a table is so small that every training row counts."""
+        return 4 if rows == table_rows and rows <= self.small_rows else 2
+
+    def cost(self, leg: Leg, width: float) -> float:
+        """The cells of a stage."""
+        return leg.repeats * self._cost(leg.candidates, width, leg.rows, leg.folds)
+
+    def _cost(self, candidates: int, width: float, rows: int, folds: int) -> float:
+        return candidates * width * rows * (folds - 1)
 
 
 def width_of(columns: int, classes: int) -> float:
@@ -87,18 +128,21 @@ def width_of(columns: int, classes: int) -> float:
     return columns * (1 + outputs) / 2
 
 
-def parts(target: Target, rows: int, *, folds: int, repeats: int, seed: int) -> list[Part]:
-    """The first ``rows`` rows cut into parts that are tested in turn, every label having its share in each."""
+def parts(target: Target, rows: int, *, folds: int, repeats: int, seed: int, after: int = 0) -> list[Part]:
+    """The first ``rows`` rows cut into parts that are tested in turn, every label having its share in each.
+
+    ``after`` so many repeats that were made before, others are made.
+    """
     some = target.labels[:rows]
     made: list[Part] = []
-    for repeat in range(repeats):
+    for repeat in range(after, after + repeats):
         order = np.random.default_rng([seed, rows, repeat]).permutation(rows)
         if target.classes:
             order = order[np.argsort(some[order], kind="stable")]
         fold = np.empty(rows, dtype=np.int64)
         fold[order] = np.arange(rows) % folds
         for number in range(folds):
-            made.append(_part(target, fold, number, len(made)))
+            made.append(_part(target, fold, number, after * folds + len(made)))
     return made
 
 

@@ -19,11 +19,12 @@ from aegis.data.domain import Domain
 from aegis.data.output import check_free
 from aegis.errors import LabelError, RoleError
 from aegis.evaluation.anonymizer_comparison import compare_tables
-from aegis.evaluation.classifiers import CLASSIFIERS, check_classifiers
+from aegis.evaluation.classifiers import check_models
 from aegis.evaluation.comparison_result import ORIGINAL, Balance, Comparison
 from aegis.evaluation.parallel import available_cores
 from aegis.evaluation.result_cache import ResultCache
 from aegis.evaluation.splits import SplitPlan
+from aegis.learners.learner import LEARNERS
 from aegis.library.model_tables import label_codes, model_table, split_recoding, with_published
 from aegis.library.opening import open_table
 from aegis.library.published_cache import RESULTS, published
@@ -98,8 +99,8 @@ def compare(options: Compare) -> AnonymizerComparison:
     target = None if options.report is None else Path(options.report)
     if target is not None:
         check_free(target, overwrite=options.overwrite)
-    models = tuple(options.models) or CLASSIFIERS
-    check_classifiers(models)
+    models = tuple(options.models) or tuple(LEARNERS)
+    check_models(models)
     plan = SplitPlan(
         splits=options.splits,
         test_share=options.test_share,

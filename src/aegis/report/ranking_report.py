@@ -132,14 +132,18 @@ def ranking_text(ranking: Ranking) -> str:
 
 def _race_text(race: RaceFacts) -> str:
     models = ", ".join(LEARNERS_SAID.get(name, name) for name in race.learners)
-    stages = len(race.stages)
+    first, last = race.stages[0], race.stages[-1]
+    rest = ""
+    if last.rows > first.rows:
+        rest = f", those that could still be the best on up to {last.rows:,}"
+    elif last.repeats > first.repeats:
+        rest = ", those that could still be the best on the same rows parted anew"
     better = "higher" if goal_called(race.goal).higher_is_better else "lower"
     return (
         f"What three small models ({models}) reach on rows that they were not trained on, as {race.title}: {better} is "
         f"better. Unmasked they reach {race.shown(race.unmasked.performance)}, guessing gives "
         f"{race.shown(race.guessing)}; kept is the share of the gain over guessing. All candidates ran on "
-        f"{race.stages[0].rows:,} rows"
-        + (f", those that could still be the best on up to {race.stages[-1].rows:,}." if stages > 1 else ".")
+        f"{first.rows:,} rows{rest}."
     )
 
 

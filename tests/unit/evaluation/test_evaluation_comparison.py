@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,7 @@ from aegis.evaluation.comparison_result import ORIGINAL, Comparison
 from aegis.evaluation.model_table import ModelTable
 from aegis.evaluation.result_cache import ResultCache
 from aegis.evaluation.splits import SplitPlan
+from aegis.learners.learner import LEARNERS
 
 pytest.importorskip("sklearn")
 
@@ -77,6 +79,25 @@ def test_the_tests_are_scipys_with_holm_over_each_family() -> None:
     raw = sorted(one.p_value for one in found.between)
     corrected = sorted(one.p_adjusted for one in found.between)
     assert corrected[0] == pytest.approx(min(1.0, raw[0] * len(raw)))
+
+
+def test_the_learners_of_the_race_see_it_too_and_need_no_other_library(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "sklearn", None)
+    found = run(models=tuple(LEARNERS), plan=SplitPlan(splits=4))
+    assert found.models == ("boosting", "forest", "line")
+    assert found.importances == ()
+    for model in found.models:
+        assert found.score("same", model).f1 == found.score(ORIGINAL, model).f1
+        assert found.score("blot", model).f1 < found.score(ORIGINAL, model).f1 - 0.1
+
+
+def test_the_learners_answer_for_the_share_of_a_rare_label() -> None:
+    plain, balanced = (
+        run(models=("line",), rare=0.1, balance=balance, plan=SplitPlan(splits=4)).score("blot", "line").f1
+        for balance in ("none", "weights")
+    )
+    assert plain == 0.0  # nobody is said to be ill where nothing tells
+    assert balanced > 0.0
 
 
 def test_a_second_run_trains_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

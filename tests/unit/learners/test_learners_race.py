@@ -109,16 +109,23 @@ def test_equal_seeds_give_equal_races() -> None:
     assert raced().to_json() != raced(seed=1).to_json()
 
 
+def close_race(**options: Any) -> RaceResult:
+    """With a candidate that can hardly be told from the best."""
+    tables = tables_of("outcome")
+    close = Configuration.of("finer", {"age": {"bucketize": {"width": 4}}, "town": "suppress"})
+    return race([*configurations(tables), MaskedCandidate(close, tables)], tables, schedule=QUICK, **options)
+
+
 def test_those_that_cannot_be_best_are_out_early_and_stay_comparable() -> None:
-    result = raced()
+    result = close_race()
     first = result.stages[0]
     assert "blind" in first.out
     assert len(result.stages) > 1
     assert result.stages[1].rows > first.rows
     by_name = {candidate.name: candidate for candidate in result.ranking}
-    assert (by_name["blind"].stage, by_name["fine"].stage) == (1, len(result.stages))
+    assert (by_name["blind"].stage, by_name["fine"].stage, by_name["finer"].stage) == (1, *2 * [len(result.stages)])
     assert not by_name["blind"].in_best_group
-    assert by_name["fine"].in_best_group
+    assert {"fine", "finer"} <= {candidate.name for candidate in result.best_group}
     assert result.to_json()["stages"][0]["out"] == list(first.out)
 
 
@@ -151,15 +158,15 @@ def test_an_interruption_gives_the_ranking_so_far_and_before_that_nothing() -> N
 
         return progress
 
-    result = raced(progress=stop_in("stage 2", 0))
+    result = close_race(progress=stop_in("stage 2", 0))
     assert result.interrupted
     assert len(result.stages) == 1
-    assert len(result.ranking) == len(MASKS)
-    half = raced(progress=stop_in("stage 1", 8))
+    assert len(result.ranking) == len(MASKS) + 1
+    half = close_race(progress=stop_in("stage 1", len(MASKS) + 3))
     assert half.interrupted
-    assert half.stages[0].candidates == len(MASKS)
+    assert half.stages[0].candidates == len(MASKS) + 1
     with pytest.raises(KeyboardInterrupt):
-        raced(progress=stop_in("stage 1", 2))
+        close_race(progress=stop_in("stage 1", 2))
 
 
 def test_progress_counts_up_to_the_total() -> None:
@@ -236,22 +243,31 @@ def test_an_order_that_is_mostly_noise_gets_more_rows_before_anybody_is_out() ->
     assert len(at_once.stages[0].out) >= 4
 
 
-def test_a_schedule_gives_few_candidates_many_rows_and_stays_within_its_cells() -> None:
-    plan = Schedule()
-    assert plan.first(40, 14, 20_000) == plan.first_cells // (40 * 14)
-    assert plan.first(1_000, 14, 20_000) == plan.least_rows
-    assert plan.first(3, 14, 20_000) == 20_000
-    left = plan.allowance(40, 14, 20_000) - 40 * 14 * plan.first(40, 14, 20_000)
-    rows = plan.later(5, 14, 20_000, before=4_464, left=left)
-    assert rows is not None
-    assert 5 * 14 * rows <= left
-    assert plan.later(5, 14, 20_000, before=20_000, left=left) is None
-    assert plan.second(40, 14, 20_000, before=4_464, left=left, reliability=0.96) is None
-    assert plan.second(40, 14, 20_000, before=4_464, left=left, reliability=0.5) is not None
-    assert plan.second(1_000, 14, 20_000, before=700, left=10 * left, reliability=0.5) is None
-    assert plan.later(40, 14, 20_000, before=19_000, left=1_000) is None
-    assert plan.folds(40, 14, 5_000, 20_000, left=left) == (2, 1)
-    assert plan.folds(10, 10, 1_000, 1_000, left=plan.cells) == (4, 4)
+def test_rows_that_are_all_in_are_parted_anew_on_top_of_what_was_measured() -> None:
+    tables = tables_of("outcome")
+    target = tables.sample.target()
+    alike: list[Candidate] = [Flipped(f"c{i}", target, 0.3, i) for i in range(3)]
+    rows = len(target)
+    plan = Schedule(first_cells=3 * 5 * rows, least_rows=300, cells=100 * 5 * rows, small_rows=0, most_repeats=6)
+    result = race(alike, tables, schedule=plan, learners=["line"])
+    assert {stage.rows for stage in result.stages} == {rows}
+    repeats = [stage.repeats for stage in result.stages]
+    assert repeats == sorted(set(repeats))
+    assert repeats[-1] == plan.most_repeats
+    assert result.unmasked.performance > result.guessing
+
+
+def test_who_drops_out_because_nothing_is_left_may_still_be_the_best() -> None:
+    tables = tables_of("outcome")
+    target = tables.sample.target()
+    alike: list[Candidate] = [Flipped(f"c{i}", target, 0.3, i) for i in range(8)]
+    plan = Schedule(first_cells=1, least_rows=1_000, cells=1, small_rows=0, reliable=0.0)
+    result = race(alike, tables, schedule=plan, learners=["line"])
+    last = result.stages[-1]
+    assert 2 <= last.candidates < 8
+    assert len(result.best_group) > last.candidates
+    assert result.best.stage == last.number
+    assert max(each.performance for each in result.ranking) == result.best.performance
 
 
 def test_suppressed_rows_show_a_star_or_are_not_learnt_from() -> None:

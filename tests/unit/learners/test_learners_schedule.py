@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from aegis.learners.schedule import Schedule
+from aegis.learners.schedule import Leg, Schedule
 from aegis.learners.target import Target
 
 
@@ -25,3 +25,50 @@ def test_numbers_and_many_classes_are_planned_for_as_they_are() -> None:
     many = Target.of_classes(np.arange(90) % 3, 3)
     numbers = Target.of_numbers(np.arange(90.0))
     assert Schedule().for_rare(many) == Schedule().for_rare(numbers) == Schedule()
+
+
+def test_few_candidates_get_many_rows_and_no_stage_more_than_what_is_left() -> None:
+    plan = Schedule()
+    first = plan.first(40, 14, 20_000)
+    assert first == Leg(rows=plan.first_cells // (40 * 14), folds=2, repeats=1, candidates=40)
+    assert plan.first(1_000, 14, 20_000).rows == plan.least_rows
+    assert plan.first(3, 14, 20_000).rows == 20_000
+    left = plan.allowance(40, 14, 20_000) - plan.cost(first, 14)
+    for candidates in (2, 5, 12, 30):
+        leg = plan.later(candidates, 14, 20_000, before=first, repeated=1, left=left)
+        assert leg is not None
+        assert leg.rows >= plan.growth * first.rows
+        assert leg.candidates <= candidates
+        assert plan.cost(leg, 14) <= left
+
+
+def test_the_likeliest_go_on_where_what_is_left_is_too_little_for_all() -> None:
+    plan, before = Schedule(), Leg(rows=10_000, folds=2, repeats=1, candidates=40)
+    leg = plan.later(40, 14, 20_000, before=before, repeated=1, left=4 * 14 * 15_000)
+    assert leg == Leg(rows=15_000, folds=2, repeats=1, candidates=4)
+    assert plan.later(40, 14, 20_000, before=before, repeated=1, left=1.5 * 14 * 15_000) is None
+    assert plan.later(1, 14, 20_000, before=before, repeated=1, left=1e9) is None
+
+
+def test_all_rows_are_parted_anew_until_that_tells_no_more() -> None:
+    plan, before = Schedule(), Leg(rows=20_000, folds=2, repeats=1, candidates=4)
+    leg = plan.later(4, 14, 20_000, before=before, repeated=2, left=1e9)
+    assert leg == Leg(rows=20_000, folds=2, repeats=2, candidates=4)
+    assert plan.later(4, 14, 20_000, before=before, repeated=plan.most_repeats, left=1e9) is None
+
+
+def test_an_unreliable_order_is_looked_at_again_by_all() -> None:
+    plan = Schedule()
+    assert plan.second(40, 14, 20_000, before=5_000, reliability=0.96) is None
+    again = plan.second(40, 14, 20_000, before=5_000, reliability=0.5)
+    assert again is not None
+    assert (again.candidates, again.folds, again.repeats) == (40, 2, 1)
+    assert plan.second(1_000, 14, 20_000, before=700, reliability=0.5) is None
+    assert plan.second(40, 14, 5_000, before=5_000, reliability=0.5) is None
+
+
+def test_a_small_table_is_cut_into_more_parts_and_more_often() -> None:
+    plan = Schedule()
+    assert plan.folds(1_000, 1_000) == 4
+    assert plan.folds(1_000, 5_000) == plan.folds(5_000, 5_000) == 2
+    assert plan.first(10, 10, 1_000) == Leg(rows=1_000, folds=4, repeats=4, candidates=10)

@@ -1,0 +1,161 @@
+"""What one stage of a race measured: the rows' values of every candidate, and what follows from them.
+
+Candidates are compared row by row on the same test rows. Variances are widened, because the parts that are tested in
+turn share their training rows (Nadeau and Bengio, 2003): with ``J`` parts by ``1 + J / (J − 1)``.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from aegis.learners.candidate import Part
+from aegis.learners.race_result import RaceStage
+from aegis.learners.target import Floats
+
+DRAWS = 4_000
+"""From so many draws of what the means may be in truth the chances of being best are counted."""
+MANY, OUT_OF_REACH = 100, 5.0
+"""Of more candidates than these, nothing is drawn for whoever is so many standard deviations behind the one ahead."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class RowValues:
+    """The values of one candidate: sums over repeats for each row of the stage, and how often each was tested.
+
+    ``unpaired`` are the values of test rows of its own, where it is a table that is split inside itself.
+    """
+
+    sums: Floats
+    times: Floats
+    unpaired: tuple[Floats, ...] = ()
+
+    @classmethod
+    def nothing_yet(cls, rows: int) -> RowValues:
+        return cls(sums=np.zeros(rows), times=np.zeros(rows))
+
+    def with_part(self, part: Part, values: Floats, *, paired: bool) -> RowValues:
+        """The same after another part was tested."""
+        if not paired:
+            return replace(self, unpaired=(*self.unpaired, values))
+        sums, times = self.sums.copy(), self.times.copy()
+        sums[part.testing] += values
+        times[part.testing] += 1.0
+        return replace(self, sums=sums, times=times)
+
+    def values(self) -> Floats:
+        """The value of each test row, averaged over the repeats."""
+        if self.unpaired:
+            return np.concatenate(self.unpaired)
+        tested = self.times > 0
+        return self.sums[tested] / self.times[tested]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Measured:
+    """What one stage found, by name; ``widening`` is by how much variances are widened."""
+
+    stage: RaceStage
+    tested: dict[str, RowValues]
+    values: dict[str, Floats]
+    widening: float
+
+    @classmethod
+    def of(cls, stage: RaceStage, tested: dict[str, RowValues]) -> Measured:
+        return cls(
+            stage=stage,
+            tested=tested,
+            values={name: each.values() for name, each in tested.items()},
+            widening=1.0 + stage.folds / (stage.folds - 1.0),
+        )
+
+    def is_paired(self, name: str) -> bool:
+        return not self.tested[name].unpaired
+
+    def mean(self, name: str) -> float:
+        return float(self.values[name].mean())
+
+    def error(self, name: str) -> float:
+        """The standard error of a mean."""
+        values = self.values[name]
+        return math.sqrt(self.widening * float(values.var()) / max(len(values), 1))
+
+    def difference_error(self, first: str, second: str) -> float:
+        """The standard error of the difference of two means, row by row where both were tested on the same rows."""
+        if self.is_paired(first) and self.is_paired(second):
+            apart = self.values[first] - self.values[second]
+            return math.sqrt(self.widening * float(apart.var()) / max(len(apart), 1))
+        return math.hypot(self.error(first), self.error(second))
+
+    def reliability(self, names: list[str]) -> float:
+        """Which share of what differs between the candidates would be found again on other rows."""
+        means = np.array([self.mean(name) for name in names])
+        together = [self.values[name] for name in names if self.is_paired(name)]
+        if len(together) < 2 or np.ptp(means) <= 0:
+            return 1.0
+        common = np.mean(together, axis=0)
+        noise = float(np.mean([(values - common).var() for values in together])) / len(common)
+        return max(0.0, 1.0 - noise / float(means.var(ddof=1)))
+
+    def chances_to_be_best(
+        self, names: list[str], *, higher_is_better: bool, other_models: float, seed: int
+    ) -> dict[str, float]:
+        """The chance of each candidate that it is the best of ``names``, given what was measured and nothing before.
+
+        The true means are taken to be normal around the measured ones, with the covariance that the rows show, and
+        ``other_models`` is by how much models of another make may change the difference of two (a standard deviation).
+        """
+        sign = 1.0 if higher_is_better else -1.0
+        in_reach = names
+        if len(names) > MANY:
+            ahead = max(names, key=lambda name: sign * self.mean(name))
+            in_reach = [
+                name
+                for name in names
+                if sign * (self.mean(ahead) - self.mean(name))
+                <= OUT_OF_REACH * math.hypot(self.difference_error(ahead, name), other_models)
+            ]
+        found = self._shares_of_first_places(in_reach, sign=sign, other_models=other_models, seed=seed)
+        return {name: found.get(name, 0.0) for name in names}
+
+    def _shares_of_first_places(
+        self, names: list[str], *, sign: float, other_models: float, seed: int
+    ) -> dict[str, float]:
+        means = sign * np.array([self.mean(name) for name in names])
+        covariance = np.diag(np.full(len(names), 0.5 * other_models**2))
+        paired = [place for place, name in enumerate(names) if self.is_paired(name)]
+        if paired:
+            values = np.stack([self.values[names[place]] for place in paired])
+            values = values - values.mean(axis=0)  # what all have in common decides nothing
+            values -= values.mean(axis=1, keepdims=True)
+            rows = values.shape[1]
+            covariance[np.ix_(paired, paired)] += (self.widening / rows**2) * (values @ values.T)
+        for place, name in enumerate(names):
+            if place not in paired:
+                covariance[place, place] += self.error(name) ** 2
+        # Rounding may leave an eigenvalue of zero a little below it.
+        least = 1e-12 * max(float(covariance.trace()), 1e-12)
+        root = np.linalg.cholesky(covariance + np.diag(np.full(len(names), least)))
+        draws = np.random.default_rng(seed).standard_normal((DRAWS, len(names)))
+        best = (means + draws @ root.T).argmax(axis=1)
+        counts = np.bincount(best, minlength=len(names)) / DRAWS
+        return {name: float(chance) for name, chance in zip(names, counts, strict=True)}
+
+
+def likeliest(chances: dict[str, float], wanted: float) -> list[str]:
+    """The fewest candidates that hold the best with the chance ``wanted``, the likeliest first.
+
+    >>> likeliest({"a": 0.2, "b": 0.7, "c": 0.1}, 0.85)
+    ['b', 'a']
+    """
+    falling = sorted(chances, key=lambda name: -chances[name])  # equal ones stay in the order they were given
+    reached = 0.0
+    held: list[str] = []
+    for name in falling:
+        if held and reached >= wanted - 1e-9:
+            break
+        held.append(name)
+        reached += chances[name]
+    return held

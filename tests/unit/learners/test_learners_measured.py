@@ -1,0 +1,75 @@
+"""What one stage measured, and the chance of each candidate to be the best."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from aegis.learners.measured import Measured, RowValues, likeliest
+from aegis.learners.race_result import RaceStage
+
+ROWS = 2_000
+
+
+def measured(values: dict[str, np.ndarray[tuple[int], np.dtype[np.float64]]], *, own_rows: str = "") -> Measured:
+    stage = RaceStage(number=1, rows=ROWS, folds=2, repeats=1, candidates=len(values), out=())
+    tested = {
+        name: RowValues(sums=np.zeros(0), times=np.zeros(0), unpaired=(each,))
+        if name == own_rows
+        else RowValues(sums=2 * each, times=np.full(len(each), 2.0))
+        for name, each in values.items()
+    }
+    return Measured.of(stage, tested)
+
+
+def chances(stage: Measured, *, other_models: float = 0.0, higher_is_better: bool = True) -> dict[str, float]:
+    names = list(stage.values)
+    return stage.chances_to_be_best(names, higher_is_better=higher_is_better, other_models=other_models, seed=0)
+
+
+def test_equal_candidates_have_equal_chances_and_all_together_one() -> None:
+    rng = np.random.default_rng(0)
+    rows = rng.random((4, ROWS))
+    stage = measured({f"c{i}": each - each.mean() for i, each in enumerate(rows)})
+    found = chances(stage)
+    assert sum(found.values()) == pytest.approx(1.0)
+    assert all(0.2 < chance < 0.3 for chance in found.values())
+
+
+@pytest.mark.parametrize(("higher", "best"), [(True, "high"), (False, "low")])
+def test_what_is_clearly_ahead_is_the_best_by_the_goal_s_direction(higher: bool, best: str) -> None:
+    rng = np.random.default_rng(1)
+    stage = measured({"low": rng.random(ROWS), "high": rng.random(ROWS) + 0.5})
+    assert chances(stage, higher_is_better=higher)[best] == 1.0
+
+
+def test_rows_that_are_hard_for_all_decide_nothing() -> None:
+    rng = np.random.default_rng(2)
+    hard = 10 * rng.random(ROWS)
+    stage = measured({"behind": hard + 0.01 * rng.random(ROWS), "ahead": hard + 0.01 * rng.random(ROWS) + 0.01})
+    assert chances(stage)["ahead"] == 1.0
+    own = measured({"behind": hard, "ahead": hard + 0.01}, own_rows="ahead")  # other rows: nothing to pair
+    assert 0.4 < chances(own)["ahead"] < 0.7
+
+
+def test_other_models_leave_a_chance_to_the_one_behind() -> None:
+    stage = measured({"behind": np.zeros(ROWS), "ahead": np.full(ROWS, 0.01)})
+    assert chances(stage)["behind"] == 0.0
+    assert 0.1 < chances(stage, other_models=0.01)["behind"] < 0.22  # one standard deviation behind
+
+
+def test_of_many_only_those_in_reach_have_a_chance() -> None:
+    rng = np.random.default_rng(3)
+    far = {f"far{i}": rng.random(ROWS) for i in range(150)}
+    near = {f"near{i}": rng.random(ROWS) + 1.0 for i in range(3)}
+    found = chances(measured({**far, **near}))
+    assert len(found) == 153
+    assert sum(found[name] for name in near) == pytest.approx(1.0)
+
+
+def test_the_fewest_that_hold_the_best() -> None:
+    found = {"a": 0.05, "b": 0.6, "c": 0.3, "d": 0.05}
+    assert likeliest(found, 0.5) == ["b"]
+    assert likeliest(found, 0.9) == ["b", "c"]
+    assert likeliest(found, 0.95) == ["b", "c", "a"]
+    assert likeliest(found, 1.0) == ["b", "c", "a", "d"]
