@@ -26,7 +26,9 @@ _WORDS = {
         "age", "birth", "birthdate", "birthday", "dob", "born", "sex", "gender", "race", "ethnicity", "zip", "zipcode",
         "postcode", "postal", "plz", "city", "town", "county", "state", "region", "country", "nationality", "native",
         "marital", "education", "occupation", "job", "profession", "workclass", "employment", "height", "weight",
-        "relationship", "household", "religion", "language", "admitted", "admission",
+        "relationship", "household", "religion", "language", "admitted", "admission", "personal", "foreign",
+        "citizenship", "residence", "birthplace", "district", "province", "municipality", "latitude", "longitude",
+        "spouse", "veteran", "disability", "employer",
     },
     Role.SENSITIVE: {
         "diagnosis", "disease", "icd", "condition", "medication", "treatment", "hiv", "salary", "income", "wage",

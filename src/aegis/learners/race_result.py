@@ -10,6 +10,9 @@ from typing import Any
 from aegis.errors import SummaryError
 from aegis.learners.goal import GOALS, Goal
 
+NO_LOSS = "no loss found"
+"""Said where a masked table is not worse than the unmasked one within the noise: never that it is better."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reached:
@@ -132,7 +135,7 @@ class RaceResult:
         """How much of the gain over guessing is kept, in words: never more than all of it."""
         if candidate.kept is None:
             return "nothing to keep: the unmasked table is no better than guessing"
-        return "no loss found" if candidate.no_loss_found else f"{candidate.kept:.0%} kept"
+        return NO_LOSS if candidate.no_loss_found else f"{candidate.kept:.0%} kept"
 
     def to_json(self) -> dict[str, Any]:
         return {

@@ -8,7 +8,7 @@ from typing import Any, Self
 
 from aegis.errors import ConfigurationError, InputError
 from aegis.learners.goal import goal_called
-from aegis.learners.race_result import RaceStage, Reached
+from aegis.learners.race_result import NO_LOSS, RaceStage, Reached
 from aegis.masking.configuration import Configuration
 from aegis.registry import did_you_mean
 from aegis.result import Result, plain, rebuilt
@@ -281,4 +281,4 @@ def kept_words(place: RankedConfiguration) -> str:
     """How much of the gain over guessing is kept, in words: never more than all of it."""
     if place.kept is None:
         return "nothing to keep: the unmasked table is no better than guessing"
-    return "no loss found" if place.no_loss_found else f"{place.kept:.0%} kept"
+    return NO_LOSS if place.no_loss_found else f"{place.kept:.0%} kept"

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from aegis.learners.goal import goal_called
+from aegis.learners.race_result import NO_LOSS
 from aegis.ranking.raced import LEARNERS_SAID
 from aegis.report.attribute_cards import attribute_cards
 from aegis.report.charts.heat_map import heat_map
@@ -105,7 +106,7 @@ def _kept(place: RankedConfiguration) -> str:
     """How much is kept, never more than all of it."""
     if place.performance is None:
         return kept(place.retained)
-    return "–" if place.kept is None else "no loss found" if place.no_loss_found else percent(place.kept)
+    return "–" if place.kept is None else NO_LOSS if place.no_loss_found else percent(place.kept)
 
 
 def ranking_text(ranking: Ranking) -> str:

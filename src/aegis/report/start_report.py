@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from aegis.learners.goal import goal_called
+from aegis.learners.race_result import NO_LOSS
 from aegis.report.charts.scatter import Point, scatter
 from aegis.report.figures import count, percent
 from aegis.report.page import picture, render_page
@@ -53,10 +54,11 @@ def sentence(started: Started, comparison: Comparison) -> str:
         "" if not best.smallest_class else f" no row can be told from fewer than {best.smallest_class - 1} others, and"
     )
     verb = "may leave" if started.out is None else "is released"
-    return (
-        f"{started.data} {verb}:{alike} models reach {race.shown(best.performance)} {race.title} on it, where the "
-        f"original gives {race.shown(race.unmasked.performance)}."
-    )
+    reached = f"models reach {race.shown(best.performance)} {race.title} on it"
+    original = race.shown(race.unmasked.performance)
+    if best.kept == NO_LOSS:
+        return f"{started.data} {verb}:{alike} {reached}; no loss found against the original's {original}."
+    return f"{started.data} {verb}:{alike} {reached}, where the original gives {original}."
 
 
 def facts(started: Started, seen: Look, comparison: Comparison) -> tuple[Fact, ...]:
@@ -72,7 +74,7 @@ def facts(started: Started, seen: Look, comparison: Comparison) -> tuple[Fact, .
         ),
         Fact(term=f"{race.title}, released", value=race.shown(best.performance)),
         Fact(term=f"{race.title}, original", value=race.shown(race.unmasked.performance)),
-        Fact(term="rows starred", value=f"{best.suppressed:,}", unit=f"of {seen.profile.rows:,}"),
+        Fact(term="rows suppressed", value=f"{best.suppressed:,}", unit=f"of {seen.profile.rows:,}"),
         Fact(
             term="singled out by attacks",
             value="not attacked" if not started.attacks else ", ".join(started.exposing) or "nobody",

@@ -344,7 +344,7 @@ def _why(chosen: Compared, candidates: Sequence[Compared], ranking: Ranking) -> 
     if chosen.average_risk is not None:
         said += f", and whoever guesses names {100 * chosen.average_risk:.2g} % of the rows rightly"
     if chosen.suppressed:
-        said += f"; {count(chosen.suppressed, 'row')} would be starred"
+        said += f"; {count(chosen.suppressed, 'row')} would be suppressed"
     if race.unmasked.performance != race.guessing and chosen.kept.startswith("0%"):
         said += ". That keeps nothing: ask for less, name fewer quasi-identifiers, or give the search more --seconds"
     better = [each for each in candidates if not each.can_leave and _more_useful(each, chosen, ranking)]

@@ -136,7 +136,7 @@ class TerminalGuide(Guide):
             ]
             for each in comparison.candidates[:_SHOWN]
         ]
-        numbers = [(name, "right") for name in ("smallest class", "named rightly", "starred")]
+        numbers = [(name, "right") for name in ("smallest class", "named rightly", "suppressed")]
         columns: list[Any] = ["candidate", "kind", race.title, "kept", *numbers]
         talk.print(terminal.table(f"{comparison.ranking.label} · {race.title}", columns, rows))
         more = len(comparison.candidates) - _SHOWN
