@@ -119,6 +119,11 @@ def total(budgets: Sequence[Budget], *, delta: float) -> Total:
 def check_within(limit: Budget, spent: Sequence[Budget], asked: Budget) -> None:
     """Raise unless ``asked`` can be spent after ``spent`` without exceeding ``limit``."""
     together = total([*spent, asked], delta=limit.delta)
+    if limit.epsilon is not None and math.isinf(together.epsilon) and asked.delta > 0:
+        raise LedgerError(
+            f"the privacy budget of this table is ε = {limit.epsilon:.6g} at δ = {limit.delta:.3g}, which leaves no "
+            f"room for a release at δ = {asked.delta:.3g}; set the limit again with a larger --delta and a reason"
+        )
     over = []
     if limit.rho is not None and (together.rho is None or together.rho > limit.rho * (1 + ROUNDING)):
         over.append("ρ")

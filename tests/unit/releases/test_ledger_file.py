@@ -216,7 +216,6 @@ def test_budgets_add_in_the_better_of_two_ways() -> None:
     [
         (Budget(rho=1.0), Budget(rho=0.6), "ρ"),
         (Budget(epsilon=2.0), Budget(epsilon=1.5), "ε"),
-        (Budget(epsilon=2.0, delta=1e-6), Budget(epsilon=0.1, delta=1e-5), "ε"),
         (Budget(rho=9.0), Budget(epsilon=0.1, delta=1e-6), "ρ"),
     ],
 )
@@ -224,6 +223,11 @@ def test_a_budget_that_is_exceeded_is_refused_with_what_is_left(limit: Budget, a
     spent = [Budget(epsilon=1.0, rho=0.5)]
     with pytest.raises(LedgerError, match=f"more {which} would exceed it"):
         check_within(limit, spent, asked)
+
+
+def test_a_limit_without_room_for_a_delta_says_so() -> None:
+    with pytest.raises(LedgerError, match=r"leaves no room for a release at δ = 1e-05; set the limit again"):
+        check_within(Budget(epsilon=2.0, delta=1e-6), [Budget(epsilon=1.0, rho=0.5)], Budget(epsilon=0.1, delta=1e-5))
 
 
 def test_a_budget_that_is_met_exactly_passes() -> None:
