@@ -27,7 +27,7 @@ from aegis.commands.fields import (
     Working,
 )
 from aegis.errors import OptionError
-from aegis.masking.plural import count
+from aegis.plural import count
 
 if TYPE_CHECKING:
     from aegis.ranking.ranking import Ranking

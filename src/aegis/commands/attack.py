@@ -26,7 +26,7 @@ from aegis.commands.fields import (
     WithRoles,
     Working,
 )
-from aegis.masking.plural import count
+from aegis.plural import count
 
 if TYPE_CHECKING:
     from aegis.library.attack import Attacked

@@ -22,7 +22,7 @@ from aegis.commands.fields import (
     SeveralConfigurations,
     WithIdentifying,
 )
-from aegis.masking.plural import count
+from aegis.plural import count
 
 if TYPE_CHECKING:
     from aegis.library.check import Checked

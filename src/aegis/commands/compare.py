@@ -11,7 +11,7 @@ from aegis.commands import terminal
 from aegis.commands.anonymize import FEWEST, Clustering
 from aegis.commands.command import MAKE, command
 from aegis.commands.fields import AllCores, Data, Label, Option, Overwrite, PathLike, Report
-from aegis.masking.plural import count
+from aegis.plural import count
 
 if TYPE_CHECKING:
     from aegis.library.compare import AnonymizerComparison

@@ -25,7 +25,7 @@ from aegis.commands.fields import (
     WithIdentifying,
     Working,
 )
-from aegis.masking.plural import count as counted
+from aegis.plural import count as counted
 
 if TYPE_CHECKING:
     from aegis.library.configurations import Difference, Generated

@@ -24,7 +24,7 @@ from aegis.commands.fields import (
     Working,
 )
 from aegis.errors import OptionError
-from aegis.masking.plural import count
+from aegis.plural import count
 
 if TYPE_CHECKING:
     from aegis.evaluation.agreement import Agreement, Spread

@@ -10,8 +10,8 @@ from rich.text import Text
 from aegis.commands import terminal
 from aegis.commands.command import START, command
 from aegis.commands.fields import Data, WithRoles
-from aegis.masking.plural import count
 from aegis.operation import listed
+from aegis.plural import count
 
 if TYPE_CHECKING:
     from aegis.counts.profile import Profile

@@ -23,7 +23,7 @@ from aegis.commands.fields import (
     WithIdentifying,
     WithLedger,
 )
-from aegis.masking.plural import count
+from aegis.plural import count
 
 if TYPE_CHECKING:
     from aegis.library.ledger import LedgerShown

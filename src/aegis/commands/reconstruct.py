@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 from aegis.commands import terminal
 from aegis.commands.command import RELEASE, command
 from aegis.commands.fields import Argument, Option, Overwrite, PathLike, Reading, TableLike
-from aegis.masking.plural import count
+from aegis.plural import count
 
 if TYPE_CHECKING:
     from aegis.library.reconstruct import Reconstructed

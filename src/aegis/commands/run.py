@@ -10,7 +10,7 @@ from aegis.commands.check import show_verdicts
 from aegis.commands.command import RELEASE, command
 from aegis.commands.fields import Argument, Option, Overwrite, PathLike, WithLedger, Working
 from aegis.commands.release import show_ledger
-from aegis.masking.plural import count
+from aegis.plural import count
 
 if TYPE_CHECKING:
     from aegis.library.run import Rerun

@@ -24,7 +24,7 @@ from aegis.commands.fields import (
     WithRoles,
     Working,
 )
-from aegis.masking.plural import count
+from aegis.plural import count
 
 if TYPE_CHECKING:
     from aegis.counts.collect import Limits

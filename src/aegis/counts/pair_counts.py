@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from aegis.counts.joint import Counts, Histogram
 from aegis.errors import SummaryError
-from aegis.masking.plural import count
+from aegis.plural import count
 
 Codes = NDArray[np.int64]
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from aegis._version import __version__
@@ -24,6 +24,7 @@ from aegis.data.output import check_apart, check_free, write_text
 from aegis.data.schema import Roles
 from aegis.errors import LabelError, PolicyNotSatisfiedError, SummaryError
 from aegis.learners.race_result import RaceResult
+from aegis.learners.sample import Sample
 from aegis.library.candidate_kinds import CANDIDATES, SEARCH_SECONDS, Made, Workshop, make_candidates
 from aegis.library.counting import count, masked
 from aegis.library.finished_tables import JudgedTable, judged_tables
@@ -122,11 +123,13 @@ class _Pipeline:
             verdicts = _sparing(verdicts, label)
         counts = masked(counted, verdicts.passed, name=dataset.name)
         ready = time.perf_counter()
-        ranking = (  # ③ counts and a sample → scores, ④ verdicts and scores → ranking
-            _raced(dataset, counted, counts, verdicts, options, self.hierarchies, self.out)
-            if by_models
-            else _measured(dataset, counted, counts, verdicts, options)
-        )
+        if by_models:
+            sample = sample_of(dataset, counted, label_bins=options.label_bins, rows=options.rows, seed=options.seed)
+            others = _judged_others(dataset, sample, options, self.hierarchies, self.out)  # ② for what is no masking
+            raced = _raced(verdicts, others, sample, options)  # ③ a sample → scores
+            ranking = _ranked(dataset, counted, counts, verdicts, others, raced, options)  # ④ → ranking
+        else:
+            ranking = _measured(dataset, counted, counts, verdicts, options)  # ③ counts → scores, ④ → ranking
         timing = {"counting_seconds": ready - started, "ranking_seconds": time.perf_counter() - ready}
         assert self.verdicts is not None
         masks = {configuration.name: configuration for configuration in self.verdicts.passed}
@@ -206,68 +209,89 @@ def _sparing(verdicts: Verdicts, label: str) -> Verdicts:
     return replace(verdicts, passed=passed)
 
 
-def _raced(
+@dataclass(frozen=True, kw_only=True, eq=False)
+class _Others:
+    """Tables and made candidates beside the configurations: those that may leave, and why the rest may not."""
+
+    passed: tuple[JudgedTable | Made, ...] = ()
+    rejected: Mapping[str, str] = field(default_factory=dict)
+
+
+def _judged_others(
+    dataset: Dataset, sample: Sample, options: Advise, hierarchies: dict[str, Hierarchy], out: Standing | None
+) -> _Others:
+    """Finished tables, judged by row, and candidates made on the spot, judged as they are made."""
+    policy = _policy(options)
+    own = dataset.roles.overridden_by(Roles(label=sample.label))
+    roles = own if policy is None else policy.roles_in(dataset.schema, own)
+    tables = judged_tables(
+        options.tables, dataset, sample, policy=policy, roles=roles, hierarchies=hierarchies, out=out
+    )
+    if policy is None:
+        return _Others(passed=tuple(tables))
+    makings = make_candidates(
+        options.candidates,
+        Workshop(
+            dataset=dataset,
+            sample=sample,
+            policy=policy,
+            roles=roles,
+            hierarchies=hierarchies,
+            seed=options.seed,
+            seconds=options.seconds or SEARCH_SECONDS,
+            progress=options.progress,
+        ),
+    )
+    judged_beside: list[JudgedTable | Made] = [*tables, *makings.made]
+    passed: list[JudgedTable | Made] = []
+    rejected = dict(makings.rejected)
+    for other in judged_beside:
+        if other.verdict is not None and other.verdict.satisfied:
+            passed.append(other)
+        elif other.verdict is not None:
+            rejected[other.name] = other.verdict.reason
+    return _Others(passed=tuple(passed), rejected=rejected)
+
+
+def _raced(verdicts: Verdicts, others: _Others, sample: Sample, options: Advise) -> RaceResult:
+    """What models reach on each candidate that may leave."""
+    if not verdicts.passed and not others.passed:
+        rejected = {**verdicts.rejected, **others.rejected}
+        raise PolicyNotSatisfiedError(
+            f"none of the {len(rejected)} candidates satisfies the policy; mask more, or search for one"
+        )
+    return race_configurations(
+        verdicts,
+        sample,
+        goal=options.goal,
+        policy=_policy(options),
+        others=[other.candidate for other in others.passed],
+        seed=options.seed,
+        progress=options.progress,
+    )
+
+
+def _ranked(
     dataset: Dataset,
     counted: Counted,
     counts: Summary,
     verdicts: Verdicts,
+    others: _Others,
+    raced: RaceResult,
     options: Advise,
-    hierarchies: dict[str, Hierarchy],
-    out: Standing | None,
 ) -> Ranking:
-    """Ranked by what models reach on a sample of the rows."""
-    policy = _policy(options)
-    own = dataset.roles.overridden_by(Roles(label=counted.label))
-    roles = own if policy is None else policy.roles_in(dataset.schema, own)
-    sample = sample_of(dataset, counted, label_bins=options.label_bins, rows=options.rows, seed=options.seed)
-    tables = judged_tables(
-        options.tables, dataset, sample, policy=policy, roles=roles, hierarchies=hierarchies, out=out
-    )
-    others: list[JudgedTable | Made] = [*tables]
-    rejected = dict(verdicts.rejected)
-    if policy is not None:
-        makings = make_candidates(
-            options.candidates,
-            Workshop(
-                dataset=dataset,
-                sample=sample,
-                policy=policy,
-                roles=roles,
-                hierarchies=hierarchies,
-                seed=options.seed,
-                seconds=options.seconds or SEARCH_SECONDS,
-                progress=options.progress,
-            ),
-        )
-        others += makings.made
-        rejected |= makings.rejected
-    passing = [other for other in others if policy is None or (other.verdict is not None and other.verdict.satisfied)]
-    rejected |= {
-        other.name: other.verdict.reason for other in others if other not in passing and other.verdict is not None
-    }
-    if not verdicts.passed and not passing:
-        raise PolicyNotSatisfiedError(
-            f"none of the {len(rejected)} candidates satisfies the policy; mask more, or search for one"
-        )
-    raced = race_configurations(
-        verdicts,
-        sample,
-        goal=options.goal,
-        policy=policy,
-        others=[table.candidate for table in passing],
-        seed=options.seed,
-        progress=options.progress,
-    )
+    """By what models reach, with what single attributes lost, the privacy of each and why others were rejected."""
     names = {configuration.name for configuration in verdicts.passed}
     best = next((candidate.name for candidate in raced.ranking if candidate.name in names), None)
     if not names:  # no masks among the candidates: what the columns tell is read off the table as it is
         counts = masked(counted, [Configuration(name="as it is", masks={})], name=dataset.name)
+    rejected = {**verdicts.rejected, **others.rejected}
     return rank_raced(
         rank(counts, measure=BY_ATTRIBUTE, rejected=rejected, compared_with=best, seed=options.seed),
         raced,
-        privacy=_privacy(verdicts.by_name, passing),
-        ids={table.name: table.id for table in passing},
-        reasons={table.name: (table.reason,) for table in passing},
+        privacy=_privacy(verdicts.by_name, others.passed),
+        ids={other.name: other.id for other in others.passed},
+        reasons={other.name: (other.reason,) for other in others.passed},
     )
 
 

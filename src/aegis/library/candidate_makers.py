@@ -22,7 +22,7 @@ from aegis.library.candidate_kinds import Made, Workshop
 from aegis.library.judging import classes_of
 from aegis.library.racing import suppressed_rows
 from aegis.masking.configuration import Configuration
-from aegis.masking.plural import count
+from aegis.plural import count
 from aegis.privacy.judgement import Judgement, judge_all
 from aegis.privacy.models.k_anonymity import KAnonymity
 from aegis.privacy.policy import Policy, Suppressed

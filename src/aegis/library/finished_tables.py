@@ -21,7 +21,7 @@ from aegis.learners.sample import Sample, draw_sample
 from aegis.library.judging import classes_of, refuse_sanitized
 from aegis.library.row_by_row import check_same_rows
 from aegis.library.standing import Standing
-from aegis.masking.plural import count
+from aegis.plural import count
 from aegis.privacy.judgement import judge_all
 from aegis.privacy.policy import Policy
 from aegis.privacy.together import KNOWN_CLASS, judge_together

@@ -40,8 +40,8 @@ from aegis.library.judging import classes_of, read_policy, why_not
 from aegis.library.opening import open_table, reading
 from aegis.library.sanitized_files import FILES, files_of, recipients_tables, released_columns, write_files
 from aegis.library.standing import not_judged_with
-from aegis.masking.plural import count
 from aegis.operation import operation
+from aegis.plural import count
 from aegis.privacy.judgement import Judgement, judge_all
 from aegis.privacy.policy import narrowed
 from aegis.releases.write import is_csv

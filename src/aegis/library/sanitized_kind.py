@@ -9,7 +9,7 @@ from aegis.errors import RoleError, SanitizerError
 from aegis.evaluation.sanitizing import Sanitizers, find_sanitizers
 from aegis.library.candidate_kinds import Made, Workshop
 from aegis.library.candidate_makers import search
-from aegis.masking.plural import count
+from aegis.plural import count
 
 MOST_ROWS = 4_000
 """A mechanism is found and attacked on so many rows of the sample: more would take longer than the whole race."""

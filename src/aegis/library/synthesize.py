@@ -28,8 +28,8 @@ from aegis.errors import DataError, RoleError
 from aegis.library.budgets import SharedBudget, recipient_name, shared_budget
 from aegis.library.opening import open_table
 from aegis.library.proposals import find_hierarchies
-from aegis.masking.plural import count
 from aegis.operation import operation
+from aegis.plural import count
 from aegis.releases.budget import Budget
 from aegis.releases.certificate import SYNTHESIZED, Certificate, certificate_paths, hash_of
 from aegis.releases.ledger_entry import Leaving

@@ -21,8 +21,8 @@ from aegis.library.recoded_certificate import check_recoding
 from aegis.library.verify_synthetic import check_columns, check_promise
 from aegis.library.written import measure_written, open_written
 from aegis.masking.configuration_file import certified_configuration
-from aegis.masking.plural import count as plural
 from aegis.operation import operation
+from aegis.plural import count as plural
 from aegis.privacy.judgement import Judgement
 from aegis.privacy.policy import Policy, narrowed
 from aegis.privacy.verdict import StatedVerdict

@@ -14,7 +14,7 @@ from aegis.data.schema import Roles, Schema
 from aegis.errors import ConfigurationError
 from aegis.masking.mask import Mask
 from aegis.masking.masks.identity import Identity
-from aegis.masking.plural import count
+from aegis.plural import count
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

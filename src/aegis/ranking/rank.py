@@ -17,10 +17,10 @@ from numpy.typing import NDArray
 from aegis.counts.pair_counts import MOST_PAIRED
 from aegis.counts.summary import AttributeSummary, ConfigurationScores, Summary
 from aegis.errors import MeasureError
-from aegis.masking.plural import count
 from aegis.measures.chi_square import chi_square_test
 from aegis.measures.deviation import is_borrowed, losses, retained_share
 from aegis.measures.measure import MEASURES, AttributeMeasure, find_attribute_measure
+from aegis.plural import count
 from aegis.ranking.explain import reasons
 from aegis.ranking.ranking import AttributeLoss, RankedConfiguration, Ranking
 from aegis.ranking.reference import Reference, ReferenceValues, Rounding, parse_reference, reference_values

@@ -17,8 +17,8 @@ from aegis.data.domain import show
 from aegis.masking.mask import Mask
 from aegis.masking.masks.identity import Identity
 from aegis.masking.masks.suppress import STAR, Suppress
-from aegis.masking.plural import count
 from aegis.masking.transition import Chain
+from aegis.plural import count
 
 _NOT_SO = "it was not masked as the certificate says"
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from aegis.masking.plural import count as count
+from aegis.plural import count as count
 
 NO_BREAK = "\u00a0"
 MORE_THAN_ALL = 1.0005

@@ -11,8 +11,8 @@ from aegis.catalog.commands.catalog_options import OwnCatalog, open_catalog
 from aegis.commands import terminal
 from aegis.commands.command import SHARE, command
 from aegis.commands.fields import Option
-from aegis.masking.plural import count
 from aegis.operation import operation
+from aegis.plural import count
 from aegis.result import Result
 
 

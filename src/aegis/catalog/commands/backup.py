@@ -10,8 +10,8 @@ from aegis.catalog.commands.catalog_options import OwnCatalog, check_server, ope
 from aegis.commands import terminal
 from aegis.commands.command import SHARE, command
 from aegis.commands.fields import Argument, Overwrite, PathLike
-from aegis.masking.plural import count
 from aegis.operation import operation
+from aegis.plural import count
 from aegis.result import Result
 
 if TYPE_CHECKING:

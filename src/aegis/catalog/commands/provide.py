@@ -11,8 +11,8 @@ from aegis.catalog.commands.worker import BackgroundProcess
 from aegis.commands import terminal
 from aegis.commands.command import SHARE, command
 from aegis.commands.fields import Argument, Option, PathLike
-from aegis.masking.plural import count
 from aegis.operation import operation
+from aegis.plural import count
 from aegis.result import Result
 
 if TYPE_CHECKING:

@@ -24,8 +24,8 @@ from aegis.commands.fields import (
     Working,
 )
 from aegis.errors import ConflictError, GuaranteeError, RoleError
-from aegis.masking.plural import count
 from aegis.operation import operation
+from aegis.plural import count
 from aegis.result import Result
 
 if TYPE_CHECKING:

@@ -14,8 +14,8 @@ from aegis.catalog.logs import LOG_VARIABLE, TEXT, configure_logs
 from aegis.commands import terminal
 from aegis.commands.command import SHARE, command
 from aegis.commands.fields import Option
-from aegis.masking.plural import count
 from aegis.operation import operation
+from aegis.plural import count
 from aegis.result import Result
 
 

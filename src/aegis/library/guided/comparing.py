@@ -17,7 +17,7 @@ from aegis.library.candidate_kinds import CANDIDATES
 from aegis.library.search import search
 from aegis.masking.configuration import Configuration
 from aegis.masking.configuration_file import configurations_from_mapping, to_mapping
-from aegis.masking.plural import count
+from aegis.plural import count
 from aegis.progress import Progress
 from aegis.ranking.ranking import RankedConfiguration, Ranking, kept_words
 from aegis.releases.ledger import ledger_path

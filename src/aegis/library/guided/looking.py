@@ -11,7 +11,7 @@ from aegis.counts.profile import Profile, profile
 from aegis.data.dataset import Dataset
 from aegis.data.schema import Role, Roles
 from aegis.errors import LabelError
-from aegis.masking.plural import count
+from aegis.plural import count
 from aegis.result import plain
 
 

@@ -20,8 +20,8 @@ from aegis.library.guided.leaving import Left
 from aegis.library.guided.looking import Look, SuggestedRole
 from aegis.library.guided.purposes import PURPOSES, k_in_words
 from aegis.library.guided.text_picture import bars, picture
-from aegis.masking.plural import count
 from aegis.operation import listed, names
+from aegis.plural import count
 from aegis.progress import Progress
 
 STEPS = 6

@@ -18,7 +18,7 @@ from aegis.errors import MaskError
 from aegis.masking.grid import Grid
 from aegis.masking.mask import MASKS, ExpressionMask, apart, as_objects, by_threshold, is_multiple
 from aegis.masking.parameter import Number, Rule, Whole, check_finite, check_parameters, fifteen_digits, is_list
-from aegis.masking.plural import count
+from aegis.plural import count
 
 if TYPE_CHECKING:
     import ibis.expr.types as ir

@@ -12,7 +12,7 @@ from aegis.data.kind import Kind, Values
 from aegis.errors import HierarchyError, MaskError
 from aegis.masking.mask import MASKS, MappedMask, as_objects
 from aegis.masking.parameter import SCALARS, Rule, Whole, check_parameters
-from aegis.masking.plural import count
+from aegis.plural import count
 
 
 class _OfColumn:

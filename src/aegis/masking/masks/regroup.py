@@ -11,7 +11,7 @@ from aegis.data.kind import Kind, Values
 from aegis.errors import MaskError
 from aegis.masking.mask import MASKS, ExpressionMask, as_objects
 from aegis.masking.parameter import SCALARS, Rule, Text, check_parameters, is_list
-from aegis.masking.plural import count
+from aegis.plural import count
 
 if TYPE_CHECKING:
     import ibis.expr.types as ir
