@@ -113,9 +113,11 @@ class JobProcess:
                         return Measured(reason=message["reason"], result=message["result"])
                     progress(message["progress"], message["stage"])
 
-    def _ended(self) -> TooLargeError:
+    def _ended(self) -> TooLargeError | EngineError:
         process = self._process
         status = None if process is None else process.wait(timeout=10)
+        if not self._is_ready:  # no job was begun: the machine or the database was not there
+            return EngineError(f"the process for jobs ended before it was ready (status {status})")
         return TooLargeError(
             f"the job ended its process (status {status}): most likely it needed more than the "
             f"{self._settings.job_memory_bytes // _MIB} MiB of memory that it may have; make the table or the summary "
@@ -173,7 +175,12 @@ def main() -> int:
     report = _Reported(answers)
     start = json.loads(sys.stdin.readline())
     settings = Settings(**start["settings"])
-    with Catalog.open(start["database"], Path(start["storage"]), settings=settings, pool_size=2) as catalog:
+    try:
+        opened = Catalog.open(start["database"], Path(start["storage"]), settings=settings, pool_size=2)
+    except AegisError as error:  # the database may be restarting; the job that waits is tried again
+        report.send({"error": str(error), "retry": isinstance(error, EngineError)})
+        return 1
+    with opened as catalog:
         limit_memory(settings.job_memory_bytes)
         resource.setrlimit(resource.RLIMIT_FSIZE, (settings.job_file_bytes, settings.job_file_bytes))
         report.send({"ready": True})
