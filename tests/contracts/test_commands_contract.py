@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import json
 import re
 from collections.abc import Callable
 from pathlib import Path
@@ -122,6 +123,24 @@ def test_a_reference_without_a_measure_is_refused(aegis: Aegis, clinic: Path) ->
     assert answer.status == 2
     assert "--reference" in answer.err
     assert "--measure" in answer.err
+
+
+@pytest.mark.parametrize("asked", [("--paper", "II"), ("--measure", "g3", "--reference", "nearest-linf")])
+def test_the_papers_ways_rank_from_the_command_line(aegis: Aegis, tmp_path: Path, asked: tuple[str, ...]) -> None:
+    table = tmp_path / "x.csv"
+    table.write_text("age,ill\n" + "".join(f"{20 + i % 9},{i % 2}\n" for i in range(60)), encoding="utf-8")
+    answer = aegis("advise", table, "--label", "ill", "--generate", "3", *asked, "--json")
+    assert answer.status == 0, answer.err
+    ranking = json.loads(answer.out)
+    assert ranking["measure"] == "g3"
+    assert ranking["reference"] == ("per-configuration" if asked[0] == "--paper" else "nearest-linf")
+
+
+def test_what_the_paper_fixes_is_refused_beside_it(aegis: Aegis, clinic: Path) -> None:
+    answer = aegis("advise", clinic / "clinic.csv", "--label", "health", "--paper", "I", "--rounding", "none")
+    assert answer.status == 2
+    assert "--paper fixes" in answer.err
+    assert "--rounding" in answer.err
 
 
 @pytest.mark.parametrize("command", ["check", "release"])

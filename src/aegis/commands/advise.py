@@ -33,15 +33,24 @@ if TYPE_CHECKING:
     from aegis.ranking.ranking import Ranking
 
 GOALS = ("accuracy", "balanced-accuracy", "auc", "log-loss", "r2", "mae")
-REFERENCES = ("auto", "exact", "pooled", "per-configuration", "sampling")
+REFERENCES = (
+    "auto",
+    "exact",
+    "pooled",
+    "per-configuration",
+    "sampling",
+    *(f"nearest-{norm}{whole}" for whole in ("", "-integer") for norm in ("l1", "l2", "linf")),
+)
 ROUNDINGS = ("randomised", "systematic", "none")
+PAPER_CASES = ("I", "II", "draft-1", "draft-2", "draft-3")
+PAPER_MEASURES = ("g3", "mutual-information", "chi-square")
 
 
 @dataclass(frozen=True)
 class Advise(Proposing, WithRoles, WithLedger, Working):
     """Rank masking configurations by what models trained on them reach, the most useful first.
 
-    Three small models judge every candidate on a sample of the rows; --fast and --measure rank from counts alone.
+    Three small models judge every candidate on a sample of the rows; --fast, --measure and --paper rank from counts.
     """
 
     data: Annotated[TableLike | SummaryLike, Argument("A table (file or URL), or a summary folder.")]
@@ -66,6 +75,13 @@ class Advise(Proposing, WithRoles, WithLedger, Working):
     rounding: Annotated[
         str, Option("How a per-configuration reconstruction becomes whole counts.", choices=ROUNDINGS)
     ] = "randomised"
+    paper: Annotated[
+        str | None,
+        Option(
+            "Rank as Algorithm 1 of the Aegis paper does, in this case of it; by g3, or a --measure of the paper's.",
+            choices=PAPER_CASES,
+        ),
+    ] = None
     tables: Annotated[
         Sequence[PathLike], Option("An anonymized table to rank beside the configurations.", repeat=True)
     ] = ()
@@ -87,12 +103,22 @@ class Advise(Proposing, WithRoles, WithLedger, Working):
     overwrite: Overwrite = False
 
     def __post_init__(self) -> None:
+        if self.paper is not None:
+            self.refuse(
+                "reference", "rounding", because="--paper fixes what losses are compared with and how that is rounded"
+            )
+            self.refuse("fast", because="the paper's algorithm ranks from counts alone anyhow")
+            if self.measure is not None and self.measure not in PAPER_MEASURES:
+                raise OptionError(
+                    f"the paper's algorithm ranks by {', '.join(PAPER_MEASURES[:-1])} or {PAPER_MEASURES[-1]}; give "
+                    "one of them with --measure, or leave --paper out"
+                )
         super().__post_init__()
         if self.reference not in ("per-configuration",):
             self.refuse("rounding", because="only the per-configuration reference is rounded")
         if self.fast and self.measure is not None:
             self.refuse("fast", because="a measure ranks from counts alone anyhow")
-        if self.fast or self.measure is not None:
+        if self.from_counts:
             self.refuse("goal", "rows", because="counts alone rank without models, so there is no goal for them")
             self.refuse("tables", because="a finished table is judged by models, and counts alone cannot compare it")
             self.refuse("candidates", because="what is no configuration is judged by models, not from counts alone")
@@ -104,6 +130,11 @@ class Advise(Proposing, WithRoles, WithLedger, Working):
             self.refuse("ledger", "recipient", "person", because="without a policy nothing is judged")
         if "masks" not in self.candidates:
             self.refuse("configs", "generate", because="configurations are masks, and --candidates leaves them out")
+
+    @property
+    def from_counts(self) -> bool:
+        """Whether counts alone rank, and no model is trained."""
+        return self.fast or self.measure is not None or self.paper is not None
 
     @property
     def made_kinds(self) -> tuple[str, ...]:

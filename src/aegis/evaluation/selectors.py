@@ -19,12 +19,11 @@ from aegis.errors import MeasureError
 from aegis.masking.partition import Partition
 from aegis.measures.measure import AttributeMeasure, PairMeasure, measures_of
 from aegis.measures.pair_ground import score_configurations
+from aegis.ranking.paper import PAPER_MEASURES
 from aegis.ranking.rank import rank
 from aegis.ranking.reference import Reference, Rounding
 
 Floats = NDArray[np.float64]
-PAPER_MEASURES = ("g3", "mutual-information", "chi-square")
-"""The measures of the paper, for its own selectors."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

@@ -40,6 +40,7 @@ from aegis.measures.measure import MEASURES
 from aegis.operation import operation
 from aegis.privacy.policy import Policy
 from aegis.ranking.labels import rank_for_labels
+from aegis.ranking.paper import PAPER_MEASURE
 from aegis.ranking.raced import rank_raced
 from aegis.ranking.rank import BY_ATTRIBUTE, TOGETHER, rank
 from aegis.ranking.ranking import Privacy, Ranking
@@ -51,7 +52,8 @@ def advise(options: Advise) -> Ranking:
     """Rank the configurations for a table, or for a summary that a provider wrote of one.
 
     Candidates are ranked by what three small models, trained on part of a sample of the rows, reach on the rest; with
-    ``fast`` or a ``measure`` from counts alone. With a ``policy`` only candidates that satisfy it are ranked.
+    ``fast``, a ``measure`` or ``paper`` from counts alone. With a ``policy`` only candidates that satisfy it are
+    ranked.
     """
     _check(options)
     started = time.perf_counter()
@@ -70,7 +72,7 @@ def _from_table(data: TableLike, options: Advise) -> tuple[Ranking, Summary]:
     hierarchies = find_hierarchies(options.hierarchies, data)
     given = gather(options.configs, hierarchies=hierarchies, data=data)
     labels = labels_of(options.label, dataset, given)
-    if options.fast or options.measure is not None:
+    if options.from_counts:
         if len(labels) > 1:
             raise LabelError("counts alone rank for one label; name one with --label, or let models judge several")
     elif len(labels) > 1:
@@ -109,7 +111,7 @@ class _Pipeline:
     def run(self, label: str) -> tuple[Ranking, Summary]:
         """The ranking for one label."""
         options, dataset = self.options, self.dataset
-        by_models = not options.fast and options.measure is None
+        by_models = not options.from_counts
         started = time.perf_counter()
         counted = count(  # ① rows → counts
             dataset,
@@ -297,7 +299,7 @@ def _ranked(
 
 def _measured(dataset: Dataset, counted: Counted, counts: Summary, verdicts: Verdicts, options: Advise) -> Ranking:
     """Ranked by a measure on counts."""
-    measure = options.measure or TOGETHER
+    measure = options.measure or (TOGETHER if options.paper is None else PAPER_MEASURE)
     wanted = (measure,) if MEASURES[measure].of_whole_configurations else ()
     scores = pair_scores(counts, dataset, counted, names=wanted, seed=options.seed, progress=options.progress)
     ranking = rank(
@@ -307,6 +309,7 @@ def _measured(dataset: Dataset, counted: Counted, counts: Summary, verdicts: Ver
         measure=options.measure,
         reference=options.reference,
         rounding=options.rounding,
+        paper=options.paper,
         seed=options.seed,
     )
     privacy = _privacy(verdicts.by_name, [])
@@ -350,7 +353,7 @@ def _from_summary(options: Advise) -> tuple[Ranking, Summary]:
     summary = options.data if isinstance(options.data, Summary) else read_summary(Path(str(options.data)))
     if options.label != summary.label:
         options.refuse("label", because=f"the summary is of the label {summary.label!r}")
-    if summary.race is not None and not options.fast and options.measure is None:
+    if summary.race is not None and not options.from_counts:
         raced = RaceResult.from_json(summary.race)
         if {place.name for place in raced.ranking} != {each.name for each in summary.configurations}:
             raise SummaryError("the race of the summary is not of its configurations; write it again")
@@ -361,6 +364,7 @@ def _from_summary(options: Advise) -> tuple[Ranking, Summary]:
         measure=options.measure,
         reference=options.reference,
         rounding=options.rounding,
+        paper=options.paper,
         seed=options.seed,
     )
     return ranking, summary

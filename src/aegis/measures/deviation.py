@@ -62,6 +62,21 @@ def deviation(
     return np.where(masked, losses, 0.0).sum(axis=-1) / np.maximum(masked.sum(axis=-1), 1)
 
 
+def attribute_weights(averaging: Averaging | str, masked: NDArray[np.bool_]) -> Numbers:
+    """How much each attribute counts in a deviation, by configuration: the deviation is their weighted sum.
+
+    >>> attribute_weights("masked-mean", np.array([[True, False], [True, True]])).tolist()
+    [[1.0, 0.0], [0.5, 0.5]]
+    """
+    return np.stack(
+        [
+            deviation(np.broadcast_to(unit, masked.shape), averaging=averaging, masked=masked)
+            for unit in np.eye(masked.shape[-1])
+        ],
+        axis=-1,
+    )
+
+
 def retained_share(measure: AttributeMeasure, original: Numbers, masked: Numbers, *, label: Counts) -> Numbers:
     """What a configuration keeps of what the attributes say about the label, as a share.
 

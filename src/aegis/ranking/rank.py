@@ -18,10 +18,18 @@ from aegis.counts.pair_counts import MOST_PAIRED
 from aegis.counts.summary import AttributeSummary, ConfigurationScores, Summary
 from aegis.errors import MeasureError
 from aegis.measures.chi_square import chi_square_test
-from aegis.measures.deviation import is_borrowed, losses, retained_share
+from aegis.measures.deviation import (
+    Averaging,
+    attribute_weights,
+    deviation,
+    is_borrowed,
+    losses,
+    retained_share,
+)
 from aegis.measures.measure import MEASURES, AttributeMeasure, find_attribute_measure
 from aegis.plural import count
 from aegis.ranking.explain import reasons
+from aegis.ranking.paper import PAPER_MEASURE, PaperCase, as_known, find_case, masked_attributes
 from aegis.ranking.ranking import AttributeLoss, RankedConfiguration, Ranking
 from aegis.ranking.reference import Reference, ReferenceValues, Rounding, parse_reference, reference_values
 from aegis.ranking.scores import AttributeScores, score_attribute
@@ -47,14 +55,20 @@ def rank(
     measure: str | None = None,
     reference: Reference | str = Reference.AUTO,
     rounding: Rounding | str = Rounding.RANDOMISED,
+    paper: str | None = None,
     seed: int = 0,
 ) -> Ranking:
     """Rank the configurations that were counted, by ``measure`` or the best there is.
 
     ``scores`` are those of whole configurations, by the name of the score; ``rejected`` says why some candidates did
     not pass the policy. Where they are left out, those count that the summary carries. Reasons say what sets a
-    configuration apart from the best one, or from the one called ``compared_with``.
+    configuration apart from the best one, or from the one called ``compared_with``. ``paper`` names a case of the
+    Aegis paper, which fixes reference and rounding (see `aegis.ranking.paper`).
     """
+    case = None if paper is None else find_case(paper)
+    if case is not None:
+        summary, reference, rounding = as_known(summary, case), case.reference, case.rounding
+        measure = measure or PAPER_MEASURE
     scores = summary.scores if scores is None else scores
     rejected = summary.rejected if rejected is None else rejected
     name = measure or (TOGETHER if TOGETHER in scores else BY_ATTRIBUTE)
@@ -62,7 +76,14 @@ def rank(
     chosen = find_attribute_measure(BY_ATTRIBUTE if together is not None else name)
     rng = np.random.default_rng(seed)
     by_attribute = [score_attribute(attribute, summary, chosen, rng) for attribute in summary.attributes.values()]
-    originals = reference_values(summary, chosen, parse_reference(reference), rng, rounding=Rounding(rounding))
+    originals = reference_values(
+        summary,
+        chosen,
+        parse_reference(reference),
+        rng,
+        rounding=Rounding(rounding),
+        start="uniform" if case is None else case.start,
+    )
     picked = np.array(
         [
             [
@@ -74,7 +95,7 @@ def rank(
     )
     masked = _take([attribute.values for attribute in by_attribute], picked)
     standing = (
-        _standing_by_attributes(summary, chosen, by_attribute, originals, picked, masked)
+        _standing_by_attributes(summary, chosen, by_attribute, originals, picked, masked, case)
         if together is None
         else _standing_together(together)
     )
@@ -84,13 +105,15 @@ def rank(
     behind = losses(chosen, masked[first], masked)
     places = _places(standing.badness)
     like_best = standing.badness - standing.badness[best] <= _SURE * standing.apart(best) + 1e-12
-    cards = _AttributeCards(by_attribute, list(summary.attributes.values()), originals, chosen)
+    cards = _AttributeCards(
+        by_attribute, list(summary.attributes.values()), originals, chosen, absolute=case is not None
+    )
     ranking = []
     for i in sorted(range(len(names)), key=lambda i: (places[i], names[i])):
         attributes = tuple(cards.card(a, int(picked[i, a])) for a in range(len(by_attribute)))
         share = None if standing.retained is None else float(standing.retained[i])
-        deviation = None if standing.deviation is None else float(standing.deviation[i])
-        centre = float(standing.utility[i]) if deviation is None else deviation
+        off = None if standing.deviation is None else float(standing.deviation[i])
+        centre = float(standing.utility[i]) if off is None else off
         half_width = _SURE * float(standing.errors[i])
         ranking.append(
             RankedConfiguration(
@@ -98,7 +121,7 @@ def rank(
                 configuration=names[i],
                 id=summary.configurations[i].id,
                 utility=float(standing.utility[i]),
-                deviation=deviation,
+                deviation=off,
                 retained=share,
                 borrowed=share is not None and bool(is_borrowed(np.asarray(share))),
                 interval=(centre - half_width, centre + half_width),
@@ -124,6 +147,7 @@ def rank(
         skipped=dict(summary.skipped),
         rejected=dict(rejected),
         notes=(
+            *(() if case is None else (case.note,)),
             *_notes(summary, originals, chosen, together),
             *_note_on_masked_labels(summary),
             *_note_on_a_common_label(summary, name),
@@ -151,39 +175,47 @@ def _standing_by_attributes(
     originals: ReferenceValues,
     picked: NDArray[np.int64],
     masked: Floats,
+    case: PaperCase | None,
 ) -> _Standing:
-    """Means over the attributes. Errors add up as if all went the same way: never too narrow."""
+    """Means over the attributes, or what the paper's case takes. Errors add up as if all went the same way."""
     original = None if originals.values is None else _take(list(originals.values), picked)
-    lost = None if original is None else losses(measure, original, masked, absolute=originals.per_configuration)
+    absolute = case is not None or originals.reference.per_configuration
+    lost = None if original is None else losses(measure, original, masked, absolute=absolute)
     utility = masked.mean(axis=1)
-    deviation = None if lost is None else lost.mean(axis=1)
+    averaging = Averaging.MEAN if case is None else case.averaging
+    touched = masked_attributes(summary)
+    added_up = None if lost is None else deviation(lost, averaging=averaging, masked=touched)
+    weights = attribute_weights(averaging, touched)
     label = np.asarray(summary.label_histogram.counts, dtype=np.float64)
 
     def apart(i: int) -> Floats:
         spread = np.zeros(len(picked))
         for a, score in enumerate(scores):
-            spread += (score.resampled - score.resampled[picked[i, a]]).std(axis=1, ddof=1)[picked[:, a]]
-        return spread / len(scores)
+            first = weights[i, a] * score.resampled[picked[i, a]]
+            for weight in np.unique(weights[:, a]):
+                alike = weights[:, a] == weight
+                spread[alike] += (weight * score.resampled - first).std(axis=1, ddof=1)[picked[alike, a]]
+        return spread
 
     return _Standing(
         utility=utility,
-        deviation=deviation,
-        badness=deviation if deviation is not None else (-utility if measure.higher_is_better else utility),
+        deviation=added_up,
+        badness=added_up if added_up is not None else (-utility if measure.higher_is_better else utility),
         retained=None if original is None else retained_share(measure, original, masked, label=label),
-        errors=_take([score.standard_errors for score in scores], picked).mean(axis=1),
+        errors=(weights * _take([score.standard_errors for score in scores], picked)).sum(axis=1),
         apart=apart,
     )
 
 
 def _standing_together(scores: ConfigurationScores) -> _Standing:
     """Scores of whole configurations, against that of the unmasked table."""
-    deviation = scores.original - scores.utilities
+    lost = scores.original - scores.utilities
     nothing = scores.original <= 1e-12
     return _Standing(
         utility=scores.utilities,
-        deviation=deviation,
-        badness=deviation,
-        retained=np.ones(len(deviation)) if nothing else scores.utilities / scores.original,
+        deviation=lost,
+        badness=lost,
+        retained=np.ones(len(lost)) if nothing else scores.utilities / scores.original,
         errors=(scores.original_resampled - scores.resampled).std(axis=1, ddof=1),
         apart=lambda i: (scores.resampled - scores.resampled[i]).std(axis=1, ddof=1),
     )
@@ -228,8 +260,10 @@ class _AttributeCards:
         attributes: list[AttributeSummary],
         originals: ReferenceValues,
         measure: AttributeMeasure,
+        *,
+        absolute: bool,
     ) -> None:
-        self._scores, self._originals, self._measure = scores, originals, measure
+        self._scores, self._originals, self._measure, self._absolute = scores, originals, measure, absolute
         self._masked = [list(attribute.masked.values()) for attribute in attributes]
         self._errors = [score.standard_errors for score in scores]
         self._cards: dict[tuple[int, int], AttributeLoss] = {}
@@ -240,7 +274,7 @@ class _AttributeCards:
             original = None if self._originals.values is None else float(self._originals.values[a][i])
             lost = None
             if original is not None:
-                absolute = self._originals.per_configuration
+                absolute = self._originals.reference.per_configuration or self._absolute
                 lost = float(losses(self._measure, np.array(original), np.array(masked), absolute=absolute))
             mask = self._masked[a][i].mask
             test = chi_square_test(self._masked[a][i].joint.counts) if self._measure.name == "chi-square" else None

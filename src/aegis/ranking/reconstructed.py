@@ -6,12 +6,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from aegis.counts.joint import Counts
-from aegis.counts.summary import AttributeSummary, MaskedJoint, Summary
+from aegis.counts.summary import AttributeSummary, Summary
 from aegis.errors import AegisError, MeasureError, SummaryError
 from aegis.masking.partition import Partition
 from aegis.measures.measure import AttributeMeasure
+from aegis.ranking.reference import Rebuild
 from aegis.reconstruction.constraint import Constraint
-from aegis.reconstruction.per_configuration import closed_form
+from aegis.reconstruction.nearest_to_uniform import nearest_to_uniform
+from aegis.reconstruction.per_configuration import Start, closed_form, per_configuration
 from aegis.reconstruction.pooled import pooled
 from aegis.reconstruction.rounding import randomised, systematic
 from aegis.reconstruction.sampling import sample
@@ -45,47 +47,51 @@ def by_all_masks(attribute: AttributeSummary, summary: Summary, measure: Attribu
     return np.full(len(attribute.masked), float(measure(pooled_joint(attribute, summary))))
 
 
-def by_each_mask(
-    attribute: AttributeSummary,
-    summary: Summary,
-    measure: AttributeMeasure,
-    rng: np.random.Generator,
-    *,
-    sampled: bool,
-    rounding: str,
-) -> Floats:
+def by_each_mask(attribute: AttributeSummary, summary: Summary, measure: AttributeMeasure, rebuild: Rebuild) -> Floats:
     """The paper's way: every mask reconstructs the attribute for itself."""
     histogram = _value_counts(attribute)
     values = []
     for masked in attribute.masked.values():
-        if not isinstance(masked.change, Partition) or masked.label_mask is not None:
-            values.append(float(measure(pooled_joint(attribute, summary))))
-            continue
-        values.append(
-            float(measure(_reconstructed(masked, histogram, attribute, rng, sampled=sampled, rounding=rounding)))
-        )
+        if isinstance(masked.change, Partition) and masked.label_mask is None:
+            try:
+                joint = rebuild(masked.change, masked.joint.counts, histogram)
+            except AegisError as error:
+                raise SummaryError(f"{attribute.name}: {error}") from None
+        else:
+            joint = pooled_joint(attribute, summary)
+        values.append(float(measure(joint)))
     return np.array(values)
 
 
-def _reconstructed(
-    masked: MaskedJoint,
+def drawn(partition: Partition, masked: Counts, histogram: Counts | None, *, rng: np.random.Generator) -> Floats:
+    """The paper's baseline: values drawn among those a masked value stands for."""
+    return sample(partition, masked, rng=rng, histogram=histogram).counts
+
+
+def fitted(
+    partition: Partition,
+    masked: Counts,
     histogram: Counts | None,
-    attribute: AttributeSummary,
-    rng: np.random.Generator,
     *,
-    sampled: bool,
+    rng: np.random.Generator,
     rounding: str,
+    start: str,
 ) -> Floats:
-    assert isinstance(masked.change, Partition)
-    try:
-        if sampled:
-            return sample(masked.change, masked.joint.counts, rng=rng, histogram=histogram).counts
-        fitted = closed_form(masked.change, masked.joint.counts, histogram=histogram).counts
-    except AegisError as error:
-        raise SummaryError(f"{attribute.name}: {error}") from None
+    """By proportional fitting, rounded as asked for."""
+    if start == Start.UNIFORM:
+        counts = closed_form(partition, masked, histogram=histogram).counts
+    else:
+        counts = per_configuration(partition, masked, histogram=histogram, start=start).counts
     if rounding == "none":
-        return fitted
-    return (randomised if rounding == "randomised" else systematic)(fitted, rng=rng).astype(np.float64)
+        return counts
+    return (randomised if rounding == "randomised" else systematic)(counts, rng=rng).astype(np.float64)
+
+
+def nearest(partition: Partition, masked: Counts, histogram: Counts | None, *, norm: str, whole: bool) -> Floats:
+    """By the program of the paper's section 4.2: the joint nearest to equal cells."""
+    mask = Constraint.masked(partition, masked)
+    constraints = [mask] if histogram is None else [Constraint.histogram(histogram), mask]
+    return nearest_to_uniform(constraints, norm=norm, whole=whole).counts
 
 
 def _value_counts(attribute: AttributeSummary) -> Counts | None:

@@ -7,24 +7,31 @@ exact               it was counted (level ``2d``)
 pooled              one fit to everything the summary tells of the attribute, over all its masks
 per-configuration   the paper's: from each mask's own joint and the 1D histogram, then rounded at random
 sampling            the paper's baseline: values drawn among those a masked value stands for
+nearest-…           the paper's program: from the same as per-configuration, the joint nearest to equal cells
+                    in l1, l2 or l∞ (linf), over real counts or whole ones (…-integer); for small columns
 unavailable         masks known by opaque ids only: configurations are ranked, losses have no size
 ==================  ==================================================================================
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
 
+from aegis.counts.joint import Counts
 from aegis.counts.summary import AttributeSummary, Summary
 from aegis.errors import MeasureError
 from aegis.masking.partition import Partition
 from aegis.measures.measure import AttributeMeasure
 
 Floats = NDArray[np.float64]
+Rebuild = Callable[[Partition, Counts, Counts | None], Floats]
+"""What a mask merges, its joint with the label and the histogram, where told, to a joint of values and labels."""
 
 
 class Reference(StrEnum):
@@ -35,7 +42,18 @@ class Reference(StrEnum):
     POOLED = "pooled"
     PER_CONFIGURATION = "per-configuration"
     SAMPLING = "sampling"
+    NEAREST_L1 = "nearest-l1"
+    NEAREST_L2 = "nearest-l2"
+    NEAREST_LINF = "nearest-linf"
+    NEAREST_L1_INTEGER = "nearest-l1-integer"
+    NEAREST_L2_INTEGER = "nearest-l2-integer"
+    NEAREST_LINF_INTEGER = "nearest-linf-integer"
     UNAVAILABLE = "unavailable"
+
+    @property
+    def per_configuration(self) -> bool:
+        """Whether each mask is compared with a joint of its own."""
+        return self not in (Reference.AUTO, Reference.EXACT, Reference.POOLED, Reference.UNAVAILABLE)
 
 
 class Rounding(StrEnum):
@@ -54,17 +72,12 @@ class ReferenceValues:
     values: tuple[Floats, ...] | None
     notes: tuple[str, ...] = ()
 
-    @property
-    def per_configuration(self) -> bool:
-        return self.reference in (Reference.PER_CONFIGURATION, Reference.SAMPLING)
-
 
 def parse_reference(name: str | Reference) -> Reference:
     """The reference called ``name``, or an error that lists them."""
     if name not in set(Reference) - {Reference.UNAVAILABLE}:
-        raise MeasureError(
-            f"there is no reference called {str(name)!r}; use auto, exact, pooled, per-configuration or sampling"
-        )
+        known = ", ".join(reference.value for reference in Reference if reference is not Reference.UNAVAILABLE)
+        raise MeasureError(f"there is no reference called {str(name)!r}; use one of {known}")
     return Reference(name)
 
 
@@ -75,8 +88,12 @@ def reference_values(
     rng: np.random.Generator,
     *,
     rounding: Rounding = Rounding.RANDOMISED,
+    start: str = "uniform",
 ) -> ReferenceValues:
-    """The measure of every attribute before masking, by the reference asked for or the best there is."""
+    """The measure of every attribute before masking, by the reference asked for or the best there is.
+
+    ``rounding`` and ``start`` are those of a per-configuration reconstruction.
+    """
     attributes = list(summary.attributes.values())
     if reference is Reference.AUTO:
         reference = _best_available(summary)
@@ -95,11 +112,21 @@ def reference_values(
     if reference is Reference.POOLED:
         values = tuple(by_all_masks(a, summary, measure) for a in attributes)
     else:
-        sampled = reference is Reference.SAMPLING
-        values = tuple(
-            by_each_mask(a, summary, measure, rng, sampled=sampled, rounding=rounding.value) for a in attributes
-        )
+        rebuild = _rebuilding(reference, rng, rounding=rounding, start=start)
+        values = tuple(by_each_mask(a, summary, measure, rebuild) for a in attributes)
     return ReferenceValues(reference=reference, values=values, notes=_left_out(attributes))
+
+
+def _rebuilding(reference: Reference, rng: np.random.Generator, *, rounding: Rounding, start: str) -> Rebuild:
+    """How a mask's own joint becomes one of values and labels."""
+    from aegis.ranking.reconstructed import drawn, fitted, nearest  # as above
+
+    if reference is Reference.SAMPLING:
+        return partial(drawn, rng=rng)
+    if reference is Reference.PER_CONFIGURATION:
+        return partial(fitted, rng=rng, rounding=rounding.value, start=start)
+    _, norm, *whole = reference.value.split("-")
+    return partial(nearest, norm=norm, whole=bool(whole))
 
 
 def _best_available(summary: Summary) -> Reference:

@@ -31,6 +31,12 @@ _REFERENCES = {
     "exact": "exact: the unmasked counts are known",
     "pooled": "pooled: reconstructed from everything that was published",
     "per-configuration": "per-configuration: reconstructed from each configuration alone, as in the paper",
+    "sampling": "sampling: values drawn for each configuration alone, the paper's baseline",
+    **{
+        f"nearest-{norm}{whole}": f"nearest-{norm}{whole}: each configuration's joint that is nearest to equal cells"
+        for norm in ("l1", "l2", "linf")
+        for whole in ("", "-integer")
+    },
 }
 
 

@@ -14,8 +14,8 @@ from scipy.optimize import linprog
 from aegis.errors import SummaryError
 from aegis.reconstruction.constraint import Constraint
 from aegis.reconstruction.ipf import fit
+from aegis.reconstruction.nearest_to_uniform import Norm, nearest_to_uniform
 from aegis.reconstruction.support import equations
-from aegis_papers.nearest_to_uniform import Norm, nearest_to_uniform
 
 Ints = NDArray[np.int64]
 laws = settings(max_examples=40, deadline=None)
