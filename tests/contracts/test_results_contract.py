@@ -34,6 +34,7 @@ def _configuration(home: Path) -> Path:
     return home / "configurations" / "decades.yaml"
 
 
+BOXED = {"quasi_identifying": ["age", "gender"], "k": 20}
 CLUSTERED: dict[str, Any] = {"quasi": ["age", "gender"], "sensitive": ["diagnosis"]}
 
 
@@ -133,6 +134,7 @@ RESULTS: dict[str, Callable[[Path, Path], Result]] = {
     "search": lambda home, _: aegis.search(
         home / "clinic.csv", policy=home / "policy.yaml", space="levels", seconds=5, train=1
     ),
+    "search for boxes": lambda home, _: aegis.search(home / "few.csv", policy=BOXED, label="smoker", space="boxes"),
     "masks": lambda *_: aegis.list_masks(),
     "masks with schema": lambda *_: aegis.list_masks(schema=True),
     "measures": lambda *_: aegis.list_measures(),

@@ -31,6 +31,7 @@ from aegis.library.opening import open_table
 from aegis.library.orders import check_quasi_identifying, declared_orders, with_orders
 from aegis.library.proposals import find_hierarchies
 from aegis.library.racing import masked_candidate, sample_of
+from aegis.library.search_boxes import FoundBoxes, search_boxes
 from aegis.library.standing import constraint_on
 from aegis.masking.configuration import Configuration
 from aegis.masking.configuration_file import as_text, check_ending, configurations_from_mapping, to_mapping
@@ -160,16 +161,18 @@ class Found(Result):
 
 
 @operation(Search)
-def search(options: Search) -> Found:
+def search(options: Search) -> Found | FoundBoxes:
     """Find the best configuration of the quasi-identifiers that satisfies the policy.
 
     The rows are counted once; the search works on the distinct tuples. ``out`` receives the configuration, with label
-    and roles. Without ``seconds`` it goes on until there is a proof.
+    and roles. Without ``seconds`` it goes on until there is a proof. With ``space="boxes"`` the best local recoding is
+    found instead, and ``out`` receives its boxes.
     """
     if options.out is not None:
         check_free(Path(options.out), overwrite=options.overwrite)
         check_apart([options.out], [options.data, options.policy])
-        check_ending(Path(options.out))
+        if options.space != "boxes":
+            check_ending(Path(options.out))
     policy = read_policy(options.policy, person=options.person)
     if options.space == "cuts" and not policy.hierarchical and options.save_hierarchies is None:
         options.refuse("hierarchies", because="free cuts go by no hierarchy")
@@ -181,6 +184,8 @@ def search(options: Search) -> Found:
         raise LabelError("no label is given; name the column to be predicted with --label or in the roles file")
     if label not in dataset.schema:
         raise LabelError(f"there is no column {label!r}; the columns are {', '.join(dataset.schema.names)}")
+    if options.space == "boxes":
+        return search_boxes(options, dataset, policy, roles, label)
     hierarchies = find_hierarchies(options.hierarchies, options.data)
     standing = constraint_on(options.data, dataset, options, policy=policy, roles=roles)
     out = None

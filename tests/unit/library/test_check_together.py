@@ -13,6 +13,7 @@ import aegis
 from aegis.counts.class_table import suppressed_classes
 from aegis.counts.collect_classes import count_classes
 from aegis.errors import InputError, PolicyNotSatisfiedError
+from aegis.library.search import Found
 from aegis.main import call
 from aegis.masking.configuration_file import configurations_from_mapping
 from aegis.privacy.judgement import judge_all
@@ -96,10 +97,12 @@ def _released(table: Path, masks: Any, **given: Any) -> Any:
 def test_a_search_under_a_ledger_finds_what_may_leave(table: Path) -> None:
     _released(table, BY_ZIP)
     found = aegis.search(table, policy=POLICY, label="label", space="levels", seconds=4)
+    assert isinstance(found, Found)
     assert found.together_with == (2,)
     released = _released(table, found.configuration)
     assert released.ledger["together_with"] == [2]
     alone = aegis.search(table, policy=POLICY, label="label", space="levels", seconds=4, ledger="none")
+    assert isinstance(alone, Found)
     assert alone.utility > found.utility
     with pytest.raises(PolicyNotSatisfiedError, match="together with"):
         _released(table, alone.configuration)

@@ -13,6 +13,7 @@ import pytest
 import aegis
 from aegis.data.engine import open_dataset
 from aegis.errors import DataError, LedgerError, OptionError, PolicyError, PolicyNotSatisfiedError, RoleError
+from aegis.library.search import Found
 
 QUASI = ["age", "zone"]
 POLICY: dict[str, Any] = {"quasi_identifying": QUASI, "k": 5, "insensitive": ["y"], "sensitive": ["ill"]}
@@ -60,6 +61,7 @@ def test_a_check_by_rows_passes_where_people_stand_alone(file: Path) -> None:
 def test_what_a_search_finds_has_enough_people_and_is_released_so(file: Path, tmp_path: Path) -> None:
     policy = {**POLICY, "unit": "patient", "insensitive": []}
     found = aegis.search(file, policy=policy, label="y", seconds=None)
+    assert isinstance(found, Found)
     assert found.smallest_class >= 5
     out = tmp_path / "released.csv"
     done = aegis.release(file, policy=policy, config=found.configuration, label="y", out=out, shuffle=False)

@@ -15,6 +15,7 @@ from aegis.data.domain import Domain
 from aegis.data.kind import Kind
 from aegis.data.text_order import text_ranks
 from aegis.errors import AegisError, OptionError, RoleError
+from aegis.library.search import Found
 
 MONTHS = ["January", "February", "March", "April", "May", "June", "July", "August", "September", "October", "November"]
 
@@ -66,6 +67,7 @@ def test_a_search_puts_neighbours_together(space: str) -> None:
     rows = [(MONTHS[month], "yes" if month in (3, 10) and copy else "no") for month in range(11) for copy in range(4)]
     table = pd.DataFrame(rows, columns=["month", "ill"])
     found = aegis.search(table, policy={"quasi_identifying": ["month"], "k": 8}, label="ill", space=space)
+    assert isinstance(found, Found)
     groups = dict(found.configuration.masks["month"].parameters()["groups"])
     assert len(groups) > 1
     for values in groups.values():
@@ -86,6 +88,8 @@ def test_an_order_can_be_declared() -> None:
     bound = aegis.search(
         _colours(), policy=policy, label="ill", space="cuts", order=["colour=red<orange<yellow<green<blue<violet"]
     )
+    assert isinstance(free, Found)
+    assert isinstance(bound, Found)
     together = [
         [sorted(values) for values in dict(found.configuration.masks["colour"].parameters()["groups"]).values()]
         for found in (free, bound)
@@ -118,11 +122,13 @@ def test_an_order_in_the_roles_file_is_kept_by_every_search(tmp_path: Path) -> N
     policy = {"quasi_identifying": ["colour"], "k": 40}
     roles.write_text("order: {colour: [red, orange, yellow, green, blue, violet, pink]}\n")
     found = aegis.search(data, policy=policy, label="ill", space="cuts")
+    assert isinstance(found, Found)
     groups = dict(found.configuration.masks["colour"].parameters()["groups"]).values()
     assert not any("red" in values and "violet" in values for values in groups)
     stated = aegis.search(
         data, policy=policy, label="ill", space="cuts", order=["colour=violet<red<orange<yellow<green<blue"]
     )
+    assert isinstance(stated, Found)
     assert any(
         {"red", "violet"} <= set(g) for g in dict(stated.configuration.masks["colour"].parameters()["groups"]).values()
     )

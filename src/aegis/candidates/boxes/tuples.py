@@ -79,13 +79,18 @@ def is_ordered(domain: Domain) -> bool:
     return domain.kind.is_ordered
 
 
+def is_of_numbers(domain: Domain) -> bool:
+    """Whether a label is kept by its variance, and not as classes."""
+    return domain.kind.is_ordered and len(domain.values) > FEW_NUMBERS
+
+
 def label_columns(content: Content, classes: int) -> tuple[Floats, int]:
     """What each tuple holds of a label, and how many classes it has (0 for numbers); missing labels are left out."""
     domain = content.domain
     values = len(domain.values)
     owners = content.owners
     present = content.values < values
-    if domain.kind.is_ordered and values > FEW_NUMBERS:
+    if is_of_numbers(domain):
         numbers = label_numbers(domain)
         counts = content.counts[present].astype(np.float64)
         held = numbers[content.values[present]]

@@ -104,6 +104,13 @@ def label_counts(table: ClassTable, label: str) -> Ints:
     return table.contents[label].dense()
 
 
+def released_labels(released: ClassTable, label: str, totals: Ints) -> Ints:
+    """How often each label is in each class of a release; what is not published counts as one class more."""
+    labels = label_counts(released, label)
+    missing = totals - labels.sum(axis=0)
+    return np.concatenate([labels, missing[None, :]]) if missing.any() else labels
+
+
 def mark_ends(table: ClassTable, marked: Sequence[str]) -> Ints:
     """Where the words of each marked attribute end, a zero before them."""
     words = [-(-table.contents[name].domain.size // 64) for name in marked]

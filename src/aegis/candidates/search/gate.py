@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from aegis.candidates.search.classes import Classes, label_counts, mark_ends
+from aegis.candidates.search.classes import Classes, mark_ends, released_labels
 from aegis.candidates.search.objective import Objective
 from aegis.candidates.search.rollup import Ints, mark_failing
 from aegis.counts.class_table import ClassTable
@@ -143,11 +143,8 @@ class Gate:
                 return None
             judgement = together.own
         released = judgement.released
-        labels = label_counts(released, self.label)
         kept = released.chances[:-1] if released.star else released.chances
-        missing = self.table.contents[self.label].totals - labels.sum(axis=0)
-        if missing.any():  # not published, but counted as one class in the utility
-            labels = np.concatenate([labels, missing[None, :]])
+        labels = released_labels(released, self.label, self.table.contents[self.label].totals)
         return Outcome(
             score=self.objective.value(labels),
             suppressed=judgement.suppressed,

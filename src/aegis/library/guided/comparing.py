@@ -14,7 +14,7 @@ from aegis.data.schema import Roles
 from aegis.errors import ConfigurationError, GuaranteeError, LabelError, PolicyNotSatisfiedError
 from aegis.library.advise import advise
 from aegis.library.candidate_kinds import CANDIDATES
-from aegis.library.search import search
+from aegis.library.search import Found, search
 from aegis.masking.configuration import Configuration
 from aegis.masking.configuration_file import configurations_from_mapping, to_mapping
 from aegis.plural import count
@@ -210,7 +210,7 @@ def compare(
     if SEARCHED in settings.wanted:
         try:
             for seconds in (settings.seconds, MORE_TIME * settings.seconds):
-                searched = search(
+                answer = search(
                     data,
                     policy=policy,
                     roles=roles,
@@ -219,6 +219,8 @@ def compare(
                     **together,
                     **reading,
                 )
+                assert isinstance(answer, Found), "masks are searched, not boxes"
+                searched = answer
                 if searched.proved or searched.classes > 1:
                     break  # on a busy machine a search may be cut before it found more than hiding everything
             configurations.append(replace(searched.configuration, name=SEARCHED))

@@ -1,0 +1,172 @@
+"""Search for the local recoding that keeps most of the label and satisfies the policy."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from aegis.candidates.boxes.candidate import BoxesCandidate
+from aegis.candidates.boxes.estimator import LocalRecoding
+from aegis.candidates.boxes.in_words import ColumnRecoding, column_recodings
+from aegis.candidates.boxes.recoding import Boxes
+from aegis.candidates.boxes.tuples import is_of_numbers
+from aegis.candidates.search.classes import released_labels
+from aegis.candidates.search.objective import DEFAULT_MEASURE, Objective
+from aegis.commands.search import Search
+from aegis.counts.joint import check_filled
+from aegis.data.dataset import Dataset
+from aegis.data.output import PRIVATE, drafts_of
+from aegis.data.schema import Roles
+from aegis.errors import LabelError, LedgerError, RoleError
+from aegis.learners.candidate import MaskTables
+from aegis.learners.goal import goal_called
+from aegis.learners.race import race
+from aegis.library.counting import count as count_joints
+from aegis.library.judging import classes_of
+from aegis.library.proposals import find_hierarchies
+from aegis.library.racing import sample_of
+from aegis.library.standing import constraint_on
+from aegis.plural import count
+from aegis.privacy.policy import Policy
+from aegis.result import Result, plain
+
+EMPTY = "drop it, or take it out of the quasi-identifiers"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TrainedBoxes:
+    """What models reach on boxes cut on the training rows of each part, with its 95 % interval and what is kept."""
+
+    goal: str
+    performance: float
+    interval: tuple[float, float]
+    kept: float | None
+    unmasked: float
+    guessing: float
+
+    def sentence(self) -> str:
+        """What models reach, beside the unmasked table and guessing."""
+        low, high = self.interval
+        return goal_called(self.goal).sentence(
+            self.performance, (high - low) / 2, unmasked=self.unmasked, guessing=self.guessing
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FoundBoxes(Result):
+    """The local recoding that a search found, in words and numbers.
+
+    ``boxes`` is the recoding itself. It names values of the table, so it is not part of the JSON: what was read from
+    there has None, and ``id`` says which it was. ``smallest_box`` leaves out what is suppressed. ``utility`` is that of
+    the released tuple, comparable with what a search for masks says; None where the label is a number.
+    """
+
+    boxes: Boxes | None = None
+    id: str
+    label: str
+    measure: str
+    unit: str
+    utility: float | None
+    records: int
+    suppressed: int
+    boxes_made: int
+    smallest_box: int
+    most_cuts: int
+    columns: tuple[ColumnRecoding, ...]
+    trained: TrainedBoxes | None = None
+    space: str = "boxes"
+
+    @property
+    def words(self) -> dict[str, str]:
+        """What is done to each column."""
+        return {recoding.column: recoding.describe() for recoding in self.columns}
+
+    @property
+    def headline(self) -> str:
+        return (
+            f"local recoding into {count(self.boxes_made, 'box', 'boxes')}, smallest {self.smallest_box:,}, "
+            f"{self.suppressed:,} of {count(self.records, 'record')} suppressed"
+        )
+
+    def table_rows(self) -> list[dict[str, Any]]:
+        return [{"column": column, "recoding": recoding} for column, recoding in self.words.items()]
+
+    def to_json(self) -> dict[str, Any]:
+        """The object that ``aegis search --space boxes --json`` prints, without the boxes themselves."""
+        figures = {name: plain(getattr(self, name)) for name in self.__dataclass_fields__ if name != "boxes"}
+        return {"recoding": self.words, **figures}
+
+    @classmethod
+    def fields_in(cls, content: Mapping[str, Any]) -> Mapping[str, Any]:
+        return {name: content[name] for name in cls.__dataclass_fields__ if name != "boxes"}
+
+
+def search_boxes(options: Search, dataset: Dataset, policy: Policy, roles: Roles, label: str) -> FoundBoxes:
+    """Grow boxes for the label under the policy, as ``anonymize`` with ``method="boxes"`` does, and say what they do.
+
+    Raises LedgerError where something is out of the table that they would have to be judged together with.
+    """
+    standing = constraint_on(options.data, dataset, options, policy=policy, roles=roles)
+    if standing is not None:
+        raise LedgerError(
+            f"boxes are grown for one release alone, and {count(len(standing.counted), 'earlier release')} of this "
+            "table must be judged together with it: search --space both, or grow boxes with --ledger none and let "
+            "aegis release --rows-of judge the recoded table together with what is out"
+        )
+    hierarchies = find_hierarchies(options.hierarchies, options.data)
+    contents = tuple(dict.fromkeys((label, *roles.sensitive)))
+    table = classes_of(dataset, policy, roles, contents=contents, hierarchies=hierarchies)
+    content = table.contents[label]
+    if len(content.domain.values) < 2:
+        raise LabelError(f"the label {label!r} has fewer than two values; choose a column that varies")
+    check_filled(dict(zip(table.columns, table.domains, strict=True)), what_to_do=EMPTY)
+    estimator = LocalRecoding(
+        policy=policy,
+        hierarchies=hierarchies if options.hierarchies is not None else None,
+        random_state=options.seed,
+    )
+    boxes = estimator.fit_counts(table, labels=(label,), progress=options.progress)
+    objective = Objective.of(DEFAULT_MEASURE, content.totals)
+    utility = None
+    if not is_of_numbers(content.domain):
+        labels = released_labels(estimator.judgement_.released, label, content.totals)
+        utility = objective.shown(objective.value(labels))
+    trained = _trained(options, dataset, policy, roles, label) if options.train else None
+    if options.out is not None:
+        with drafts_of([Path(options.out)], overwrite=options.overwrite, modes=[PRIVATE]) as drafts:
+            drafts[0].write_text(boxes.to_text(), encoding="utf-8")
+    return FoundBoxes(
+        boxes=boxes,
+        id=boxes.id,
+        label=label,
+        measure=objective.measure.name,
+        unit=objective.measure.unit,
+        utility=utility,
+        records=boxes.records,
+        suppressed=boxes.suppressed,
+        boxes_made=sum(not leaf.suppressed for leaf in boxes.boxes),
+        smallest_box=boxes.smallest_box,
+        most_cuts=boxes.depth,
+        columns=column_recodings(boxes),
+        trained=trained,
+    )
+
+
+def _trained(options: Search, dataset: Dataset, policy: Policy, roles: Roles, label: str) -> TrainedBoxes:
+    """What models reach; boxes are cut again on the training rows of each part, so that test rows have no say."""
+    sample = sample_of(dataset, count_joints(dataset, label=label), label_bins=None, seed=options.seed)
+    absent = [column for column in roles.quasi_identifying if column not in sample.codes]
+    if absent:
+        raise RoleError(f"{absent[0]!r} is quasi-identifying and could not be counted, so no model can be trained")
+    candidate = BoxesCandidate(sample, policy, roles.quasi_identifying, seed=options.seed)
+    raced = race([candidate], MaskTables(sample), goal=options.goal, seed=options.seed, progress=options.progress)
+    return TrainedBoxes(
+        goal=raced.goal,
+        performance=raced.best.performance,
+        interval=raced.best.interval,
+        kept=raced.best.kept,
+        unmasked=raced.unmasked.performance,
+        guessing=raced.guessing,
+    )
