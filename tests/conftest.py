@@ -179,19 +179,28 @@ def _own_register() -> Iterator[None]:
         yield
 
 
-@pytest.hookimpl(wrapper=True)
-def pytest_fixture_setup(fixturedef: pytest.FixtureDef[Any]) -> Generator[None, Any, Any]:
-    """What a fixture releases that several tests share is known to no other fixture, and to none of the tests."""
-    if fixturedef.scope == "function":
-        return (yield)
-    with _own_register():
-        return (yield)
+class RegistersOfFixtures:
+    """What a fixture releases that several tests share is known to no other fixture, and to none of the tests.
+
+    A plugin and not a hook of this file: fixtures of the whole session are set up without the hooks of folders.
+    """
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_fixture_setup(self, fixturedef: pytest.FixtureDef[Any]) -> Generator[None, Any, Any]:
+        if fixturedef.scope == "function":
+            return (yield)
+        with _own_register():
+            return (yield)
 
 
 @pytest.fixture(autouse=True)
 def _register_of_the_test() -> Iterator[None]:
     with _own_register():
         yield
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    config.pluginmanager.register(RegistersOfFixtures())
 
 
 def pytest_unconfigure() -> None:
