@@ -23,7 +23,7 @@ from aegis.catalog.settings import Settings
 
 PASSWORD = "a clinic that nobody visits"
 TEMPLATES = Path(rendering.__file__).parent / "templates"
-OPEN = {"/sign-in", "/sign-out", "/link/{secret}"}
+OPEN = {"/sign-in", "/sign-out", "/link/{secret}", "/sign-in/oidc", "/sign-in/second", "/sign-in/enrol"}
 
 
 @contextmanager
