@@ -33,6 +33,7 @@ from aegis.library.opening import open_table
 from aegis.library.proposals import find_hierarchies, gather, labels_of, propose
 from aegis.library.racing import CONTINUOUS_BINS, race_configurations, sample_of
 from aegis.library.scoring import pair_scores
+from aegis.library.sensitive_masks import masks_to_repeat, why_masked_otherwise
 from aegis.library.standing import Standing, constraint_on
 from aegis.masking.configuration import Configuration
 from aegis.masking.configuration_file import as_text, check_ending
@@ -141,13 +142,24 @@ class _Pipeline:
     def _judged(self, counted: Counted) -> Verdicts:
         if self.verdicts is None:
             candidates = _proposed(self.given, counted, self.labels, self.dataset, self.options, self.hierarchies)
+            out = self._out()
+            refused = {}
+            if out is not None:
+                repeated = masks_to_repeat(out)
+                own = {configuration.name for configuration in self.given}
+                candidates = [
+                    each if each.name in own else replace(each, masks={**repeated, **each.masks}) for each in candidates
+                ]
+                reasons = {each.name: why_masked_otherwise(out, each) for each in candidates}
+                refused = {name: reason for name, reason in reasons.items() if reason is not None}
             self.verdicts = judged(
                 candidates,
                 self.dataset,
                 _policy(self.options),
                 hierarchies=self.hierarchies,
                 none_is_fine=self.options.has_others,
-                out=self._out(),
+                out=out,
+                refused=refused,
             )
         return self.verdicts
 

@@ -19,7 +19,7 @@ from aegis.data.engine import as_dataset
 from aegis.data.hierarchy import Hierarchy
 from aegis.data.kind import Kind
 from aegis.data.schema import Roles
-from aegis.errors import OptionError, PolicyError
+from aegis.errors import OptionError, PolicyError, PolicyNotSatisfiedError
 from aegis.library.orders import with_orders
 from aegis.masking.configuration import Configuration
 from aegis.masking.masks.generalize import Generalize
@@ -51,10 +51,12 @@ def judged(
     hierarchies: Mapping[str, Hierarchy],
     none_is_fine: bool = False,
     out: OutOf | None = None,
+    refused: Mapping[str, str] | None = None,
 ) -> Verdicts:
     """What ``policy`` says of each candidate, from one class table of the raw tuples; without one all pass.
 
-    ``out`` is what left of the table before: each candidate is judged together with that.
+    ``out`` is what left of the table before: each candidate is judged together with that, but those that are
+    ``refused`` for a reason already.
 
     Where columns are known to be quasi-identifying the smallest class of each is counted without a policy too.
     """
@@ -68,7 +70,12 @@ def judged(
         classes = classes_of(dataset, rules, roles, hierarchies=hierarchies)
         return judge(candidates, classes, rules, none_is_fine=none_is_fine)
     classes = classes_of(out.dataset, rules, roles, hierarchies=hierarchies, known=True)
-    return judge(candidates, classes, rules, none_is_fine=none_is_fine, gone=out.gone_from)
+    reasons = refused or {}
+    left = [candidate for candidate in candidates if candidate.name not in reasons]
+    if not left and reasons and not none_is_fine:
+        raise PolicyNotSatisfiedError(f"none of the configurations may leave: {next(iter(reasons.values()))}")
+    verdicts = judge(left, classes, rules, none_is_fine=none_is_fine, gone=out.gone_from)
+    return replace(verdicts, rejected={**verdicts.rejected, **reasons})
 
 
 def read_policy(policy: PolicyLike, *, person: str | None = None) -> Policy:

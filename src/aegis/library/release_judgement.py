@@ -13,7 +13,8 @@ from aegis.counts.class_table import ClassTable, suppressed_classes
 from aegis.errors import LedgerError, PolicyNotSatisfiedError
 from aegis.library.judging import why_not
 from aegis.library.release_source import ReleaseCounts, Source, count_published
-from aegis.library.standing import Standing, breaks_with, check_same_contents, refusal
+from aegis.library.sensitive_masks import check_same_contents
+from aegis.library.standing import Standing, breaks_with, refusal
 from aegis.privacy.judgement import Judgement, judge_all
 from aegis.privacy.policy import Suppressed
 from aegis.privacy.together import HELD, SHOWN, STARRED, Together, judge_together
@@ -46,7 +47,7 @@ def judge_release(source: Source, counts: ReleaseCounts, options: Release) -> Ju
         check_alone(judged.own, counts.classes)
         return replace(judged, despite=options.despite_ledger)
     try:
-        check_same_contents(standing, source.configuration)
+        check_same_contents(standing, source.configuration, left_out=source.left_out)
         together = standing.judge(counts.classes, source.joint_policy)
         own = together.own
         if source.shown_earlier:  # alone it shows nothing of these columns

@@ -20,7 +20,8 @@ from aegis.library.masked_data import MaskedData, all_masks, masked_data, roles_
 from aegis.library.opening import open_table
 from aegis.library.people import check_hidden
 from aegis.library.proposals import find_hierarchies, one_configuration
-from aegis.library.standing import Standing, masks_shown_earlier, standing_of
+from aegis.library.sensitive_masks import masks_shown_earlier
+from aegis.library.standing import Standing, standing_of
 from aegis.library.unlisted import decide
 from aegis.masking.configuration import Configuration
 from aegis.masking.mask import Mask
@@ -151,14 +152,15 @@ def count_published(source: Source, standing: Standing | None, options: Release)
     published = masked.dataset
     known = standing is not None and standing.constrains
     if source.left_out:
-        kept = as_dataset(published.table.drop(*source.left_out))
-        published = replace(kept, name=published.name, roles=without(published.roles, source.left_out))
+        remaining = as_dataset(published.table.drop(*source.left_out))
+        published = replace(remaining, name=published.name, roles=without(published.roles, source.left_out))
     if not is_url(options.out) and is_csv(Path(options.out)):
         published = replace(published, table=blank_is_missing(published.table))
     counted, policy = published, source.judged_policy
     if known and source.shown_earlier:
         earlier = {column: mask for column, mask in source.shown_earlier.items() if mask is not None}
-        shown = masked_data(masked.dataset, earlier).dataset.table if earlier else masked.dataset.table
+        kept = masked.dataset.table.cache() if earlier else masked.dataset.table  # its values are counted for masks
+        shown = masked_data(replace(masked.dataset, table=kept), earlier).dataset.table if earlier else kept
         unseen = [column for column in source.left_out if column not in source.shown_earlier]
         counted, policy = as_dataset(shown.drop(*unseen) if unseen else shown), source.joint_policy
         if not is_url(options.out) and is_csv(Path(options.out)):

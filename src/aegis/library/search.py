@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -27,11 +27,13 @@ from aegis.learners.race import race
 from aegis.learners.race_result import RaceResult
 from aegis.library.counting import count
 from aegis.library.judging import classes_of, read_policy
+from aegis.library.masked_data import masked_data
 from aegis.library.opening import open_table
 from aegis.library.orders import check_quasi_identifying, declared_orders, with_orders
 from aegis.library.proposals import find_hierarchies
 from aegis.library.racing import masked_candidate, sample_of
 from aegis.library.search_boxes import FoundBoxes, search_boxes
+from aegis.library.sensitive_masks import masks_to_repeat
 from aegis.library.standing import constraint_on
 from aegis.masking.configuration import Configuration
 from aegis.masking.configuration_file import as_text, check_ending, configurations_from_mapping, to_mapping
@@ -188,11 +190,12 @@ def search(options: Search) -> Found | FoundBoxes:
         return search_boxes(options, dataset, policy, roles, label)
     hierarchies = find_hierarchies(options.hierarchies, options.data)
     standing = constraint_on(options.data, dataset, options, policy=policy, roles=roles)
-    out = None
+    out, repeated = None, {} if standing is None else masks_to_repeat(standing)
     if standing is None:
         table = classes_of(dataset, policy, roles, contents=(label,), hierarchies=hierarchies)
     else:
-        seen = classes_of(standing.dataset, policy, roles, contents=(label,), hierarchies=hierarchies, known=True)
+        shown = masked_data(standing.dataset, repeated).dataset if repeated else standing.dataset
+        seen = classes_of(shown, policy, roles, contents=(label,), hierarchies=hierarchies, known=True)
         table, out = without_known(seen), Out(table=seen, gone=standing.gone_from)
     declared = declared_orders(options.order)
     check_quasi_identifying(declared, table)
@@ -220,9 +223,9 @@ def search(options: Search) -> Found | FoundBoxes:
     best = result.best
     tried = {str(number): candidate for number, candidate in enumerate(result.shortlist[: options.train], start=1)}
     if tried:
-        raced = _raced(tried, dataset, table, policy, roles, label, options)
+        raced = _raced(tried, dataset, table, policy, roles, label, options, repeated)
         best = tried[raced.best.name]
-    configuration = Configuration(name="best", masks=best.masks, label=label, roles=roles)
+    configuration = Configuration(name="best", masks={**best.masks, **repeated}, label=label, roles=roles)
     if options.save_hierarchies is not None:
         used = {**automatic_hierarchies(table), **hierarchies}
         write_hierarchies(used, options.save_hierarchies, dataset=dataset.name)
@@ -303,8 +306,12 @@ def _raced(
     roles: Roles,
     label: str,
     options: Search,
+    repeated: Mapping[str, Mask],
 ) -> RaceResult:
-    """What models reach on each of the shortlist, released as the policy suppresses."""
+    """What models reach on each of the shortlist, released as the policy suppresses.
+
+    In ``table`` the masks are on already that sensitive columns left with, and that are ``repeated``.
+    """
     counted = count(dataset, label=label)
     tables = MaskTables(sample_of(dataset, counted, label_bins=None, seed=options.seed))
     configurations = [
@@ -312,5 +319,8 @@ def _raced(
     ]
     verdicts = verdicts_on(configurations, table, policy)
     dropped = policy.suppressed is Suppressed.DROPPED
-    candidates = [masked_candidate(each, tables, verdicts[each.name], dropped=dropped) for each in configurations]
+    candidates = [
+        masked_candidate(replace(each, masks={**each.masks, **repeated}), tables, verdicts[each.name], dropped=dropped)
+        for each in configurations
+    ]
     return race(candidates, tables, goal=options.goal, seed=options.seed, progress=options.progress)

@@ -22,12 +22,8 @@ from aegis.data.schema import Roles
 from aegis.errors import LedgerError
 from aegis.library.recognition import Recognised, recognise
 from aegis.library.row_by_row import as_shown, beside_source
-from aegis.masking.configuration import Configuration, canonical
-from aegis.masking.configuration_file import configurations_from_mapping
-from aegis.masking.mask import Mask, PermutingMask, RandomMask
 from aegis.privacy.policy import Policy
 from aegis.privacy.together import COMPANION, KNOWN_CLASS, BrokenModel, Gone, Together, judge_together
-from aegis.releases.fit import links_of
 from aegis.releases.ledger import Ledger, Opening, key_of, ledger_path, read_ledger
 from aegis.releases.ledger_entry import ANYBODY, Leaving
 from aegis.releases.row_classes import RowClasses, read_row_classes
@@ -351,27 +347,6 @@ def path_of(data: object, options: NamesLedger) -> Path | None:
     return None
 
 
-def masks_shown_earlier(data: object, options: WithLedger, *, policy: Policy) -> dict[str, Mask | None]:
-    """How each column was masked that somebody has from an earlier release; None where it was shown as it was.
-
-    What a mask drew is taken for the value itself, from which it tells less.
-    """
-    path = path_of(data, options)
-    shown: dict[str, Mask | None] = {}
-    if path is None:
-        return shown
-    counted = read_ledger(path).counted(recipient=options.recipient or ANYBODY, recipients=policy.recipients)
-    for leaving in counted.values():
-        masks: Mapping[str, Mask] = {}
-        if leaving.configuration is not None:
-            masks = configurations_from_mapping(leaving.configuration, name=leaving.name)[0].masks
-        for column in leaving.columns:
-            mask = masks.get(column)
-            drawn = mask is not None and any(isinstance(link, RandomMask | PermutingMask) for link in links_of(mask))
-            shown.setdefault(column, None if drawn else mask)
-    return shown
-
-
 def not_judged_with(data: object, options: Reading) -> str | None:
     """That something left of a table before, for commands that write a table and judge it with nothing; None if not.
 
@@ -389,24 +364,6 @@ def not_judged_with(data: object, options: Reading) -> str | None:
         "here is judged together with none of them and is not on the record; before it leaves: "
         f"aegis release TABLE --rows-of {path.name} --policy POLICY.yaml --out OUT"
     )
-
-
-def check_same_contents(standing: Standing, configuration: Configuration) -> None:
-    """Raise if a sensitive column is masked otherwise than in a release that counts.
-
-    What two masks of a sensitive column show together is not what either shows, and no model has judged it.
-    """
-    for number, leaving in standing.counted.items():
-        if leaving.configuration is None:
-            continue
-        (before,) = configurations_from_mapping(leaving.configuration, name=leaving.name)
-        for name in standing.attributes:
-            if name in leaving.columns and canonical(before[name]) != canonical(configuration[name]):
-                raise LedgerError(
-                    f"the sensitive column {name!r} is masked otherwise than in release {number} ({leaving.name}), and "
-                    "what both show of it together cannot be judged; mask it alike, or say why not with "
-                    "--despite-ledger"
-                )
 
 
 def refusal(standing: Standing, broken: Sequence[BrokenModel], numbers: Sequence[int], reason: str | None) -> str:

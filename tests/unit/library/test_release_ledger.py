@@ -366,3 +366,47 @@ def test_a_sensitive_column_that_somebody_has_is_judged_where_it_is_left_out(tmp
     assert halves.ledger is not None
     assert halves.ledger["together_with"] == [2]
     assert "ill" not in halves.frame().columns
+
+
+def _by_illness(tmp_path: Path) -> tuple[Path, dict[str, Any], dict[str, Any]]:
+    """Ages with four illnesses, of which two groups left: in every decade of ages all four, in every age one group."""
+    source = tmp_path / "people.csv"
+    number = np.arange(400)
+    frame = pd.DataFrame({"age": 20 + number % 10, "y": np.where(number % 10 < 5, "low", "high")})
+    frame["ill"] = [("flu", "cold", "gout", "none")[int(each % 2 * 2 + each // 10 % 2)] for each in number]
+    frame.to_csv(source, index=False)
+    policy = {"quasi_identifying": ["age"], "sensitive": ["ill"], "insensitive": ["y"], "k": 5, "l": {"ill": 2}}
+    groups = {"regroup": {"groups": {"acute": ["flu", "cold"], "other": ["gout", "none"]}}}
+    return source, policy, groups
+
+
+def test_a_search_sees_a_sensitive_column_as_it_left_and_release_agrees(tmp_path: Path) -> None:
+    source, policy, groups = _by_illness(tmp_path)
+    aegis.release(source, policy=policy, config={"age": "suppress", "ill": groups}, out=tmp_path / "first.csv")
+    found = aegis.search(source, policy=policy, label="y")
+    assert found.words["ill"] != "identity", "as it left"
+    assert found.classes > 1, "ages can be shown, only not each by itself"
+    released = aegis.release(source, policy=policy, config=found.configuration, out=tmp_path / "second.csv")
+    assert released.ledger is not None
+    assert released.ledger["together_with"] == [2]
+    assert set(released.frame()["ill"]) == {"acute", "other"}
+
+
+def test_advice_refuses_another_mask_of_a_sensitive_column_that_left(tmp_path: Path) -> None:
+    source, policy, groups = _by_illness(tmp_path)
+    halves = {"age": {"bucketize": {"width": 5}}}
+    aegis.release(source, policy=policy, config={"age": "suppress", "ill": groups}, out=tmp_path / "first.csv")
+    ranking = aegis.advise(source, policy=policy, label="y", configs=[halves, {**halves, "ill": groups}], fast=True)
+    assert [place.configuration for place in ranking.ranking] == ["configuration-2"]
+    assert "masked otherwise than in release 2" in ranking.rejected["configuration-1"]
+
+
+def test_a_sensitive_column_that_left_masked_may_be_left_out(tmp_path: Path) -> None:
+    source, policy, groups = _by_illness(tmp_path)
+    aegis.release(source, policy=policy, config={"age": "suppress", "ill": groups}, out=tmp_path / "first.csv")
+    asked: dict[str, Any] = {"policy": policy, "columns": ["age", "y"], "out": tmp_path / "ages.csv"}
+    with pytest.raises(PolicyNotSatisfiedError, match="together with release 2"):
+        aegis.release(source, **asked)
+    halves = aegis.release(source, config={"age": {"bucketize": {"width": 5}}}, **asked)
+    assert halves.ledger is not None
+    assert halves.ledger["together_with"] == [2]
