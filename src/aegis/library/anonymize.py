@@ -187,7 +187,7 @@ def anonymize(options: Anonymize) -> Anonymization:
         suppressed=starred,
         as_they_are=tuple(n for n in table.column_names if n not in published and n not in starred),
         looks_identifying=looks_identifying(dataset, dataset.roles, masked=(*chosen, *hidden)),
-        not_judged_with=None if options.out is None else not_judged_with(options.data, options),
+        not_judged_with=None if options.out is None else not_judged_with(options.data, dataset, options),
         filled=filled,
     )
 
@@ -219,7 +219,7 @@ def _recoded(dataset: Dataset, options: Anonymize) -> Anonymization:
         suppressed=starred,
         as_they_are=tuple(n for n in table.column_names if n not in done.columns and n not in starred),
         looks_identifying=looks_identifying(dataset, dataset.roles, masked=(*done.columns, *done.sensitive)),
-        not_judged_with=None if options.out is None else not_judged_with(options.data, options),
+        not_judged_with=None if options.out is None else not_judged_with(options.data, dataset, options),
     )
 
 

@@ -110,7 +110,7 @@ def apply(options: Apply) -> Applied:
         fitted_here=masked.fitted_here,
         looks_identifying=looks_identifying(dataset, roles, masked=chosen.columns),
         configuration_id=ready.id,
-        not_judged_with=not_judged_with(options.data, options),
+        not_judged_with=not_judged_with(options.data, dataset, options),
     )
 
 
@@ -133,5 +133,5 @@ def _recoded(boxes: Boxes, target: Path, options: Apply) -> Applied:
         fitted_here=(),
         looks_identifying=looks_identifying(dataset, dataset.roles, masked=columns),
         configuration_id=boxes.id,
-        not_judged_with=not_judged_with(options.data, options),
+        not_judged_with=not_judged_with(options.data, dataset, options),
     )

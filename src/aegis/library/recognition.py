@@ -86,16 +86,7 @@ def recognise(
     columns = dataset.schema.names
     if not is_sketched(dataset.table) or (not others and not (to_write and path is not None)):
         return Recognised(sketch=None, source=dataset.name, columns=columns)
-    named = {*identifying, *dataset.roles.identifying}
-    if rows is None:
-        rows = int(ask(dataset.table.aggregate(n=dataset.table.count()))["n"][0].as_py())
-    sketch = sketch_of(
-        dataset.table,
-        [name for name in columns if name not in named],
-        focus=focus,
-        rows=rows,
-        key=register_key(),
-    )
+    sketch = _sketch(dataset, focus=focus, identifying=identifying, rows=rows)
     recognised = Recognised(sketch=sketch, source=dataset.name, columns=columns)
     if sketch is None:
         return recognised
@@ -119,18 +110,38 @@ def recognise(
     return replace(recognised, given_up=tuple(given_up))
 
 
+def ledger_of_rows(dataset: Dataset, *, besides: Ledger | None, focus: Sequence[str]) -> RegisteredTable | None:
+    """The table that the register knows these rows from, where its ledger is another than ``besides``; None if not."""
+    own = None if besides is None or besides.opening is None else besides.opening.id
+    others = [table for table in registered_tables() if table.id != own]
+    if not others or not is_sketched(dataset.table):
+        return None
+    sketch = _sketch(dataset, focus=focus)
+    if sketch is None:
+        return None
+    return next((table for table in others if _is_same(sketch, dataset.schema.names, table)), None)
+
+
 def forget_rows(dataset: Dataset) -> None:
     """Forget a table whose rows are made up and drawn again: nobody is in it."""
     tables = registered_tables()
     if not tables:
         return
-    rows = int(ask(dataset.table.aggregate(n=dataset.table.count()))["n"][0].as_py())
-    named = dataset.roles.identifying
-    columns = [name for name in dataset.schema.names if name not in named]
-    sketch = sketch_of(dataset.table, columns, focus=(), rows=rows, key=register_key())
+    sketch = _sketch(dataset, focus=())
     for table in tables:
         if sketch is not None and _is_same(sketch, dataset.schema.names, table):
             drop_table(table.id)
+
+
+def _sketch(
+    dataset: Dataset, *, focus: Sequence[str], identifying: Sequence[str] = (), rows: int | None = None
+) -> Sketch | None:
+    """The sample of a table's rows, without the columns that name people: a copy may have new numbers."""
+    named = {*identifying, *dataset.roles.identifying}
+    if rows is None:
+        rows = int(ask(dataset.table.aggregate(n=dataset.table.count()))["n"][0].as_py())
+    columns = [name for name in dataset.schema.names if name not in named]
+    return sketch_of(dataset.table, columns, focus=focus, rows=rows, key=register_key())
 
 
 def _is_same(sketch: Sketch, columns: Sequence[str], table: RegisteredTable) -> bool:

@@ -224,7 +224,7 @@ def sanitize(options: Sanitize) -> Sanitized:
         authorized_table=authorized_table,
         further_tables=tuple(further_tables),
         further_files=tuple(path for name, path in paths.items() if name not in FILES),
-        not_judged_with=not_judged_with(options.data, options) if paths else None,
+        not_judged_with=not_judged_with(options.data, dataset, options) if paths else None,
         **{name: paths.get(name) for name in FILES} | {"model": None if options.model is None else Path(options.model)},
     )
     write_files(options, paths, result, model, fitted, columns, _adversaries(options))

@@ -20,8 +20,9 @@ from aegis.data.dialect import lookup_table
 from aegis.data.engine import as_dataset
 from aegis.data.schema import Roles
 from aegis.errors import LedgerError
-from aegis.library.recognition import Recognised, recognise
+from aegis.library.recognition import Recognised, ledger_of_rows, recognise
 from aegis.library.row_by_row import as_shown, beside_source
+from aegis.plural import count
 from aegis.privacy.policy import Policy
 from aegis.privacy.together import COMPANION, KNOWN_CLASS, BrokenModel, Gone, Together, judge_together
 from aegis.releases.ledger import Ledger, Opening, key_of, ledger_path, read_ledger
@@ -347,22 +348,30 @@ def path_of(data: object, options: NamesLedger) -> Path | None:
     return None
 
 
-def not_judged_with(data: object, options: Reading) -> str | None:
+def not_judged_with(data: object, dataset: Dataset, options: Reading) -> str | None:
     """That something left of a table before, for commands that write a table and judge it with nothing; None if not.
 
-    What they write is not a release yet: it may be compared, thrown away, or released.
+    What they write is not a release yet: it may be compared, thrown away, or released. A copy is known by its rows.
     """
-    if not isinstance(data, str | Path) or "://" in str(data) or options.engine is not None:
-        return None
-    path = Path(data).resolve() if Path(data).is_symlink() else Path(data)
-    ledger = ledger_path(path, table=options.table)
-    left = len(read_ledger(ledger).releases)
-    if not left:
-        return None
+    ledger, source = None, "SOURCE"
+    if isinstance(data, str | Path) and "://" not in str(data):
+        path = Path(data).resolve() if Path(data).is_symlink() else Path(data)
+        source = path.name
+        if options.engine is None:
+            ledger = read_ledger(ledger_path(path, table=options.table))
+    roles = dataset.roles
+    focus = [name for name in (*roles.quasi_identifying, *roles.sensitive) if name in dataset.schema]
+    if ledger is not None and ledger.releases:
+        left, more = f"{count(len(ledger.releases), 'release')} of this table left before ({ledger.path.name})", ""
+    else:
+        known = ledger_of_rows(dataset, besides=ledger, focus=focus)
+        if known is None:
+            return None
+        left = f"{dataset.name} holds rows of {known.source}, of which something left before ({known.ledger})"
+        more = f" --ledger {known.ledger}"
     return (
-        f"{left} {'release' if left == 1 else 'releases'} of this table left before ({ledger.name}): what was written "
-        "here is judged together with none of them and is not on the record; before it leaves: "
-        f"aegis release TABLE --rows-of {path.name} --policy POLICY.yaml --out OUT"
+        f"{left}: what was written here is judged together with nothing of it and is not on the record; before it "
+        f"leaves: aegis release TABLE --rows-of {source}{more} --policy POLICY.yaml --out OUT"
     )
 
 

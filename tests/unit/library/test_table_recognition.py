@@ -122,6 +122,19 @@ def test_a_copy_is_sent_to_the_ledger_of_its_rows(source: Path) -> None:
         let_go(source.with_name("copy.csv"), BY_ZIP)
 
 
+def test_whoever_writes_a_table_of_a_copy_is_told_what_left_before(source: Path) -> None:
+    copy, out = _copied(source), source.with_name("written.csv")
+    more: dict[str, Any] = {"out": out, "overwrite": True, "identifying": ["person"]}
+    applied = aegis.apply(copy, config=BY_AGE, **more)
+    assert "copy holds rows of people, of which something left before" in applied.warnings[-1]
+    assert f"--rows-of copy.csv --ledger {ledger_path(source)} " in applied.warnings[-1]
+    clustered = aegis.anonymize(copy, quasi=["age"], k=5, method="mdav", **more)
+    assert clustered.not_judged_with == applied.not_judged_with
+    others = source.with_name("others.csv")
+    people(first=ROWS).to_csv(others, index=False)
+    assert aegis.apply(others, config=BY_AGE, **more).not_judged_with is None
+
+
 def test_with_that_ledger_the_two_are_judged_together(source: Path) -> None:
     copy = _copied(source)
     with pytest.raises(PolicyNotSatisfiedError, match="together with release 2"):
