@@ -13,6 +13,7 @@ import pytest
 import aegis
 from aegis.errors import InputError, LedgerError, PolicyNotSatisfiedError
 from aegis.library.clinic import write_clinic
+from aegis.library.search import Found
 from aegis.releases.ledger import ledger_path, private_folder, read_ledger
 
 POLICY: dict[str, Any] = {"quasi_identifying": ["age", "zip"], "sensitive": ["ill"], "k": 5}
@@ -384,6 +385,7 @@ def test_a_search_sees_a_sensitive_column_as_it_left_and_release_agrees(tmp_path
     source, policy, groups = _by_illness(tmp_path)
     aegis.release(source, policy=policy, config={"age": "suppress", "ill": groups}, out=tmp_path / "first.csv")
     found = aegis.search(source, policy=policy, label="y")
+    assert isinstance(found, Found)
     assert found.words["ill"] != "identity", "as it left"
     assert found.classes > 1, "ages can be shown, only not each by itself"
     released = aegis.release(source, policy=policy, config=found.configuration, out=tmp_path / "second.csv")
