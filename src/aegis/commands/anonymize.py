@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from aegis.library.anonymize import Anonymization
 
 CENTROIDS = ("mean", "rounded", "medoid")
+SCALES = ("raw", "standardised")
 
 FEWEST = "The fewest records a class may have."
 Classes = Annotated[int | None, Option("How many classes, as many as fit unless given (mo-obam).", minimum=1)]
@@ -89,6 +90,10 @@ class Anonymize(Clustering):
             choices=CENTROIDS,
         ),
     ] = "mean"
+    scale: Annotated[
+        str,
+        Option("How far apart numbers are: as they are, or in standard deviations of their column.", choices=SCALES),
+    ] = "raw"
     tau: Annotated[
         Sequence[float], Option("More linkage thresholds to count people for (beside 0.05, 0.075, 0.1).")
     ] = ()
@@ -98,7 +103,13 @@ class Anonymize(Clustering):
         super().__post_init__()
         method = ANONYMIZERS[self.method]
         method.check(
-            {**self.asked(), "centroid": self.centroid, "policy": self.policy, "hierarchies": self.hierarchies}
+            {
+                **self.asked(),
+                "centroid": self.centroid,
+                "scale": self.scale,
+                "policy": self.policy,
+                "hierarchies": self.hierarchies,
+            }
         )
         if not method.recodes:
             self.refuse("label", "model", because=f"{self.method} publishes centres, which are made for no label")

@@ -33,7 +33,8 @@ class Project:
 
     ``data`` is as a command takes it, relative to the project file. ``policy`` and ``configuration`` are mappings as
     their own files hold them. ``candidates`` says which kinds were made and how, ``chosen`` which one was taken
-    (``name`` and ``kind``), ``release`` what left (``out``, ``certificate``, ``ledger``, ``attacks``).
+    (``name`` and ``kind``, and the ``method`` that makes its table where it is none of masks), ``release`` what left
+    (``out``, ``certificate``, ``ledger``, ``attacks``).
     """
 
     path: Path
@@ -52,6 +53,12 @@ class Project:
     @property
     def folder(self) -> Path:
         return self.path.parent
+
+    @property
+    def is_decided(self) -> bool:
+        """Whether roles, policy and a candidate are: masks, or a method that makes a table."""
+        made = self.configuration is not None or "method" in (self.chosen or {})
+        return self.roles is not None and self.policy is not None and made
 
     @property
     def source(self) -> str:
@@ -118,6 +125,9 @@ def read_project(path: Path) -> Project:
     for name in ("reading", "roles", "policy", "candidates", "chosen", "configuration", "release"):
         if not isinstance(content.get(name, {}), dict):
             raise ProjectError(f"{path.name}: {name} must be a mapping")
+    chosen = content.get("chosen", {})
+    if "method" in chosen and not all(isinstance(chosen.get(name), str) for name in ("name", "kind", "method")):
+        raise ProjectError(f"{path.name}: chosen must say name, kind and method in a word each")
     reading = dict(content.get("reading", {}))
     strange = sorted(set(reading) - set(_READING))
     if strange:

@@ -144,7 +144,7 @@ def anonymize(options: Anonymize) -> Anonymization:
         return _recoded(dataset, options)
     assert options.k is not None, "the options ask for k where there is no policy"
     estimator = ANONYMIZERS[options.method].anonymizer(
-        k=options.k, seed=options.seed, centroid=options.centroid, **options.asked()
+        k=options.k, seed=options.seed, centroid=options.centroid, scale=options.scale, **options.asked()
     )
     table, filled = filled_table(ask(dataset.table), options.quasi or dataset.roles.quasi_identifying)
     records = read_records(

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
+from typing import Any
 
+from aegis.commands.fields import READING
 from aegis.commands.release import Release
 from aegis.counts.class_table import ClassTable
 from aegis.counts.collect_classes import with_person
@@ -17,7 +19,7 @@ from aegis.data.schema import Roles
 from aegis.errors import RoleError
 from aegis.library.judging import classes_of, read_policy, refuse_sanitized
 from aegis.library.masked_data import MaskedData, all_masks, masked_data, roles_with
-from aegis.library.opening import open_table
+from aegis.library.opening import open_table, reading
 from aegis.library.people import check_hidden
 from aegis.library.proposals import find_hierarchies, one_configuration
 from aegis.library.sensitive_masks import masks_shown_earlier
@@ -73,8 +75,8 @@ def open_source(options: Release) -> Source:
     configuration = Configuration(name="as-it-is", masks={})
     if options.config is not None:
         configuration = one_configuration(options.config, hierarchies=hierarchies, data=options.data)
-    dataset = open_table(options.data, options)
-    original = dataset if options.rows_of is None else open_dataset(options.rows_of)
+    dataset = _opened(options)
+    original = dataset if options.rows_of is None else open_dataset(options.rows_of, **reading(options))
     roles = policy.roles_in(dataset.schema, roles_with(dataset, configuration, label=options.label))
     check_hidden(policy.unit, configuration)
     not_wanted = _left_out(dataset, options.columns)
@@ -121,6 +123,14 @@ def open_source(options: Release) -> Source:
         published_roles=narrow.roles,
         standing=standing,
     )
+
+
+def _opened(options: Release) -> Dataset:
+    """The table to be released; where it is open already, the options of reading are those of ``rows_of``."""
+    if options.rows_of is not None and isinstance(options.data, Dataset):
+        usual: dict[str, Any] = {each.name: each.default for each in fields(options) if each.name in READING}
+        options = replace(options, **usual)
+    return open_table(options.data, options)
 
 
 def _left_out(dataset: Dataset, columns: Sequence[str] | None) -> tuple[str, ...]:

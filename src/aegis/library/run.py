@@ -10,13 +10,20 @@ from typing import Any
 from aegis.commands.run import Run
 from aegis.commands.start import Start
 from aegis.data.project import Project, read_project
-from aegis.errors import ProjectError, RoleError
+from aegis.errors import PolicyNotSatisfiedError, ProjectError, RoleError
 from aegis.library.guided.comparing import Comparison, compare
 from aegis.library.guided.leaving import AttackFigures, Left, free_name
 from aegis.library.guided.looking import Look, look
 from aegis.library.release import Released
-from aegis.library.start import left_now, open_project_table, reading_of, settings_of, with_release
-from aegis.masking.configuration_file import to_mapping
+from aegis.library.start import (
+    left_now,
+    next_best,
+    open_project_table,
+    reading_of,
+    settings_of,
+    with_choice,
+    with_release,
+)
 from aegis.operation import listed, operation
 from aegis.releases.ledger import ledger_path
 from aegis.result import Result
@@ -71,7 +78,7 @@ def run(options: Run) -> Rerun:
     if not path.is_file():
         raise ProjectError(f"there is no project file {path}; aegis start makes one, or name it with --project")
     project = read_project(path)
-    if project.roles is None or project.policy is None or project.configuration is None:
+    if project.roles is None or project.policy is None or not project.is_decided:
         raise ProjectError(f"{path.name} has nothing chosen yet; aegis start goes on where it was left")
     data = project.source if options.data is None else str(options.data)
     ledger = options.ledger if options.ledger is not None else _ledger(project)
@@ -79,6 +86,7 @@ def run(options: Run) -> Rerun:
     dataset = open_project_table(replace(project, data=str(Path(data).resolve())), given)
     seen = look(dataset)
     differences = _differences(project, seen)
+    comparison: Comparison | None = None
     if options.choose:
         if options.progress is not None:
             options.progress(0, None, "candidates")
@@ -93,14 +101,29 @@ def run(options: Run) -> Rerun:
             recipient=options.recipient,
             progress=options.progress,
         )
-        project = _with_choice(project, comparison)
+        project = with_choice(project, comparison, comparison.best)
         differences = (*differences, f"recommended now: {comparison.why}")
     if options.progress is not None:
         options.progress(0, None, "release and attacks")
     out = Path(options.out) if options.out is not None else free_name(data, project.folder)
-    left: Left = left_now(
-        project, out, data=data, ledger=ledger, recipient=options.recipient, overwrite=options.overwrite
-    )
+    while True:
+        try:
+            left: Left = left_now(
+                project,
+                out,
+                data=data,
+                ledger=ledger,
+                recipient=options.recipient,
+                overwrite=options.overwrite,
+                again=comparison is None,
+            )
+            break
+        except PolicyNotSatisfiedError as error:
+            if comparison is None:
+                raise
+            comparison = next_best(comparison, project, error)
+            project = with_choice(project, comparison, comparison.best)
+            differences = (*differences, comparison.notes[-1], f"recommended now: {comparison.why}")
     with_release(project, left).write()
     return Rerun(
         released=left.released,
@@ -115,15 +138,6 @@ def _ledger(project: Project) -> Path | None:
     if "://" in project.data or project.reading.get("engine"):
         return None
     return ledger_path(Path(project.source), table=project.reading.get("table"))
-
-
-def _with_choice(project: Project, comparison: Comparison) -> Project:
-    chosen = comparison.best
-    return replace(
-        project,
-        chosen={"name": chosen.name, "kind": chosen.kind},
-        configuration=to_mapping(comparison.configurations[chosen.name]),
-    )
 
 
 def _differences(project: Project, seen: Look) -> tuple[str, ...]:

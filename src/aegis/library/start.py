@@ -14,13 +14,14 @@ from aegis.data.dataset import Dataset
 from aegis.data.project import PROJECT_FILE, Project, read_project
 from aegis.data.schema import Role, Roles
 from aegis.data.shell import word
-from aegis.errors import OptionError, ProjectError, RoleError
+from aegis.errors import OptionError, PolicyNotSatisfiedError, ProjectError, RoleError
 from aegis.library.candidate_kinds import CANDIDATES
-from aegis.library.guided.changes import ColumnChange, changes
+from aegis.library.guided.changes import ColumnChange, becomes
 from aegis.library.guided.comparing import Compared, Comparison, Settings, compare
+from aegis.library.guided.finishing import FINISHED, Finishing, boxes_path
 from aegis.library.guided.guide import Guide
 from aegis.library.guided.kept import comparison_path, keep, kept, key_of
-from aegis.library.guided.leaving import AttackFigures, Left, free_name, leave
+from aegis.library.guided.leaving import AttackFigures, Left, free_name, leave, leave_finished
 from aegis.library.guided.looking import Look, SuggestedRole, likely_label, look, roles_of, suggest_roles
 from aegis.library.guided.purposes import PURPOSES, USUAL, policy_for
 from aegis.library.guided.terminal_guide import TerminalGuide
@@ -122,12 +123,30 @@ def walk(options: Start, guide: Guide) -> Started:
     guide.begin(4, "Candidates, side by side")
     comparison = compared(project, options, guide)
     guide.show_comparison(comparison)
-    guide.begin(5, "What each column becomes")
-    project, changed = chosen_of(project, dataset, comparison, options, guide)
-    project.write()
-    guide.begin(6, "The release")
-    left = _left(project, options, guide)
-    return finished(project, seen, comparison, changed, left, options)
+    while True:
+        guide.begin(5, "What each column becomes")
+        project, changed = chosen_of(project, dataset, comparison, options, guide)
+        project.write()
+        guide.begin(6, "The release")
+        try:
+            left = _left(project, options, guide)
+        except PolicyNotSatisfiedError as error:
+            comparison = next_best(comparison, project, error)
+            guide.note(comparison.notes[-1])
+            guide.note(f"recommended now: {comparison.why}")
+            continue
+        return finished(project, seen, comparison, changed, left, options)
+
+
+def next_best(comparison: Comparison, project: Project, error: PolicyNotSatisfiedError) -> Comparison:
+    """What is left to choose from where boxes or clusters were refused as they would be written.
+
+    Masks are judged by the same counts before they are offered: what refuses those is no matter of the candidate.
+    """
+    assert project.chosen is not None
+    if project.chosen["kind"] not in FINISHED:
+        raise error
+    return comparison.without(project.chosen["name"], because=str(error))
 
 
 def finished(
@@ -331,16 +350,19 @@ def chosen_of(
 ) -> tuple[Project, tuple[ColumnChange, ...]]:
     name = guide.choose(comparison)
     chosen = comparison.named(name)
-    configuration = comparison.configurations[name]
     assert project.roles is not None
-    changed = changes(dataset, project.roles, configuration)
+    changed = becomes(dataset, project.roles, comparison, name)
     guide.show_changes(changed)
-    return replace(
-        project,
-        candidates=settings_of(project, options).to_mapping(),
-        chosen={"name": name, "kind": chosen.kind},
-        configuration=to_mapping(configuration),
-    ), changed
+    project = replace(project, candidates=settings_of(project, options).to_mapping())
+    return with_choice(project, comparison, chosen), changed
+
+
+def with_choice(project: Project, comparison: Comparison, chosen: Compared) -> Project:
+    """The project with a candidate that was chosen: its masks, or how its table is made."""
+    made = {"name": chosen.name, "kind": chosen.kind}
+    if chosen.name in comparison.finished:
+        return replace(project, chosen={**made, "method": chosen.name}, configuration=None)
+    return replace(project, chosen=made, configuration=to_mapping(comparison.configuration(chosen.name)))
 
 
 def _left(project: Project, options: Start, guide: Guide) -> Left | None:
@@ -360,10 +382,30 @@ def left_now(
     ledger: str | Path | None = None,
     recipient: str | None = None,
     overwrite: bool = False,
+    again: bool = False,
 ) -> Left:
-    """Release what the project has chosen."""
-    if project.configuration is None or project.roles is None or project.policy is None:
+    """Release what the project has chosen; with ``again`` rows fall into the boxes of the release before."""
+    if not project.is_decided or project.roles is None or project.policy is None:
         raise ProjectError(f"{project.path.name} has nothing chosen yet; aegis start goes on where it was left")
+    if project.configuration is None:
+        chosen = project.chosen or {}
+        return leave_finished(
+            data or project.source,
+            finishing=Finishing(
+                kind=chosen["kind"],
+                method=chosen["method"],
+                seed=project.seed,
+                boxes=boxes_path(project.path),
+                again=again,
+            ),
+            roles=project.roles,
+            policy=project.policy,
+            out=out,
+            reading=reading_of(project),
+            ledger=ledger,
+            recipient=recipient,
+            overwrite=overwrite,
+        )
     (configuration,) = configurations_from_mapping(
         project.configuration, name=(project.chosen or {}).get("name", "chosen")
     )

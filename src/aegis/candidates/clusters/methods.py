@@ -33,7 +33,7 @@ OPTIONS: dict[str, Option] = {
     "seconds": Option(words="a time limit (--seconds)"),
     "rounds": Option(words="a number of rounds (--rounds)"),
     "centroid": Option(words="another centre than the mean (--centroid)", neutral="mean"),
-    "scale": Option(words="another scale than the columns' own", neutral="raw"),
+    "scale": Option(words="another scale than the columns' own (--scale)", neutral="raw"),
     "bound_share": Option(words="a share of the time for a lower bound"),
     "policy": Option(words="a policy (--policy)"),
     "hierarchies": Option(words="hierarchies (--hierarchies)"),

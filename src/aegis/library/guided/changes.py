@@ -15,6 +15,7 @@ from aegis.data.domain import Domain
 from aegis.data.kind import Kind
 from aegis.data.schema import Role, Roles
 from aegis.errors import InputError
+from aegis.library.guided.comparing import Comparison
 from aegis.masking.configuration import Configuration
 from aegis.masking.mask import MappedMask, Mask, PermutingMask, RandomMask
 from aegis.masking.masks.suppress import STAR
@@ -41,14 +42,7 @@ def changes(dataset: Dataset, roles: Roles, configuration: Configuration) -> tup
     for column in dataset.schema:
         role = roles.get(column.name)
         mask = configuration.masks.get(column.name)
-        if mask is not None:
-            becomes = mask.describe()
-        elif role is Role.IDENTIFYING:
-            becomes = "hidden: * in every row"
-        elif role is Role.QUASI_IDENTIFYING:
-            becomes = "as it is, in groups that are large enough"
-        else:
-            becomes = "as it is"
+        becomes = _unmasked(role) if mask is None else mask.describe()
         example = None
         if mask is not None and column.name in made_up:
             example = _example(mask, column.kind, made_up[column.name])
@@ -56,6 +50,57 @@ def changes(dataset: Dataset, roles: Roles, configuration: Configuration) -> tup
             ColumnChange(column=column.name, role="" if role is None else role.value, becomes=becomes, example=example)
         )
     return tuple(answer)
+
+
+def becomes(dataset: Dataset, roles: Roles, comparison: Comparison, name: str) -> tuple[ColumnChange, ...]:
+    """What a candidate makes of each column, masks or not."""
+    if name in comparison.finished:
+        return finished_changes(dataset, roles, comparison.named(name).kind)
+    return changes(dataset, roles, comparison.configuration(name))
+
+
+def _unmasked(role: Role | None) -> str:
+    if role is Role.IDENTIFYING:
+        return "hidden: * in every row"
+    return "as it is, in groups that are large enough" if role is Role.QUASI_IDENTIFYING else "as it is"
+
+
+_BECOMES = {
+    ("boxes", True): "an interval, as narrow as its group allows; * where that says nothing",
+    ("boxes", False): "a set of values, as small as its group allows; * where that says nothing",
+    ("clusters", True): "the mean of its group",
+    ("clusters", False): "the commonest value of its group",
+}
+"""What a quasi-identifier becomes, by the kind of a finished table and whether it holds numbers or dates."""
+
+
+def finished_changes(dataset: Dataset, roles: Roles, kind: str) -> tuple[ColumnChange, ...]:
+    """What a release as boxes or clusters makes of every column of a table."""
+    replaced = {column.name: column.kind for column in dataset.schema if column.name in roles.quasi_identifying}
+    made_up = _made_up(dataset, {name: held for name, held in replaced.items() if held.is_number})
+    answer = []
+    for column in dataset.schema:
+        role = roles.get(column.name)
+        becomes, example = _unmasked(role), None
+        if column.name in replaced:
+            becomes = _BECOMES[kind, column.kind.is_ordered]
+            if column.name in made_up:
+                example = _finished_example(kind, made_up[column.name])
+        answer.append(
+            ColumnChange(column=column.name, role="" if role is None else role.value, becomes=becomes, example=example)
+        )
+    return tuple(answer)
+
+
+def _finished_example(kind: str, value: float) -> tuple[str, str]:
+    """A made-up number and what could stand for it: the group is made up too.
+
+    >>> _finished_example("boxes", 40), _finished_example("clusters", 40)
+    (('40', '[36, 44)'), ('40', '42'))
+    """
+    step = abs(value) / 10 or 1.0
+    near = f"[{value - step:.10g}, {value + step:.10g})" if kind == "boxes" else f"{value + step / 2:.10g}"
+    return f"{value:.10g}", near
 
 
 def _made_up(dataset: Dataset, kinds: Mapping[str, Kind]) -> dict[str, Any]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -14,6 +14,8 @@ from aegis.data.schema import Roles
 from aegis.errors import ConfigurationError, GuaranteeError, LabelError, PolicyNotSatisfiedError
 from aegis.library.advise import advise
 from aegis.library.candidate_kinds import CANDIDATES
+from aegis.library.guided.finishing import FINISHED, why_not_finished
+from aegis.library.judging import read_policy
 from aegis.library.search import Found, search
 from aegis.masking.configuration import Configuration
 from aegis.masking.configuration_file import configurations_from_mapping, to_mapping
@@ -98,7 +100,8 @@ class Comparison(Result):
     """All candidates, the most useful first, and the one that is recommended.
 
     ``rejected`` says why others were no candidates. ``alone_before`` is how many rows of the table as it is stand alone
-    by their quasi-identifiers, ``average_risk_before`` its average risk (see `Compared`).
+    by their quasi-identifiers, ``average_risk_before`` its average risk (see `Compared`). ``finished`` are boxes and
+    clusters that can be released, row by row; they are made with ``seed`` as they were raced.
     """
 
     ranking: Ranking
@@ -110,6 +113,8 @@ class Comparison(Result):
     alone_before: int
     average_risk_before: float
     notes: tuple[str, ...] = field(default=())
+    finished: frozenset[str] = field(default=frozenset())
+    seed: int = 0
 
     @property
     def best(self) -> Compared:
@@ -118,6 +123,29 @@ class Comparison(Result):
 
     def named(self, name: str) -> Compared:
         return next(each for each in self.candidates if each.name == name)
+
+    @property
+    def able(self) -> tuple[str, ...]:
+        """The candidates that can leave."""
+        return tuple(each.name for each in self.candidates if each.can_leave)
+
+    def without(self, name: str, *, because: str) -> Comparison:
+        """The comparison where a release of ``name`` was refused, and the next one is recommended."""
+        left = tuple(replace(each, can_leave=False) if each.name == name else each for each in self.candidates)
+        if not any(each.can_leave for each in left):
+            raise PolicyNotSatisfiedError(f"{name} was refused, and no other candidate can leave: {because}")
+        recommended = _recommended(left, self.ranking)
+        others = tuple(each for each in left if each.name != name)
+        return replace(
+            self,
+            candidates=left,
+            recommended=recommended.name,
+            why=_why(recommended, others, self.ranking),
+            rejected={**self.rejected, name: because},
+            configurations={each: masks for each, masks in self.configurations.items() if each != name},
+            finished=self.finished - {name},
+            notes=(*self.notes, f"{name} was not released: {because}"),
+        )
 
     def configuration(self, name: str | None = None) -> Configuration:
         """The masks of a candidate, the recommended one unless named; raises for one that is none of masks."""
@@ -168,6 +196,8 @@ class Comparison(Result):
             "alone_before": self.alone_before,
             "average_risk_before": self.average_risk_before,
             "notes": list(self.notes),
+            "finished": sorted(self.finished),
+            "seed": self.seed,
         }
 
     @classmethod
@@ -176,9 +206,10 @@ class Comparison(Result):
         configurations = {
             name: configurations_from_mapping(each, name=name)[0] for name, each in content["configurations"].items()
         }
+        finished = frozenset(content["finished"])
         return cls(
             ranking=ranking,
-            candidates=_candidates(ranking, configurations),
+            candidates=_candidates(ranking, {*configurations, *finished}),
             recommended=content["recommended"],
             why=content["why"],
             configurations=configurations,
@@ -186,6 +217,8 @@ class Comparison(Result):
             alone_before=int(content["alone_before"]),
             average_risk_before=float(content["average_risk_before"]),
             notes=tuple(content["notes"]),
+            finished=finished,
+            seed=int(content["seed"]),
         )
 
 
@@ -251,7 +284,12 @@ def compare(
     )
     before = count_classes(open_dataset(data, **reading), roles.quasi_identifying)
     known = dict(ranking.configurations)
-    candidates = _candidates(ranking, known)
+    raced = {place.configuration for place in ranking.ranking if place.kind in FINISHED}
+    because = why_not_finished(data, read_policy(policy), reading=reading, ledger=ledger) if raced else None
+    if because is not None:
+        notes.append(because)
+    finished = frozenset() if because is not None else frozenset(raced)
+    candidates = _candidates(ranking, {*known, *finished})
     recommended = _recommended(candidates, ranking)
     return Comparison(
         ranking=replace(ranking, rejected={**rejected, **ranking.rejected}),
@@ -263,6 +301,8 @@ def compare(
         alone_before=int((before.sizes == 1).sum()),
         average_risk_before=before.classes / max(before.records, 1),
         notes=tuple(notes),
+        finished=finished,
+        seed=settings.seed,
     )
 
 
@@ -279,10 +319,10 @@ def _titled(progress: Progress | None, title: str) -> Progress | None:
     return lambda done, total, what: call(done, total, f"{title}: {what}")
 
 
-def _candidates(ranking: Ranking, configurations: Mapping[str, Configuration]) -> tuple[Compared, ...]:
+def _candidates(ranking: Ranking, able: Collection[str]) -> tuple[Compared, ...]:
     places = ranking.ranking
     sign = 1.0 if ranking.higher_is_better else -1.0
-    return tuple(_compared(place, places, sign, can_leave=place.configuration in configurations) for place in places)
+    return tuple(_compared(place, places, sign, can_leave=place.configuration in able) for place in places)
 
 
 def _compared(
@@ -324,7 +364,7 @@ def _recommended(candidates: Sequence[Compared], ranking: Ranking) -> Compared:
     able = [each for each in candidates if each.can_leave]
     if not able:
         raise PolicyNotSatisfiedError(
-            f"no masking satisfies the policy ({count(len(ranking.rejected), 'candidate')} rejected); ask for less, "
+            f"no candidate satisfies the policy ({count(len(ranking.rejected), 'candidate')} rejected); ask for less, "
             "name fewer quasi-identifiers, or let more rows be suppressed"
         )
     sign = 1 if ranking.higher_is_better else -1

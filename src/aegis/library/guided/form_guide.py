@@ -55,6 +55,6 @@ class FormGuide(Guide):
 
     def choose(self, comparison: Comparison) -> str:
         given = self._first("candidate") or comparison.recommended
-        if given not in comparison.configurations:
+        if given not in comparison.able:
             raise OptionError("a candidate that cannot leave was sent; choose one of the list")
         return given

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 from aegis.commands.fields import TableLike
 from aegis.data.schema import Roles
+from aegis.errors import DataError
+from aegis.library.guided.finishing import Finishing, release_finished
 from aegis.library.release import Released, release
 from aegis.masking.configuration import Configuration
 from aegis.releases.certificate import certificate_paths
@@ -102,6 +104,41 @@ def leave(
         overwrite=overwrite,
         **reading,
     )
+    return _left(released)
+
+
+def leave_finished(
+    data: TableLike,
+    *,
+    finishing: Finishing,
+    roles: Roles,
+    policy: Mapping[str, Any],
+    out: Path,
+    reading: Mapping[str, Any],
+    ledger: str | Path | None = None,
+    recipient: str | None = None,
+    overwrite: bool = False,
+) -> Left:
+    """Release the table as boxes or clusters, judged row by row; raises, and writes nothing, if it fails."""
+    if not isinstance(data, str | Path):
+        raise DataError("boxes and clusters are judged row by row with the ledger of a file; write the table to one")
+    return _left(
+        release_finished(
+            data,
+            finishing=finishing,
+            roles=roles,
+            policy=policy,
+            out=out,
+            attacks=attacks_to_run(roles),
+            reading=reading,
+            ledger=ledger,
+            recipient=recipient,
+            overwrite=overwrite,
+        )
+    )
+
+
+def _left(released: Released) -> Left:
     stated = released.certificate.content.get("attacks", [])
     return Left(
         released=released,

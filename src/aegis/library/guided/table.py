@@ -26,9 +26,10 @@ from aegis.data.engine import open_dataset
 from aegis.data.schema import Role, Roles
 from aegis.errors import OptionError, RoleError
 from aegis.library.candidate_kinds import CANDIDATES
-from aegis.library.guided.changes import ColumnChange, changes
+from aegis.library.guided.changes import ColumnChange, becomes
 from aegis.library.guided.comparing import Comparison, Settings, compare
-from aegis.library.guided.leaving import Left, leave
+from aegis.library.guided.finishing import Finishing
+from aegis.library.guided.leaving import Left, leave, leave_finished
 from aegis.library.guided.looking import Look, SuggestedRole, likely_label, look, roles_of, suggest_roles
 from aegis.library.guided.purposes import PURPOSES, USUAL, policy_for
 from aegis.library.judging import read_policy
@@ -116,7 +117,7 @@ class OpenTable:
 
     def changes(self, compared: Comparison, candidate: str | None = None) -> tuple[ColumnChange, ...]:
         """What a candidate (the recommended one unless named) makes of each column."""
-        return changes(self._dataset(), self.roles, compared.configuration(candidate))
+        return becomes(self._dataset(), self.roles, compared, candidate or compared.recommended)
 
     def release(
         self,
@@ -131,19 +132,23 @@ class OpenTable:
         """Release a candidate (the recommended one unless named), attacked; ``.frame()`` of the answer is its rows.
 
         Without ``out`` it is written to a folder that goes when Python ends. A file has a ledger beside it; a data
-        frame has none unless ``ledger`` names one.
+        frame has none unless ``ledger`` names one. Boxes and clusters are judged as they are written:
+        `PolicyNotSatisfiedError` says that they may not leave, and ``compared.without(name, because=…)`` what is next.
         """
-        return leave(
-            self.data,
-            configuration=compared.configuration(candidate),
-            roles=self.roles,
-            policy=self.policy,
-            out=Path(out) if out is not None else _temporary() / "released.parquet",
-            reading=self.reading,
-            ledger=ledger,
-            recipient=recipient,
-            overwrite=overwrite,
-        )
+        chosen = candidate or compared.recommended
+        released_as: dict[str, Any] = {
+            "roles": self.roles,
+            "policy": self.policy,
+            "out": Path(out) if out is not None else _temporary() / "released.parquet",
+            "reading": self.reading,
+            "ledger": ledger,
+            "recipient": recipient,
+            "overwrite": overwrite,
+        }
+        if chosen in compared.finished:
+            finishing = Finishing(kind=compared.named(chosen).kind, method=chosen, seed=compared.seed)
+            return leave_finished(self.data, finishing=finishing, **released_as)
+        return leave(self.data, configuration=compared.configuration(chosen), **released_as)
 
     def _dataset(self) -> Dataset:
         return open_dataset(self.data, **self.reading)

@@ -153,8 +153,7 @@ class TerminalGuide(Guide):
         talk.print(f"Recommended: {comparison.why}.", style="bold", soft_wrap=True)
 
     def choose(self, comparison: Comparison) -> str:
-        able = [each.name for each in comparison.candidates if each.can_leave]
-        return self._choice("Which one shall leave?", able, comparison.recommended, list_all=False)
+        return self._choice("Which one shall leave?", list(comparison.able), comparison.recommended, list_all=False)
 
     def show_changes(self, changed: Sequence[ColumnChange]) -> None:
         rows = [

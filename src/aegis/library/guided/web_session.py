@@ -11,8 +11,8 @@ from typing import Any
 from aegis.commands.start import Start
 from aegis.data.dataset import Dataset
 from aegis.data.project import Project
-from aegis.errors import AegisError, OptionError
-from aegis.library.guided.changes import ColumnChange, changes
+from aegis.errors import AegisError, OptionError, PolicyNotSatisfiedError
+from aegis.library.guided.changes import ColumnChange, becomes
 from aegis.library.guided.comparing import Comparison
 from aegis.library.guided.form_guide import FormGuide
 from aegis.library.guided.guide import Guide
@@ -26,6 +26,7 @@ from aegis.library.start import (
     finished,
     left_now,
     looked,
+    next_best,
     open_project_table,
     opened_project,
     with_policy,
@@ -84,8 +85,7 @@ class Session:
         """What the recommended candidate makes of each column."""
         assert self.comparison is not None
         assert self.project.roles is not None
-        best = self.comparison.configurations[self.comparison.recommended]
-        return changes(self.dataset, self.project.roles, best)
+        return becomes(self.dataset, self.project.roles, self.comparison, self.comparison.recommended)
 
     def take(self, step: str, fields: Fields) -> None:
         """Take a step with the fields of its form; an error is kept for the page and changes nothing."""
@@ -147,7 +147,12 @@ class Session:
             self.project = project.write()
             given = self.options.out
             out = free_name(project.data, project.folder) if given is None else project.path_of(str(given))
-            left = left_now(project, out, ledger=self.options.ledger, recipient=self.options.recipient)
+            try:
+                left = left_now(project, out, ledger=self.options.ledger, recipient=self.options.recipient)
+            except PolicyNotSatisfiedError as error:
+                self.comparison = next_best(comparison, project, error)
+                self.problem = f"{self.comparison.notes[-1]}; choose again, {self.comparison.recommended} is next"
+                return
             self.started = finished(project, self.seen, comparison, changed, left, self.options)
 
         self._in_background("releasing and attacking", work)

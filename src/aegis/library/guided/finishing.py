@@ -1,0 +1,147 @@
+"""Candidates that are no masks: boxes and clusters, made as a finished table and released row by row with the ledger.
+
+The finished table stands in a folder of its own that only its owner may read, and goes when the release is written or
+refused. Boxes are kept beside the project: tomorrow's rows fall into the same ones, so that what left and what is to
+leave never cut a group between them.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from aegis.commands.fields import TableLike
+from aegis.data.engine import open_dataset
+from aegis.data.output import PRIVATE, draft_of
+from aegis.data.schema import Roles
+from aegis.errors import DataError, GuaranteeError, InputError, PolicyNotSatisfiedError, ProjectError
+from aegis.library.anonymize import anonymize
+from aegis.library.apply import apply
+from aegis.library.judging import read_policy
+from aegis.library.release import Released, release
+from aegis.privacy.models.k_anonymity import KAnonymity
+from aegis.privacy.policy import Policy, Suppressed
+
+FINISHED = frozenset({"boxes", "clusters"})
+"""Kinds that `anonymize` makes a table of."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Finishing:
+    """How a finished table is made: its kind, the method of `anonymize`, and the seed of the race.
+
+    ``boxes`` is the file that keeps boxes; with ``again`` rows fall into those that stand there.
+    """
+
+    kind: str
+    method: str
+    seed: int = 0
+    boxes: Path | None = None
+    again: bool = False
+
+    def __post_init__(self) -> None:
+        if self.kind not in FINISHED:
+            raise ProjectError(f"{self.kind} is no kind that is made as a table; those are boxes and clusters")
+
+
+def boxes_path(project: Path) -> Path:
+    """Where the boxes of a project are kept."""
+    return project.with_name(f".{project.stem}.boxes.json")
+
+
+def why_not_finished(
+    data: TableLike, policy: Policy, *, reading: Mapping[str, Any], ledger: str | Path | None
+) -> str | None:
+    """Why boxes and clusters of a table cannot be released row by row; None where they can."""
+    if str(ledger) == "none":
+        return "boxes and clusters are judged row by row with the ledger, and there is none"
+    if not isinstance(data, str | Path) or "://" in str(data) or reading.get("engine"):
+        return "boxes and clusters are judged row by row with the ledger of a file, and this table is none"
+    if policy.unit is not None:
+        return "boxes and clusters are judged by rows, and the policy counts people"
+    if policy.suppressed is Suppressed.DROPPED:
+        return "boxes and clusters are judged row by row, and the policy leaves rows out"
+    return None
+
+
+def release_finished(
+    data: str | Path,
+    *,
+    finishing: Finishing,
+    roles: Roles,
+    policy: Mapping[str, Any],
+    out: Path,
+    attacks: tuple[str, ...],
+    reading: Mapping[str, Any],
+    ledger: str | Path | None = None,
+    recipient: str | None = None,
+    overwrite: bool = False,
+) -> Released:
+    """Make the table in private and release it; raises `PolicyNotSatisfiedError` where it may not leave."""
+    with tempfile.TemporaryDirectory(prefix="aegis-") as folder:
+        table, boxes = Path(folder) / "finished.parquet", Path(folder) / "boxes.json"
+        try:
+            _make(data, table, boxes, finishing=finishing, roles=roles, policy=policy, reading=reading)
+        except (GuaranteeError, InputError) as error:
+            raise PolicyNotSatisfiedError(f"{finishing.method} could not be made: {error}") from error
+        try:
+            released = release(
+                replace(open_dataset(table), name=Path(data).name),
+                policy=policy,
+                rows_of=data,
+                out=out,
+                roles=roles,
+                attacks=attacks,
+                ledger=ledger,
+                recipient=recipient,
+                overwrite=overwrite,
+                **reading,
+            )
+        except DataError as error:  # no column stayed as it is, so nobody could say which row is which
+            raise PolicyNotSatisfiedError(f"{finishing.method} could not be released: {error}") from error
+        if finishing.boxes is not None and boxes.is_file():
+            with draft_of(finishing.boxes, overwrite=True, mode=PRIVATE) as draft:
+                draft.write_text(boxes.read_text(encoding="utf-8"), encoding="utf-8")
+    return released
+
+
+def _make(
+    data: str | Path,
+    table: Path,
+    boxes: Path,
+    *,
+    finishing: Finishing,
+    roles: Roles,
+    policy: Mapping[str, Any],
+    reading: Mapping[str, Any],
+) -> None:
+    asked = read_policy(policy)
+    roles = asked.roles_in(open_dataset(data, **reading).schema, roles)
+    if finishing.kind == "boxes" and finishing.again and finishing.boxes is not None and finishing.boxes.is_file():
+        apply(data, config=finishing.boxes, out=table, roles=roles, **reading)
+    elif finishing.kind == "boxes":
+        anonymize(
+            data,
+            method=finishing.method,
+            policy=policy,
+            seed=finishing.seed,
+            roles=roles,
+            model=boxes,
+            out=table,
+            **reading,
+        )
+    else:
+        fewest = max((model.k for model in asked.models if isinstance(model, KAnonymity)), default=2)
+        anonymize(
+            data,
+            method=finishing.method,
+            k=fewest,
+            scale="standardised",
+            seed=finishing.seed,
+            roles=roles,
+            out=table,
+            **reading,
+        )
