@@ -36,7 +36,8 @@
     │   ├── TooBusyError                  503   everything that takes long is taken; try again in a moment
     │   └── StorageFullError              507   there is no room, or no right to write, where files are kept
     └── EngineError                   2   502   the database refused or broke off
-        └── BrokenOffError                      in the middle; ``undone`` where nothing was written for certain
+        ├── BrokenOffError                      in the middle; ``undone`` where nothing was written for certain
+        └── StorageUnreachableError       503   the object store with the files does not answer
 
 Each message is one sentence that says what is wrong and what to do. No message holds a cell value: messages name
 columns, files, counts and line numbers only, and an error of an engine is raised ``from None`` because engines quote
@@ -169,6 +170,12 @@ class BrokenOffError(EngineError):
     def __init__(self, message: str, *, undone: bool) -> None:
         super().__init__(message)
         self.undone = undone
+
+
+class StorageUnreachableError(EngineError):
+    """The object store where files are kept does not answer, or breaks off."""
+
+    http_status: ClassVar[int] = 503
 
 
 class ServiceError(AegisError):

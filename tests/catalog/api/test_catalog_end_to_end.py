@@ -44,11 +44,11 @@ class Running:
     setup_link: str
     process: subprocess.Popen[str]
     database: str
-    storage: Path
+    storage: Path | str
 
 
 @contextlib.contextmanager
-def running(database: str, storage: Path) -> Iterator[Running]:
+def running(database: str, storage: Path | str) -> Iterator[Running]:
     environment = {**os.environ, "AEGIS_DATABASE": database, "AEGIS_STORAGE": str(storage)}
     process = subprocess.Popen(
         [sys.executable, "-m", "aegis", "serve", "--port", "0", "--json"],
@@ -122,13 +122,12 @@ def _people(site: Running) -> dict[str, str]:
 def test_from_the_first_link_to_a_verified_download(
     kind: str, tmp_path: Path, request: pytest.FixtureRequest, aegis: Aegis, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    database = str(tmp_path / "catalog.sqlite")
-    if kind == "postgres":
-        make: Callable[[], str] = request.getfixturevalue("new_postgres")
-        database = make()
+    database, storage = str(tmp_path / "catalog.sqlite"), str(tmp_path / "storage")
+    if kind == "postgres":  # and, as far from a single machine as it goes, with the files in an object store
+        database, storage = request.getfixturevalue("new_postgres")(), request.getfixturevalue("new_bucket")()
     home = tmp_path / "provider"
     table = write_clinic(home, rows=400)
-    with running(database, tmp_path / "storage") as site:
+    with running(database, storage) as site:
         tokens = _people(site)
         monkeypatch.setenv("AEGIS_URL", site.url)
 

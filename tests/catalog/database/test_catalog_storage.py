@@ -1,45 +1,106 @@
-"""The store: whole files under their own hash, or nothing."""
+"""The store: whole files under their own hash, or nothing; the same contract for a folder and for a bucket."""
 
 from __future__ import annotations
 
 import hashlib
 import io
-import os
+import tempfile
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from aegis.catalog.database.storage import FolderStore, limited
+from aegis.catalog.database.open_storage import open_store
+from aegis.catalog.database.storage import FolderStore, Store, limited
 from aegis.catalog.states import TRANSITIONS, JobState, ProductState, ReleaseState, RequestState, check_step, follows
 from aegis.errors import ConflictError, NotFoundError, TooLargeError
 
 
-def test_bytes_lie_under_their_hash_and_are_private(tmp_path: Path) -> None:
+@pytest.fixture(params=["folder", "bucket"])
+def store(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Store:
+    """An empty store of each kind."""
+    database_url = str(tmp_path / "catalog.sqlite")
+    if request.param == "folder":
+        return open_store(tmp_path / "store", database_url=database_url)
+    (tmp_path / "temporary").mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "temporary"))
+    make: Callable[[], str] = request.getfixturevalue("new_bucket")
+    return open_store(make(), database_url=database_url)
+
+
+def drafts(tmp_path: Path) -> list[Path]:
+    """What lies on the local disk and was not kept."""
+    return [path for folder in tmp_path.rglob("drafts") for path in folder.iterdir()]
+
+
+def test_a_folder_is_private_and_named_by_hashes(tmp_path: Path) -> None:
     store = FolderStore(tmp_path / "store")
     kept = store.put(io.BytesIO(b"hello"), limit_bytes=5)
-    assert kept.digest == hashlib.sha256(b"hello").hexdigest()
-    assert kept.bytes == 5
     place = store.path(kept.digest)
     assert place == tmp_path / "store" / kept.digest[:2] / kept.digest[2:4] / kept.digest
     assert place.stat().st_mode & 0o777 == 0o600
+
+
+def test_bytes_lie_under_their_hash(store: Store, tmp_path: Path) -> None:
+    kept = store.put(io.BytesIO(b"hello"), limit_bytes=5)
+    assert kept.digest == hashlib.sha256(b"hello").hexdigest()
+    assert (kept.bytes, store.size(kept.digest)) == (5, 5)
     with store.open(kept.digest) as file:
-        assert file.read() == b"hello"
+        assert (file.read(2), file.read(), file.read()) == (b"he", b"llo", b"")
+    with store.local(kept.digest) as path:
+        assert path.read_bytes() == b"hello"
     assert list(store.digests()) == [kept.digest]
+    assert drafts(tmp_path) == []
 
 
-def test_the_same_bytes_twice_are_one_file(tmp_path: Path) -> None:
-    store = FolderStore(tmp_path)
+def test_the_same_bytes_twice_are_one_file(store: Store) -> None:
     assert store.put([b"ab", b"c"], limit_bytes=9) == store.put([b"abc"], limit_bytes=9)
     assert len(list(store.digests())) == 1
 
 
-def test_too_much_leaves_nothing_behind_and_is_not_read_to_its_end(tmp_path: Path) -> None:
-    store = FolderStore(tmp_path)
+def test_a_file_of_several_parts_comes_back_whole(store: Store) -> None:
+    parts = [bytes([number]) * (1 << 20) for number in range(18)]  # more than two parts of an upload
+    kept = store.put(parts, limit_bytes=18 << 20)
+    with store.open(kept.digest) as file:
+        assert file.read() == b"".join(parts)
+
+
+def test_what_is_staged_is_kept_and_leaves_no_draft(store: Store, tmp_path: Path) -> None:
+    draft = store.draft([b"checked"], limit_bytes=9)
+    assert draft.path.read_bytes() == b"checked"
+    store.stage(draft)
+    assert not store.exists(draft.digest), "it is no file of the catalog before it is kept"
+    assert list(store.digests()) == []
+    assert store.keep(draft).digest == draft.digest
+    store.discard(draft)
+    assert list(store.digests()) == [draft.digest]
+    assert drafts(tmp_path) == []
+    assert store.sweep_drafts(older_than_seconds=-1e9, now_seconds=time.time()) == 0
+
+
+def test_what_is_discarded_was_never_there(store: Store, tmp_path: Path) -> None:
+    draft = store.draft([b"refused"], limit_bytes=9)
+    store.stage(draft)
+    store.discard(draft)
+    assert list(store.digests()) == []
+    assert drafts(tmp_path) == []
+    assert store.sweep_drafts(older_than_seconds=-1e9, now_seconds=time.time()) == 0
+
+
+def test_what_is_removed_is_gone_and_removing_it_again_is_no_error(store: Store) -> None:
+    kept = store.put([b"short-lived"], limit_bytes=99)
+    store.remove(kept.digest)
+    store.remove(kept.digest)
+    assert not store.exists(kept.digest)
+    with pytest.raises(NotFoundError, match="push it again"):
+        store.open(kept.digest)
+
+
+def test_too_much_leaves_nothing_behind_and_is_not_read_to_its_end(store: Store, tmp_path: Path) -> None:
     taken = []
 
     def endless() -> Iterator[bytes]:
@@ -51,45 +112,41 @@ def test_too_much_leaves_nothing_behind_and_is_not_read_to_its_end(tmp_path: Pat
         store.put(endless(), limit_bytes=5000)
     assert len(taken) == 6
     assert list(store.digests()) == []
-    assert list((tmp_path / "drafts").iterdir()) == []
+    assert drafts(tmp_path) == []
 
 
-def test_a_stream_that_breaks_off_leaves_nothing_behind(tmp_path: Path) -> None:
-    store = FolderStore(tmp_path)
-
+def test_a_stream_that_breaks_off_leaves_nothing_behind(store: Store, tmp_path: Path) -> None:
     def broken() -> Iterator[bytes]:
         yield b"half"
         raise ConnectionError
 
     with pytest.raises(ConnectionError):
         store.put(broken(), limit_bytes=100)
-    assert list((tmp_path / "drafts").iterdir()) == []
+    assert drafts(tmp_path) == []
 
 
-def test_drafts_of_the_dead_are_swept_and_fresh_ones_are_not(tmp_path: Path) -> None:
-    store = FolderStore(tmp_path)
-    old, fresh = store.draft([b"old"], limit_bytes=9), store.draft([b"new"], limit_bytes=9)
-    long_ago = time.time() - 10_000
-    os.utime(old.path, (long_ago, long_ago))
-    assert store.sweep_drafts(older_than_seconds=3_600, now_seconds=time.time()) == 1
-    assert not old.path.exists()
-    assert store.keep(fresh).digest == fresh.digest
-    store.discard(fresh)  # kept: nothing to discard
-    assert store.exists(fresh.digest)
+def test_drafts_of_the_dead_are_swept_and_fresh_ones_are_not(store: Store) -> None:
+    left, kept = store.draft([b"old"], limit_bytes=9), store.draft([b"new"], limit_bytes=9)
+    store.keep(kept)
+    store.discard(kept)
+    assert store.sweep_drafts(older_than_seconds=3_600, now_seconds=time.time()) == 0
+    assert left.path.exists()
+    assert store.sweep_drafts(older_than_seconds=3_600, now_seconds=time.time() + 10_000) == 1
+    assert not left.path.exists()
+    assert store.exists(kept.digest)
 
 
-def test_what_is_not_there_is_not_found_and_a_path_is_no_digest(tmp_path: Path) -> None:
-    store = FolderStore(tmp_path)
-    with pytest.raises(NotFoundError):
-        store.path("a" * 64)
+def test_what_is_not_there_is_not_found_and_a_path_is_no_digest(store: Store) -> None:
+    for look in (store.open, store.size, lambda digest: store.local(digest).__enter__()):
+        with pytest.raises(NotFoundError):
+            look("a" * 64)
     for wrong in ("../../etc/passwd", "A" * 64, "a" * 63):
         with pytest.raises(ValueError, match="64 hexadecimal"):
             store.open(wrong)
 
 
-def test_nothing_is_removed_while_somebody_is_about_to_refer_to_it(tmp_path: Path) -> None:
-    store, order = FolderStore(tmp_path), []
-    entered = threading.Event()
+def test_nothing_is_removed_while_somebody_is_about_to_refer_to_it(store: Store) -> None:
+    order, entered = [], threading.Event()
 
     def remover() -> None:
         entered.set()

@@ -238,7 +238,7 @@ def new_stage(tmp_path: Path, empty_sqlite: Path, parts: Parts, request: pytest.
     opened: list[Catalog] = []
     dropped: list[Callable[[], None]] = []
 
-    def make(kind: str = "sqlite", *, settings: Settings = CHEAP) -> Stage:
+    def make(kind: str = "sqlite", *, settings: Settings = CHEAP, storage: str | None = None) -> Stage:
         number = next(_numbers)
         if kind == "sqlite":
             url = str(tmp_path / f"catalog-{number}.sqlite")
@@ -248,7 +248,8 @@ def new_stage(tmp_path: Path, empty_sqlite: Path, parts: Parts, request: pytest.
             url = databases.make()
             dropped.append(partial(databases.drop, url))
         clock = Clock()
-        catalog = Catalog.open(url, tmp_path / f"store-{number}", settings=settings, clock=clock, pool_size=4)
+        place = tmp_path / f"store-{number}" if storage is None else storage
+        catalog = Catalog.open(url, place, settings=settings, clock=clock, pool_size=4)
         opened.append(catalog)
         stage = Stage(catalog=catalog, clock=clock, url=url, parts=parts)
         stage.person("admin", UserRole.ADMIN)

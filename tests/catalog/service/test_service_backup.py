@@ -6,6 +6,7 @@ import hashlib
 import io
 import json
 import tarfile
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -59,6 +60,24 @@ def test_what_is_restored_is_what_was_backed_up(
         with again.write(full.actor("consumer")) as work:  # and life goes on
             releases.open_download(work, release_id=full.release.id).stream.close()
             requests.withdraw(work, request_id=full.request.id)
+
+
+def test_a_catalog_moves_into_a_bucket_and_back(full: Stage, tmp_path: Path, new_bucket: Callable[[], str]) -> None:
+    first, second, bucket = tmp_path / "first.backup", tmp_path / "second.backup", new_bucket()
+    told = backup(full.catalog.database, full.catalog.store, first)
+    url = str(tmp_path / "in-bucket.sqlite")
+    assert restore(first, database_url=url, storage=bucket) == told
+    with Catalog.open(url, bucket, clock=full.clock) as moved:
+        assert list(moved.store.digests()) == list(full.catalog.store.digests())
+        again = backup(moved.database, moved.store, second)
+    assert (again.files, again.file_bytes, again.audit_head) == (told.files, told.file_bytes, told.audit_head)
+    back = str(tmp_path / "back.sqlite")
+    restore(second, database_url=back, storage=tmp_path / "back")
+    with Catalog.open(back, tmp_path / "back", clock=full.clock) as catalog:
+        assert _rows(catalog) == _rows(full.catalog)
+        for digest in full.catalog.store.digests():
+            with catalog.store.open(digest) as file, full.catalog.store.open(digest) as original:
+                assert file.read() == original.read()
 
 
 def test_a_catalog_with_anything_in_it_is_left_alone(full: Stage, tmp_path: Path) -> None:

@@ -76,7 +76,7 @@ def restore(options: Restore) -> Archive:
     from aegis.catalog.database.backup import restore as fill  # an extra
 
     archive = Path(options.archive)
-    return _archive(archive, fill(archive, database_url=options.database, storage=Path(options.storage)))
+    return _archive(archive, fill(archive, database_url=options.database, storage=options.storage))
 
 
 def _archive(path: Path, manifest: Manifest) -> Archive:

@@ -16,6 +16,10 @@ if TYPE_CHECKING:
     from aegis.catalog.client.client import Client
     from aegis.catalog.service.catalog import Catalog
 
+    StorageLike = str | Path
+else:
+    StorageLike = str  # for the terminal: a path would spoil the two strokes of an address
+
 FOLDER = Path("aegis-catalog")
 URL_VARIABLE, TOKEN_VARIABLE = "AEGIS_URL", "AEGIS_TOKEN"
 
@@ -41,9 +45,10 @@ class OwnCatalog(Options):
             secret=True,
         ),
     ] = str(FOLDER / "catalog.sqlite")
-    storage: Annotated[PathLike, Option("Folder for summaries and releases.", variable=STORAGE_VARIABLE)] = (
-        FOLDER / "storage"
-    )
+    storage: Annotated[
+        StorageLike,
+        Option("Folder for summaries and releases, or s3://BUCKET/PREFIX (see the how-to).", variable=STORAGE_VARIABLE),
+    ] = str(FOLDER / "storage")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -65,7 +70,7 @@ def open_catalog(options: OwnCatalog, *, make: bool = False, settings: PathLike 
     if not make and not exists(options.database):
         raise NotFoundError("there is no catalog here; give its --database and --storage, or start one: aegis serve")
     path = None if settings is None else Path(settings)
-    return Catalog.open(options.database, Path(options.storage), settings=read_settings(path))
+    return Catalog.open(options.database, options.storage, settings=read_settings(path))
 
 
 def check_server() -> None:

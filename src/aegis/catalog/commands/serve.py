@@ -172,7 +172,7 @@ def demo_catalog(options: DemoCatalog) -> ServingDemo:
     folder = Path(vanishing.name if vanishing is not None else str(options.folder))
     served = Serve(
         database=str(folder / "catalog.sqlite"),
-        storage=folder / "storage",
+        storage=str(folder / "storage"),
         host=options.host,
         port=options.port,
         processes=options.processes,

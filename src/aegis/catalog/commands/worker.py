@@ -6,7 +6,6 @@ import os
 import signal
 import threading
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Annotated, Any, Self
 
 from aegis.catalog.commands.catalog_options import OwnCatalog, SettingsFile, open_catalog
@@ -62,9 +61,7 @@ def worker(options: Worker) -> WorkDone:
 
         name = new_name()
 
-        with JobProcess(
-            database_url=options.database, storage=Path(options.storage), settings=catalog.settings
-        ) as runner:
+        with JobProcess(database_url=options.database, storage=options.storage, settings=catalog.settings) as runner:
             if options.once:
                 done = run_pending(catalog, runner=runner, name=name)
                 deliver_due(catalog, worker=name)

@@ -24,7 +24,8 @@ from aegis._version import __version__
 from aegis.catalog.database.audit_chain import verify_chain
 from aegis.catalog.database.connection import Database
 from aegis.catalog.database.migrate import current_form
-from aegis.catalog.database.storage import CHUNK_BYTES, FolderStore, Store, chunks_of
+from aegis.catalog.database.open_storage import open_store
+from aegis.catalog.database.storage import CHUNK_BYTES, Store, chunks_of
 from aegis.catalog.database.tables import Audit, Release, Summary, Table, User, UtcTime
 from aegis.catalog.states import ReleaseState
 from aegis.data.output import PRIVATE, draft_of
@@ -61,14 +62,14 @@ def backup(database: Database, store: Store, out: str | Path, *, overwrite: bool
     ):
         verdict = verify_chain(session)
         tables = {table.name: _dump(session, table, Path(place)) for table in Table.metadata.sorted_tables}
-        digests = _needed(session)
+        sizes = {digest: store.size(digest) for digest in _needed(session)}
         manifest = {
             "aegis_backup": FORMAT_VERSION,
             "created_at": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
             "aegis": __version__,
             "form": current_form(session.connection()),
             "tables": tables,
-            "files": {digest: store.path(digest).stat().st_size for digest in digests},
+            "files": sizes,
             "audit": {"rows": verdict.rows, "head": verdict.head, "intact": verdict.intact},
         }
         (Path(place) / _MANIFEST).write_text(json.dumps(manifest, indent=1), encoding="utf-8")
@@ -76,9 +77,16 @@ def backup(database: Database, store: Store, out: str | Path, *, overwrite: bool
             archive.add(Path(place) / _MANIFEST, arcname=_MANIFEST)
             for name in tables:
                 archive.add(Path(place) / f"{name}.jsonl", arcname=f"tables/{name}.jsonl")
-            for digest in digests:
-                archive.add(store.path(digest), arcname=f"files/{digest}")
+            for digest, size_bytes in sizes.items():
+                _add(archive, store, digest, size_bytes=size_bytes)
     return _told(manifest)
+
+
+def _add(archive: tarfile.TarFile, store: Store, digest: str, *, size_bytes: int) -> None:
+    entry = tarfile.TarInfo(f"files/{digest}")
+    entry.size, entry.mode = size_bytes, PRIVATE
+    with store.open(digest) as stream:
+        archive.addfile(entry, stream)
 
 
 def restore(archive: str | Path, *, database_url: str, storage: str | Path) -> Manifest:
@@ -92,7 +100,7 @@ def restore(archive: str | Path, *, database_url: str, storage: str | Path) -> M
                 _check_empty(session)
                 if manifest["form"] != current_form(session.connection()):
                     raise ConflictError("the database has a newer form than the backup; restore into an empty one")
-                _restore(file, manifest, session, FolderStore(Path(storage)))
+                _restore(file, manifest, session, open_store(storage, database_url=database_url))
                 verdict = verify_chain(session, expected_head=manifest["audit"]["head"])
                 if verdict.intact != manifest["audit"]["intact"] or verdict.head != manifest["audit"]["head"]:
                     raise VerificationError(
@@ -118,7 +126,10 @@ def _restore(file: tarfile.TarFile, manifest: dict[str, Any], session: Session, 
                 if draft.digest != rest:
                     store.discard(draft)
                     raise VerificationError("a file in the backup is not the one it is called; nothing was restored")
-                store.keep(draft)
+                try:
+                    store.keep(draft)
+                finally:
+                    store.discard(draft)
             elif kind == "tables" and (table := rest.removesuffix(".jsonl")) in tables:
                 _copy(stream, Path(place) / rest, manifest["tables"][table]["sha256"])
             else:

@@ -25,6 +25,7 @@ from aegis.errors import NotFoundError, StorageFullError, TooLargeError
 CHUNK_BYTES = 1 << 20
 _WATCHED_BYTES = 32 << 20
 _DIGEST = re.compile(r"[0-9a-f]{64}")
+GONE = "the stored file is not there any more; ask the provider to push it again"
 
 Stream = BinaryIO | Iterable[bytes]
 """Bytes to store: something to read from, or chunks."""
@@ -48,7 +49,7 @@ class Draft:
 
 
 class Store(Protocol):
-    """What the catalog needs of a place for files; object stores can follow."""
+    """What the catalog needs of a place for files: a folder, or a bucket of an object store."""
 
     def draft(self, stream: Stream, *, limit_bytes: int) -> Draft:
         """Write the bytes down, outside of any transaction; `TooLargeError` beyond the limit, and nothing stays."""
@@ -56,6 +57,10 @@ class Store(Protocol):
 
     def check_room(self) -> None:
         """Raise `StorageFullError` where nothing more can be written."""
+        ...
+
+    def stage(self, draft: Draft) -> None:
+        """Do what takes long about keeping a draft that was found good, outside of any transaction."""
         ...
 
     def keep(self, draft: Draft) -> Stored:
@@ -74,8 +79,12 @@ class Store(Protocol):
         """The bytes, to be read."""
         ...
 
-    def path(self, digest: str) -> Path:
-        """A file of the local disk that holds the bytes."""
+    def size(self, digest: str) -> int:
+        """How many bytes there are."""
+        ...
+
+    def local(self, digest: str) -> AbstractContextManager[Path]:
+        """A file of the local disk that holds the bytes, for as long as the block lasts."""
         ...
 
     def exists(self, digest: str) -> bool: ...
@@ -141,6 +150,9 @@ class FolderStore:
             raise
         return Draft(path=path, digest=hashed.hexdigest(), bytes=size)
 
+    def stage(self, draft: Draft) -> None:
+        """Nothing: the draft is on the disk where it will stay."""
+
     def keep(self, draft: Draft) -> Stored:
         place = self._place(draft.digest)
         with storing():
@@ -163,10 +175,18 @@ class FolderStore:
     def open(self, digest: str) -> BinaryIO:
         return self.path(digest).open("rb")
 
+    def size(self, digest: str) -> int:
+        return self.path(digest).stat().st_size
+
+    @contextmanager
+    def local(self, digest: str) -> Iterator[Path]:
+        yield self.path(digest)
+
     def path(self, digest: str) -> Path:
+        """The file itself."""
         place = self._place(digest)
         if not place.is_file():
-            raise NotFoundError("the stored file is not there any more; ask the provider to push it again")
+            raise NotFoundError(GONE)
         return place
 
     def exists(self, digest: str) -> bool:
@@ -177,7 +197,7 @@ class FolderStore:
 
     def digests(self) -> Iterator[str]:
         for path in sorted(self.root.glob("??/??/*")):
-            if _DIGEST.fullmatch(path.name):
+            if is_digest(path.name):
                 yield path.name
 
     @contextmanager
@@ -198,9 +218,23 @@ class FolderStore:
         return removed
 
     def _place(self, digest: str) -> Path:
-        if not _DIGEST.fullmatch(digest):
-            raise ValueError("a digest has 64 hexadecimal digits")
-        return self.root / digest[:2] / digest[2:4] / digest
+        return self.root / place_of(digest)
+
+
+def is_digest(name: str) -> bool:
+    """Whether something kept would be called so."""
+    return _DIGEST.fullmatch(name) is not None
+
+
+def place_of(digest: str) -> str:
+    """Where bytes lie below the root of a store.
+
+    >>> place_of("ab" * 32)[:8]
+    'ab/ab/ab'
+    """
+    if not is_digest(digest):
+        raise ValueError("a digest has 64 hexadecimal digits")
+    return f"{digest[:2]}/{digest[2:4]}/{digest}"
 
 
 @contextmanager

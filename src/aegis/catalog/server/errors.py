@@ -40,7 +40,7 @@ TITLES = {
     413: "Too large",
     422: "That cannot be used",
     429: "Too many attempts",
-    503: "Too busy",
+    503: "Not just now",
     507: "No room",
 }
 

@@ -43,7 +43,7 @@ def main() -> int:
     try:
         path = os.environ.get(SETTINGS_VARIABLE)
         settings = read_settings(Path(path) if path else None)
-        catalog = Catalog.open(os.environ[DATABASE_VARIABLE], Path(os.environ[STORAGE_VARIABLE]), settings=settings)
+        catalog = Catalog.open(os.environ[DATABASE_VARIABLE], os.environ[STORAGE_VARIABLE], settings=settings)
     except AegisError as error:
         sys.stderr.write(f"error: {error}\n")
         return 2

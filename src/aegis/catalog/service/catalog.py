@@ -17,7 +17,8 @@ from sqlalchemy.orm.exc import StaleDataError
 from aegis.catalog.database import audit_chain
 from aegis.catalog.database.audit_chain import ACTS
 from aegis.catalog.database.connection import DEFAULT_POOL, Database
-from aegis.catalog.database.storage import Draft, FolderStore, Store, Stored
+from aegis.catalog.database.open_storage import open_store
+from aegis.catalog.database.storage import Draft, Store, Stored
 from aegis.catalog.service.openid_provider import OpenIdProvider
 from aegis.catalog.service.permissions import Actor
 from aegis.catalog.settings import Settings
@@ -116,9 +117,9 @@ class Catalog:
         clock: Clock = utc_now,
         pool_size: int = DEFAULT_POOL,
     ) -> Self:
-        """Open the catalog, and make it first where there is none."""
+        """Open the catalog, and make it first where there is none; ``storage`` is a folder or an s3:// address."""
         settings = settings or Settings()
-        store = FolderStore(Path(storage), reserve_bytes=settings.free_bytes)
+        store = open_store(storage, database_url=database_url, reserve_bytes=settings.free_bytes)
         database = Database.open(database_url, pool_size=pool_size, wait_seconds=settings.database_wait_seconds)
         return cls(database=database, store=store, settings=settings, clock=clock)
 

@@ -110,6 +110,7 @@ def incoming(
     try:
         if draft.digest != facts.sha256:
             raise VerificationError("the file is not the one that was certified: its hash differs; push both again")
+        catalog.store.stage(draft)
         yield CheckedRelease(
             product_id=product_row.id,
             request_id=request_id,

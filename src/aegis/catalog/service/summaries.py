@@ -79,6 +79,7 @@ def incoming(catalog: Catalog, actor: Actor, *, product: str, stream: Stream) ->
         kinds[summary.label] = None  # a label may have been divided into ranges
         _check_fits(summary.label, kinds, product_row)
         facts = facts_of(summary, smallest_class=_smallest_class(policy_of(product_row)))
+        catalog.store.stage(draft)
         yield CheckedSummary(
             product_id=product_row.id,
             draft=draft,

@@ -72,7 +72,7 @@ def unpacked(path: Path, settings: Settings) -> Iterator[Path]:
 @contextmanager
 def opened_summary(store: Store, digest: str, settings: Settings) -> Iterator[Summary]:
     """A summary of the store, read."""
-    with unpacked(store.path(digest), settings) as folder:
+    with store.local(digest) as file, unpacked(file, settings) as folder:
         yield read_carefully(folder)
 
 

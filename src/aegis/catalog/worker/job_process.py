@@ -35,7 +35,7 @@ _MIB = 1 << 20
 class JobProcess:
     """Does jobs in another process; use it as the runner of a worker."""
 
-    def __init__(self, *, database_url: str, storage: Path, settings: Settings) -> None:
+    def __init__(self, *, database_url: str, storage: str | Path, settings: Settings) -> None:
         self._start_line = {"database": database_url, "storage": str(storage), "settings": asdict(settings)}
         self._settings = settings
         self._process: subprocess.Popen[bytes] | None = None
@@ -176,7 +176,7 @@ def main() -> int:
     start = json.loads(sys.stdin.readline())
     settings = Settings(**start["settings"])
     try:
-        opened = Catalog.open(start["database"], Path(start["storage"]), settings=settings, pool_size=2)
+        opened = Catalog.open(start["database"], start["storage"], settings=settings, pool_size=2)
     except AegisError as error:  # the database may be restarting; the job that waits is tried again
         report.send({"error": str(error), "retry": isinstance(error, EngineError)})
         return 1

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import tempfile
 import time
+from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -53,9 +54,9 @@ def measure_release(catalog: Catalog, claimed: Claimed, progress: Progress) -> M
         product = work.session.get_one(Product, row.product_id)
         hierarchies = known_hierarchies(work, product.id)
     progress(0.1, "opening the release")
-    with tempfile.TemporaryDirectory(prefix="aegis-verify-") as place:
+    with tempfile.TemporaryDirectory(prefix="aegis-verify-") as place, ExitStack() as open_files:
         file = Path(place) / row.file_name
-        file.symlink_to(catalog.store.path(row.digest).resolve())
+        file.symlink_to(open_files.enter_context(catalog.store.local(row.digest)).resolve())
         certificate = certificate_paths(file)[0]
         certificate.write_text(certificate_text(row.certificate), encoding="utf-8")
         if file.suffix == ".parquet":
@@ -67,7 +68,7 @@ def measure_release(catalog: Catalog, claimed: Claimed, progress: Progress) -> M
         progress(0.9, "attacking it")
         with catalog.read(SYSTEM) as work:
             out = [each for each in verified_releases(work, row.product_id) if each.digest != row.digest]
-        held = [(each, catalog.store.path(each.digest)) for each in out[:MOST_HELD]]
+        held = [(each, open_files.enter_context(catalog.store.local(each.digest))) for each in out[:MOST_HELD]]
         return replace(measured, attacks=attack_on_arrival(file, row, held, place=Path(place)))
 
 

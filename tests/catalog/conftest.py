@@ -1,0 +1,103 @@
+"""An object store of our own: a server process on loopback that speaks S3, which the whole run shares."""
+
+from __future__ import annotations
+
+import itertools
+import os
+import subprocess
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+import httpx
+import pytest
+
+# The server takes a free port and says which; it ends when its standard input does, however this process ends.
+_SERVER = """
+import sys
+from moto.server import ThreadedMotoServer
+server = ThreadedMotoServer("127.0.0.1", port=0, verbose=False)
+server.start()
+print(server.get_host_and_port()[1], flush=True)
+sys.stdin.read()
+server.stop()
+"""
+
+
+@pytest.fixture(scope="session")
+def object_store_address() -> Iterator[str]:
+    """The address of an S3 server; anybody may do anything there."""
+    if os.environ.get("CI") != "true":
+        pytest.importorskip("moto", reason="the S3 server of the tests is not installed: pip install '.[all,dev]'")
+        pytest.importorskip("obstore", reason="storage in object stores is an extra: pip install '.[s3]'")
+    process = subprocess.Popen(
+        [sys.executable, "-c", _SERVER], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
+    )
+    assert process.stdin is not None
+    assert process.stdout is not None
+    with process.stdout, process.stdin:
+        port = process.stdout.readline().decode().strip()
+        assert port, "the S3 server did not start"
+        yield f"http://127.0.0.1:{port}"
+    process.wait()
+
+
+@pytest.fixture
+def object_store_credentials(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Who one is, where nobody asks."""
+    monkeypatch.setenv("AWS_ACCESS_KEY_ID", "nobody")
+    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "no secret")
+
+
+@pytest.fixture
+def new_bucket(object_store_address: str, object_store_credentials: None) -> Callable[[], str]:
+    """Makes empty buckets; gives their s3:// addresses."""
+
+    def make() -> str:
+        name = f"files-{next(_numbers)}"
+        httpx.put(f"{object_store_address}/{name}").raise_for_status()
+        return f"s3://{name}/some/catalog?endpoint={object_store_address}&region=us-east-1&style=path"
+
+    return make
+
+
+@pytest.fixture
+def answering(object_store_credentials: None) -> Callable[[int, str], AbstractContextManager[str]]:
+    """Starts stores that give one answer to everything; gives their s3:// addresses."""
+    if os.environ.get("CI") != "true":
+        pytest.importorskip("obstore", reason="storage in object stores is an extra: pip install '.[s3]'")
+    return _answering
+
+
+@contextmanager
+def _answering(status: int, body: str) -> Iterator[str]:
+    """The address of a store that gives one answer to everything."""
+
+    class Handler(BaseHTTPRequestHandler):
+        def answer(self) -> None:
+            self.rfile.read(int(self.headers.get("content-length", 0)))
+            self.send_response(status)
+            self.send_header("content-length", str(len(body)))
+            self.end_headers()
+            if self.command != "HEAD":
+                self.wfile.write(body.encode())
+
+        do_GET = do_PUT = do_POST = do_DELETE = do_HEAD = answer  # noqa: N815 - the names of the base class
+
+        def log_message(self, *_: object) -> None:
+            """Nothing to the terminal."""
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
+    thread.start()
+    try:
+        yield f"s3://files?endpoint=http://127.0.0.1:{server.server_port}&region=us-east-1&style=path"
+    finally:
+        server.shutdown()
+        thread.join()
+        server.server_close()
+
+
+_numbers = itertools.count()
