@@ -166,8 +166,8 @@ def documents(catalog: Catalog, admin: Actor, names: list[str], folder: Path) ->
             document = json.loads(json.dumps(told))
             for file, release in zip(document["distribution"], listed, strict=True):
                 if readable:
-                    with catalog.store.open(release.digest) as file:
-                        (place / release.file_name).write_bytes(file.read())
+                    with catalog.store.open(release.digest) as stream:
+                        (place / release.file_name).write_bytes(stream.read())
                     file["contentUrl"] = release.file_name
             path = place / "croissant.json"
             path.write_text(json.dumps(document), encoding="utf-8")

@@ -13,10 +13,10 @@ from typing import Any
 import httpx
 import pytest
 
-from aegis.catalog.records import RequestState
 from aegis.catalog.server.app import create_site
 from aegis.catalog.service import releases
 from aegis.catalog.service.catalog import Catalog
+from aegis.catalog.states import RequestState
 from aegis.catalog.worker import verification
 from aegis.errors import StorageUnreachableError
 
