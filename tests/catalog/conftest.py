@@ -6,10 +6,13 @@ import itertools
 import os
 import subprocess
 import sys
+import tempfile
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from types import SimpleNamespace
 
 import httpx
 import pytest
@@ -42,6 +45,15 @@ def object_store_address() -> Iterator[str]:
         assert port, "the S3 server did not start"
         yield f"http://127.0.0.1:{port}"
     process.wait()
+
+
+@pytest.fixture
+def own_temporary_folder(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Temporary files of a test lie in a folder of its own; those of the servers that all share do not."""
+    if "postgres" in getattr(request.node, "callspec", SimpleNamespace(params={})).params.values():
+        request.getfixturevalue("postgres_address")
+    (tmp_path / "temporary").mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "temporary"))
 
 
 @pytest.fixture

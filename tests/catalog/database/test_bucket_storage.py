@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import logging
-import tempfile
 import threading
 from collections.abc import Callable
 from contextlib import AbstractContextManager
@@ -18,13 +17,8 @@ from aegis.catalog.database.reference_lock import ReferenceLock
 from aegis.catalog.database.storage import Store
 from aegis.errors import InputError, StorageFullError, StorageUnreachableError, VerificationError
 
+pytestmark = pytest.mark.usefixtures("own_temporary_folder")
 Answering = Callable[[int, str], AbstractContextManager[str]]
-
-
-@pytest.fixture(autouse=True)
-def own_temporary_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    (tmp_path / "temporary").mkdir()
-    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "temporary"))
 
 
 def opened(address: str, tmp_path: Path) -> Store:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
-import tempfile
 from collections.abc import Callable
 from contextlib import AbstractContextManager
 from pathlib import Path
@@ -20,14 +19,9 @@ from aegis.catalog.states import RequestState
 from aegis.catalog.worker import verification
 from aegis.errors import StorageUnreachableError
 
+pytestmark = pytest.mark.usefixtures("own_temporary_folder")
 Stage = Any
 NewStage = Callable[..., Stage]
-
-
-@pytest.fixture(autouse=True)
-def own_temporary_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    (tmp_path / "temporary").mkdir()
-    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "temporary"))
 
 
 @pytest.mark.parametrize("kind", ["sqlite", "postgres"])
@@ -45,7 +39,7 @@ def test_what_is_pushed_into_a_bucket_is_measured_and_downloaded(
     assert verification.sweep(stage.catalog) == 1
     assert not stage.catalog.store.exists(orphan.digest)
     assert len(list(stage.catalog.store.digests())) == 2
-    left = [path for path in (tmp_path / "temporary").rglob("*") if path.is_file() and path.name != "lock"]
+    left = [path for path in (tmp_path / "temporary").glob("aegis-*/**/*") if path.is_file() and path.name != "lock"]
     assert left == [], "nothing of a summary or a release stays on the disk of the server"
 
 
@@ -79,5 +73,5 @@ def test_a_push_while_the_bucket_is_gone_leaves_no_row_and_no_draft(
     stage.product()
     with pytest.raises(StorageUnreachableError):
         stage.summary()
-    left = [path for path in (tmp_path / "temporary").rglob("*") if path.is_file() and path.name != "lock"]
+    left = [path for path in (tmp_path / "temporary").glob("aegis-*/**/*") if path.is_file() and path.name != "lock"]
     assert left == []
