@@ -82,6 +82,11 @@ def test_boxes_leave_and_run_puts_tomorrows_rows_into_the_same_ones(
     before, after = (library.inspect(tmp_path / f"{name}.released.csv") for name in ("mine", "tomorrow"))
     assert after.rows > before.rows
     assert _published(released) == _published(tmp_path / "tomorrow.released.csv")
+    (tmp_path / ".aegis.boxes.json").unlink()
+    lost = aegis("run", tomorrow, "--project", tmp_path / "aegis.yaml", "--out", tmp_path / "third.csv")
+    assert lost.status == 2
+    assert "put it back, or choose anew with aegis run --choose" in " ".join(lost.err.split())
+    assert not (tmp_path / "third.csv").exists()
 
 
 def _published(path: Path) -> set[tuple[str, str]]:

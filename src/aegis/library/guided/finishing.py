@@ -81,6 +81,12 @@ def release_finished(
     overwrite: bool = False,
 ) -> Released:
     """Make the table in private and release it; raises `PolicyNotSatisfiedError` where it may not leave."""
+    kept = finishing.boxes
+    if finishing.kind == "boxes" and finishing.again and kept is not None and not kept.is_file():
+        raise ProjectError(
+            f"{kept.name}, the boxes that left before, is not beside the project; put it back, or choose anew with "
+            "aegis run --choose"
+        )
     with tempfile.TemporaryDirectory(prefix="aegis-") as folder:
         table, boxes = Path(folder) / "finished.parquet", Path(folder) / "boxes.json"
         try:
@@ -120,7 +126,7 @@ def _make(
 ) -> None:
     asked = read_policy(policy)
     roles = asked.roles_in(open_dataset(data, **reading).schema, roles)
-    if finishing.kind == "boxes" and finishing.again and finishing.boxes is not None and finishing.boxes.is_file():
+    if finishing.kind == "boxes" and finishing.again and finishing.boxes is not None:
         apply(data, config=finishing.boxes, out=table, roles=roles, **reading)
     elif finishing.kind == "boxes":
         anonymize(
