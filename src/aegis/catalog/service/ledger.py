@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -37,6 +37,7 @@ from aegis.releases.ledger_entry import ANYBODY, Act
 MOST_VERDICTS = 5_000
 _MOST_PARTS = 50
 _NAMED = 6
+_KEYS_AT_ONCE = 500
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -131,7 +132,9 @@ def standings(
     if policy is None or not out:
         said = "nothing is out yet" if not out else "the product has no policy"
         return {each.id: records.TogetherStanding(standing=Together.ALLOWED, said=said) for each in listed}
-    judged = {each.id: _stands(work, product.id, policy.id, part_of(each, request, product), out) for each in listed}
+    parts = {each.id: part_of(each, request, product) for each in listed}
+    verdicts = _verdicts(work, product.id, policy.id, list(parts.values()), out)
+    judged = {ident: _stands(verdicts, policy.id, part, out) for ident, part in parts.items()}
     free = [each.name for each in listed if judged[each.id][0] is Together.ALLOWED]
     return {
         ident: records.TogetherStanding(
@@ -254,24 +257,48 @@ def counted(work: Work, product: Product, *, recipient: str) -> list[Out]:
     ]
 
 
-def _stands(work: Work, product_id: str, policy_id: str, part: MaskedPart, out: Sequence[Out]) -> tuple[Together, str]:
+def _tried_with(part: MaskedPart, out: Sequence[Out]) -> list[list[MaskedPart]]:
+    """The sets of maskings whose verdicts say how one stands: with all that is out, and with each alone."""
+    shown = list(dict.fromkeys(each.part for each in out))
+    whole = MaskedPart(content_id=part.content_id)
+    return [[*shown, part], [*shown, whole], *([each, part] for each in shown)]
+
+
+def _verdicts(
+    work: Work, product_id: str, policy_id: str, parts: Sequence[MaskedPart], out: Sequence[Out]
+) -> dict[str, JointVerdict]:
+    """What is known of these maskings and what is out, by key: asked for once, however many there are."""
+    keys = sorted({_key(policy_id, tried) for part in parts for tried in _tried_with(part, out)})
+    found: dict[str, JointVerdict] = {}
+    for start in range(0, len(keys), _KEYS_AT_ONCE):
+        wanted = keys[start : start + _KEYS_AT_ONCE]
+        asked = select(JointVerdict).where(JointVerdict.product_id == product_id, JointVerdict.key.in_(wanted))
+        found |= {verdict.key: verdict for verdict in work.session.scalars(asked)}
+    return found
+
+
+def _stands(
+    verdicts: Mapping[str, JointVerdict], policy_id: str, part: MaskedPart, out: Sequence[Out]
+) -> tuple[Together, str]:
     if any(each.part == part for each in out):
         same = next(each for each in out if each.part == part)
         return Together.ALLOWED, f"the same as {same.name} again"
+
+    def verdict_on(parts: Sequence[MaskedPart]) -> JointVerdict | None:
+        return None if len(set(parts)) < 2 else verdicts.get(_key(policy_id, parts))
+
     shown = list(dict.fromkeys(each.part for each in out))
     for mine in dict.fromkeys((part, MaskedPart(content_id=part.content_id))):
-        verdict = _verdict(work, product_id, policy_id, [*shown, mine])
+        verdict = verdict_on([*shown, mine])
         if verdict is not None and verdict.satisfied:
             return Together.ALLOWED, "judged together with what is out: the policy holds"
         if verdict is not None and mine == part:
             breaking = [
-                each
-                for each in out
-                if (pair := _verdict(work, product_id, policy_id, [each.part, part])) is not None and not pair.satisfied
+                each for each in out if (pair := verdict_on([each.part, part])) is not None and not pair.satisfied
             ]
             return Together.BROKEN, _broken_words(verdict, breaking or out)
     for each in out:
-        pair = _verdict(work, product_id, policy_id, [each.part, part])
+        pair = verdict_on([each.part, part])
         if pair is not None and not pair.satisfied:
             return Together.BROKEN, _broken_words(pair, [each])
     return Together.UNKNOWN, "nobody judged it together with what is out yet; the provider's ledger decides"
@@ -291,12 +318,6 @@ def _instead(free: Sequence[str], out: Sequence[Out]) -> str:
     if free:
         return f"allowed are {', '.join(free[:_NAMED])}"
     return f"allowed is what is out again ({again}), or a masking that the provider finds under the ledger"
-
-
-def _verdict(work: Work, product_id: str, policy_id: str, parts: Sequence[MaskedPart]) -> JointVerdict | None:
-    if len(set(parts)) < 2:
-        return None
-    return work.session.get(JointVerdict, (product_id, _key(policy_id, parts)))
 
 
 def _key(policy_id: str, parts: Sequence[MaskedPart]) -> str:
