@@ -12,7 +12,7 @@ from aegis.commands.start import Start
 from aegis.data.project import Project, read_project
 from aegis.errors import PolicyNotSatisfiedError, ProjectError, RoleError
 from aegis.library.guided.comparing import Comparison, compare
-from aegis.library.guided.leaving import AttackFigures, Left, free_name
+from aegis.library.guided.leaving import AttackFigures, Left, exposing, exposure_words, free_name
 from aegis.library.guided.looking import Look, look
 from aegis.library.release import Released
 from aegis.library.start import (
@@ -41,16 +41,12 @@ class Rerun(Result):
     @property
     def exposing(self) -> tuple[str, ...]:
         """The attacks that single somebody out."""
-        return tuple(each.name for each in self.attacks if each.singles_out)
+        return exposing(self.attacks)
 
     @property
     def headline(self) -> str:
-        nobody = (
-            f"somebody is singled out by {', '.join(self.exposing)}"
-            if self.exposing
-            else f"nobody is singled out by the {len(self.attacks)} attacks that were run"
-        )
-        return f"{self.released.out}: {self.released.rows:,} rows by {self.chosen}, {nobody}"
+        found = exposure_words(self.attacks)
+        return f"{self.released.out}: {self.released.rows:,} rows by {self.chosen}, {found}"
 
     def table_rows(self) -> list[dict[str, Any]]:
         return self.released.table_rows()

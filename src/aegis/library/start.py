@@ -21,7 +21,15 @@ from aegis.library.guided.comparing import Compared, Comparison, Settings, compa
 from aegis.library.guided.finishing import FINISHED, Finishing, boxes_path
 from aegis.library.guided.guide import Guide
 from aegis.library.guided.kept import comparison_path, keep, kept, key_of
-from aegis.library.guided.leaving import AttackFigures, Left, free_name, leave, leave_finished
+from aegis.library.guided.leaving import (
+    AttackFigures,
+    Left,
+    exposing,
+    exposure_words,
+    free_name,
+    leave,
+    leave_finished,
+)
 from aegis.library.guided.looking import Look, SuggestedRole, likely_label, look, roles_of, suggest_roles
 from aegis.library.guided.purposes import PURPOSES, USUAL, policy_for
 from aegis.library.guided.terminal_guide import TerminalGuide
@@ -67,17 +75,13 @@ class Started(Result):
     def headline(self) -> str:
         if self.out is None:
             return f"{self.chosen} is chosen for {self.data}, and nothing was released yet"
-        nobody = (
-            f"somebody is singled out by {', '.join(self.exposing)}"
-            if self.exposing
-            else f"nobody is singled out by the {len(self.attacks)} attacks that were run"
-        )
-        return f"{self.out.name}: {self.rows_released:,} rows, at least {self.smallest_class:,} alike, {nobody}"
+        found = exposure_words(self.attacks)
+        return f"{self.out.name}: {self.rows_released:,} rows, at least {self.smallest_class:,} alike, {found}"
 
     @property
     def exposing(self) -> tuple[str, ...]:
         """The attacks on the release that single somebody out."""
-        return tuple(each.name for each in self.attacks if each.singles_out)
+        return exposing(self.attacks)
 
     def table_rows(self) -> list[dict[str, Any]]:
         return [

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from aegis.data.schema import Roles
-from aegis.library.guided.leaving import AttackFigures, attacks_to_run, free_name
+from aegis.library.guided.leaving import AttackFigures, attacks_to_run, exposure_words, free_name
 
 
 def test_secrets_are_attacked_where_there_are_some() -> None:
@@ -31,6 +32,13 @@ def test_whoever_names_everybody_only_guesses(singled_out: int, share: float, si
         not_applicable=None,
     )
     assert figures.singles_out is singles_out
+
+
+def test_an_attack_that_does_not_apply_was_not_run() -> None:
+    ran = AttackFigures(name="x", knows="it", people=9, singled_out=0, right=0, exposed_share=0.0, not_applicable=None)
+    not_run = replace(ran, name="file-metadata", not_applicable="the release is no Parquet file")
+    assert exposure_words([ran, not_run]) == "nobody is singled out by 1 attack"
+    assert exposure_words([replace(ran, singled_out=2, exposed_share=0.1)]) == "somebody is singled out by x"
 
 
 def test_a_release_never_takes_the_name_of_another(tmp_path: Path) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -13,6 +13,7 @@ from aegis.errors import DataError
 from aegis.library.guided.finishing import Finishing, release_finished
 from aegis.library.release import Released, release
 from aegis.masking.configuration import Configuration
+from aegis.plural import count
 from aegis.releases.certificate import certificate_paths
 
 if TYPE_CHECKING:
@@ -37,6 +38,19 @@ class AttackFigures:
         return self.exposed_share > 0 and self.singled_out < self.people
 
 
+def exposing(attacks: Sequence[AttackFigures]) -> tuple[str, ...]:
+    """The attacks that single somebody out."""
+    return tuple(each.name for each in attacks if each.singles_out)
+
+
+def exposure_words(attacks: Sequence[AttackFigures]) -> str:
+    """Whether somebody is singled out; an attack that does not apply to the release was not run."""
+    if found := exposing(attacks):
+        return f"somebody is singled out by {', '.join(found)}"
+    ran = sum(each.not_applicable is None for each in attacks)
+    return f"nobody is singled out by {count(ran, 'attack')}"
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Left:
     """A release that left, with what attacks on it found."""
@@ -47,7 +61,7 @@ class Left:
     @property
     def exposing(self) -> tuple[str, ...]:
         """The attacks that single somebody out."""
-        return tuple(each.name for each in self.attacks if each.singles_out)
+        return exposing(self.attacks)
 
     def frame(self) -> pd.DataFrame:
         """The rows as they were released."""
