@@ -1,0 +1,98 @@
+"""The records of the catalog, each written once: the service makes them, the API sends them, the client reads them.
+
+None of them holds a row of data. Each file holds those of one subject, and all are names of this package. A record that
+a newer catalog sends may have fields that this version does not know; `read` leaves them out.
+"""
+
+from aegis.catalog.records.audit_records import Act, ChainStatus
+from aegis.catalog.records.configuration_records import Configuration, Configurations, Preview, PreviewRow
+from aegis.catalog.records.job_records import Job
+from aegis.catalog.records.ledger_records import (
+    JointVerdict,
+    JudgedTogether,
+    LedgerEntry,
+    MaskedPart,
+    ModelBroken,
+    ProductLedger,
+    SigningKey,
+    SigningKeys,
+    Together,
+    TogetherStanding,
+)
+from aegis.catalog.records.notification_records import NewNotificationChoice, Notification, NotificationChoice, Seen
+from aegis.catalog.records.page import Health, Page
+from aegis.catalog.records.people_records import Me, Role, Scope, User, UserRole
+from aegis.catalog.records.product_records import Column, Facet, Facets, Product
+from aegis.catalog.records.record_json import read, write
+from aegis.catalog.records.release_records import (
+    ArrivalAttack,
+    Holder,
+    Lineage,
+    PresentPolicy,
+    Release,
+    ReleaseVersion,
+    Standing,
+)
+from aegis.catalog.records.request_records import AccessRequest, Comment, Comments, Overview, RequestWithHistory
+from aegis.catalog.records.sign_in_records import Invitation, Link, NewToken, Session, Sessions, Token
+from aegis.catalog.records.summary_records import Bar, Histogram, Histograms, Summary, Tick
+
+__all__ = [
+    "AccessRequest",
+    "Act",
+    "ArrivalAttack",
+    "Bar",
+    "ChainStatus",
+    "Column",
+    "Comment",
+    "Comments",
+    "Configuration",
+    "Configurations",
+    "Facet",
+    "Facets",
+    "Health",
+    "Histogram",
+    "Histograms",
+    "Holder",
+    "Invitation",
+    "Job",
+    "JointVerdict",
+    "JudgedTogether",
+    "LedgerEntry",
+    "Lineage",
+    "Link",
+    "MaskedPart",
+    "Me",
+    "ModelBroken",
+    "NewNotificationChoice",
+    "NewToken",
+    "Notification",
+    "NotificationChoice",
+    "Overview",
+    "Page",
+    "PresentPolicy",
+    "Preview",
+    "PreviewRow",
+    "Product",
+    "ProductLedger",
+    "Release",
+    "ReleaseVersion",
+    "RequestWithHistory",
+    "Role",
+    "Scope",
+    "Seen",
+    "Session",
+    "Sessions",
+    "SigningKey",
+    "SigningKeys",
+    "Standing",
+    "Summary",
+    "Tick",
+    "Together",
+    "TogetherStanding",
+    "Token",
+    "User",
+    "UserRole",
+    "read",
+    "write",
+]
