@@ -55,6 +55,11 @@ def test_every_option_says_what_it_means(name: str) -> None:
             assert field.option.only_with in {other.name for other in fields_of(made.options)}
 
 
+def test_every_word_of_the_help_is_described() -> None:
+    commands: Any = typer.main.get_command(app)
+    assert [name for name, command in commands.commands.items() if not command.help] == []
+
+
 @pytest.mark.parametrize("name", DECLARED)
 def test_every_command_prints_json(name: str) -> None:
     flags = {flag for parameter in _typed(name).params for flag in parameter.opts}

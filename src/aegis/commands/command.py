@@ -42,6 +42,7 @@ GROUPS = (START, CHOOSE, JUDGE, RELEASE, MAKE, SHARE, LOOK_UP)
 GROUP_HELP = {
     "audit": "The catalog's record of who did what.",
     "curve": "Trade-off curves of sanitizers: theory, baselines, and what an audit measured.",
+    "key": "The keys that certificates are signed with.",
     "ledger": "What left of a table, and what that still allows.",
     "push": "Send what a provider made to a catalog.",
 }
