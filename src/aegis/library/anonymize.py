@@ -24,12 +24,14 @@ from aegis.data.engine import open_dataset
 from aegis.data.output import check_apart, check_free, draft_of
 from aegis.data.schema import Role
 from aegis.errors import PolicyNotSatisfiedError, RoleError
+from aegis.library.derivation import note_made_of
 from aegis.library.filling import FilledColumn, filled_table
+from aegis.library.judging import read_policy
 from aegis.library.opening import open_table
 from aegis.library.recode import recoded, write_recoded
 from aegis.library.records import read_records
 from aegis.library.standing import not_judged_with
-from aegis.library.unlisted import looks_identifying, warning
+from aegis.library.unlisted import hidden_warning, looks_identifying
 from aegis.masking.masks.suppress import STAR
 from aegis.operation import operation
 from aegis.releases.certificate import certificate_paths
@@ -69,8 +71,8 @@ class Anonymization(Result):
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """Columns that may name people, and an interruption."""
-        texts = [warning(self.looks_identifying)] if self.looks_identifying else []
+        """Columns that may name people and were hidden, what left before, and an interruption."""
+        texts = [hidden_warning(self.looks_identifying)] if self.looks_identifying else []
         if self.not_judged_with is not None:
             texts.append(self.not_judged_with)
         if self.exit_status:
@@ -127,9 +129,9 @@ def anonymize(options: Anonymize) -> Anonymization:
     ``method`` is a name in `ANONYMIZERS`; an option that it does not use is refused. ``seconds`` is its own default
     unless given.
 
-    Columns that are identifying by their role are replaced by ``*``; all others are published as they are, and the
-    answer names them. What is written is read back and counted again: if a class has fewer than ``k`` records, or the
-    policy does not hold, nothing is left behind.
+    Columns that are identifying by their role are replaced by ``*``, and so are those that look identifying unless they
+    have another role; all others are published as they are, and the answer names them. What is written is read back and
+    counted again: if a class has fewer than ``k`` records, or the policy does not hold, nothing is left behind.
     """
     target = None if options.out is None else Path(options.out)
     if target is not None:
@@ -140,8 +142,10 @@ def anonymize(options: Anonymize) -> Anonymization:
             check_free(Path(output), overwrite=options.overwrite)
     check_apart([options.out, options.model], [options.data, options.policy])
     dataset = _hiding(open_table(options.data, options), options.person)
+    suspicious = _that_look_identifying(dataset, options)
+    dataset = dataset.with_roles(replace(dataset.roles, identifying=(*dataset.roles.identifying, *suspicious)))
     if ANONYMIZERS[options.method].recodes:
-        return _recoded(dataset, options)
+        return _recoded(dataset, options, suspicious)
     assert options.k is not None, "the options ask for k where there is no policy"
     estimator = ANONYMIZERS[options.method].anonymizer(
         k=options.k, seed=options.seed, centroid=options.centroid, scale=options.scale, **options.asked()
@@ -169,6 +173,14 @@ def anonymize(options: Anonymize) -> Anonymization:
                 pa.parquet.write_table(table, draft)
             _check_written(draft, target, chosen, hidden, k=options.k, l=options.l)
             _check_classes(draft, target, chosen, estimator.result_.distinct_tuples, person=options.person)
+            note_made_of(
+                options.data,
+                dataset,
+                draft,
+                out=target,
+                command="anonymize",
+                changed=tuple(published),
+            )
     result = estimator.result_
     if options.tau:
         wanted = tuple(sorted({*THRESHOLDS, *options.tau}))
@@ -186,7 +198,7 @@ def anonymize(options: Anonymize) -> Anonymization:
         table=table,
         suppressed=starred,
         as_they_are=tuple(n for n in table.column_names if n not in published and n not in starred),
-        looks_identifying=looks_identifying(dataset, dataset.roles, masked=(*chosen, *hidden)),
+        looks_identifying=suspicious,
         not_judged_with=None if options.out is None else not_judged_with(options.data, dataset, options),
         filled=filled,
     )
@@ -205,7 +217,16 @@ def _hiding(dataset: Dataset, person: str | None) -> Dataset:
     return dataset.with_roles(replace(dataset.roles, identifying=(*dataset.roles.identifying, person)))
 
 
-def _recoded(dataset: Dataset, options: Anonymize) -> Anonymization:
+def _that_look_identifying(dataset: Dataset, options: Anonymize) -> tuple[str, ...]:
+    """Columns that nobody decided about and that look as if they named people: they are not published."""
+    roles = dataset.roles
+    if options.policy is not None:
+        roles = read_policy(options.policy, person=options.person).roles_in(dataset.schema, roles)
+    decided = (*options.quasi, *options.sensitive, *options.label, *([] if roles.label is None else [roles.label]))
+    return looks_identifying(dataset, roles, masked=decided)
+
+
+def _recoded(dataset: Dataset, options: Anonymize, suspicious: tuple[str, ...]) -> Anonymization:
     """Boxes: counted, cut, written, measured again."""
     done = recoded(dataset, options)
     table, starred = _starred(done.table, dataset, done.columns)
@@ -218,7 +239,7 @@ def _recoded(dataset: Dataset, options: Anonymize) -> Anonymization:
         boxes=done.boxes,
         suppressed=starred,
         as_they_are=tuple(n for n in table.column_names if n not in done.columns and n not in starred),
-        looks_identifying=looks_identifying(dataset, dataset.roles, masked=(*done.columns, *done.sensitive)),
+        looks_identifying=suspicious,
         not_judged_with=None if options.out is None else not_judged_with(options.data, dataset, options),
     )
 

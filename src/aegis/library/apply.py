@@ -17,6 +17,7 @@ from aegis.data.engine import read_frame
 from aegis.data.output import PRIVATE, PUBLIC, check_apart, check_free, drafts_of
 from aegis.data.yaml_text import dump
 from aegis.errors import OutputError
+from aegis.library.derivation import note_made_of
 from aegis.library.masked_data import all_masks, mapping_text, masked_data, roles_with
 from aegis.library.opening import open_table
 from aegis.library.proposals import find_hierarchies, one_configuration
@@ -98,17 +99,27 @@ def apply(options: Apply) -> Applied:
     ready = Configuration(name=chosen.name, masks=masked.masks, label=roles.label, roles=roles)
     table = blank_is_missing(masked.dataset.table) if is_csv(target) else masked.dataset.table
     modes = [PUBLIC, *[PRIVATE] * (len(paths) - 1)]
+    suspicious = looks_identifying(dataset, roles, masked=chosen.columns)
     with drafts_of(paths, overwrite=options.overwrite, modes=modes) as (draft, *private):
         write_table(table, draft, like=target, shuffle=options.shuffle)
         texts = [dump(to_mapping(ready))] if options.fitted is not None else []
         texts += [mapping_text(masked.mappings)] if options.mapping is not None else []
         for path, text in zip(private, texts, strict=True):
             path.write_text(text, encoding="utf-8")
+        note_made_of(
+            options.data,
+            replace(dataset, roles=roles),
+            draft,
+            out=target,
+            command="apply",
+            changed=tuple(masked.masks),
+            suspicious=suspicious,
+        )
     return Applied(
         out=target,
         masked=tuple(masked.masks),
         fitted_here=masked.fitted_here,
-        looks_identifying=looks_identifying(dataset, roles, masked=chosen.columns),
+        looks_identifying=suspicious,
         configuration_id=ready.id,
         not_judged_with=not_judged_with(options.data, dataset, options),
     )
@@ -125,13 +136,15 @@ def _recoded(boxes: Boxes, target: Path, options: Apply) -> Applied:
     hidden = {name: np.full(len(rows), STAR) for name in dataset.roles.identifying if name not in columns}
     for name, texts in {**boxes.published(box), **hidden}.items():
         rows = rows.set_column(rows.column_names.index(name), name, pa.array(texts.tolist(), type=pa.string()))
+    suspicious = looks_identifying(dataset, dataset.roles, masked=columns)
     with drafts_of([target], overwrite=options.overwrite, modes=[PUBLIC]) as (draft,):
         write_table(ibis.memtable(rows), draft, like=target, shuffle=options.shuffle)
+        note_made_of(options.data, dataset, draft, out=target, command="apply", changed=columns, suspicious=suspicious)
     return Applied(
         out=target,
         masked=(*columns, *hidden),
         fitted_here=(),
-        looks_identifying=looks_identifying(dataset, dataset.roles, masked=columns),
+        looks_identifying=suspicious,
         configuration_id=boxes.id,
         not_judged_with=not_judged_with(options.data, dataset, options),
     )

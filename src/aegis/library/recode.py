@@ -25,6 +25,7 @@ from aegis.data.engine import open_dataset
 from aegis.data.output import PRIVATE, PUBLIC, drafts_of
 from aegis.data.schema import Roles
 from aegis.errors import AnonymizerError, LabelError, PolicyNotSatisfiedError, RoleError
+from aegis.library.derivation import note_made_of
 from aegis.library.judging import by_person, classes_of, read_policy, why_not
 from aegis.library.people import check_as_judged
 from aegis.library.proposals import find_hierarchies
@@ -154,6 +155,14 @@ def write_recoded(done: Recoded, dataset: Dataset, options: Anonymize, table: pa
                 roles=judged_roles, kinds=kinds, hierarchies=hierarchies,
             )  # fmt: skip
             drafts[1].write_text(certificate.to_json(), encoding="utf-8")
+            note_made_of(
+                options.data,
+                dataset,
+                drafts[0],
+                out=Path(options.out),
+                command="anonymize",
+                changed=done.columns,
+            )
         if options.model is not None:
             drafts[-1].write_text(done.boxes.to_text(), encoding="utf-8")
 

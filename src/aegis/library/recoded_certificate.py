@@ -19,7 +19,6 @@ from aegis.data.schema import Roles
 from aegis.errors import VerificationError
 from aegis.library.check import unlisted
 from aegis.library.people import certified_verdicts
-from aegis.library.unlisted import looks_identifying
 from aegis.privacy.judgement import Judgement
 from aegis.privacy.policy import Policy, Suppressed
 from aegis.releases.certificate import FORMAT_VERSION, Certificate
@@ -58,9 +57,6 @@ def recoded_certificate(
             "roles": {
                 **roles.to_mapping(),
                 "unlisted_are_insensitive": list(unlisted(dataset.schema, roles)),
-                "unlisted_that_look_identifying": list(
-                    looks_identifying(dataset, roles, masked=roles.quasi_identifying)
-                ),
             },
             "kinds": {name: kind.value for name, kind in kinds.items()},
             "hierarchies": {name: hierarchies[name].digest for name in policy.hierarchical},

@@ -6,19 +6,19 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from aegis.counts.answer import ask
 from aegis.data.dataset import Dataset
 from aegis.errors import LedgerError, OtherLedgerError
+from aegis.library.derivation import made_elsewhere, made_of, sketch_rows
+from aegis.releases.derived_tables import derived_tables
 from aegis.releases.ledger import Ledger, Opening, read_ledger
 from aegis.releases.ledger_entry import Entry
 from aegis.releases.table_register import (
     RegisteredTable,
     drop_table,
     note_table,
-    register_key,
     registered_tables,
 )
-from aegis.releases.table_sketch import Sketch, is_sketched, sketch_of
+from aegis.releases.table_sketch import Sketch, is_sketched
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -73,23 +73,27 @@ def recognise(
 ) -> Recognised:
     """Look a table up by its rows and see that ``ledger``, at ``path``, is the one that knows what left of it.
 
-    Raises where the rows are those of a table with another ledger, where their ledger is missing, and where the ledger
-    is an older copy of itself. Only what is ``to_write`` into the ledger needs the sample where no other table is
-    registered. ``despite`` is the reason to begin another ledger where the old one is missing.
+    Raises where the rows are those of a table with another ledger, where they were made of another table's, where their
+    ledger is missing, and where the ledger is an older copy of itself. Only what is ``to_write`` into the ledger needs
+    the sample where no other table is registered. ``despite`` is the reason to begin another ledger where the old one
+    is missing.
     """
     own = None if ledger is None or ledger.opening is None else ledger.opening.id
-    tables = registered_tables()
+    tables, derived = registered_tables(), derived_tables()
     for table in tables:
         if table.id == own and ledger is not None:
             _check_newest(ledger, table)
     others = [table for table in tables if table.id != own]
     columns = dataset.schema.names
-    if not is_sketched(dataset.table) or (not others and not (to_write and path is not None)):
+    if not is_sketched(dataset.table) or (not others and not derived and not (to_write and path is not None)):
         return Recognised(sketch=None, source=dataset.name, columns=columns)
-    sketch = _sketch(dataset, focus=focus, identifying=identifying, rows=rows)
+    sketch = sketch_rows(dataset, focus=focus, identifying=identifying, rows=rows)
     recognised = Recognised(sketch=sketch, source=dataset.name, columns=columns)
     if sketch is None:
         return recognised
+    made = made_of(sketch, derived)
+    if made is not None:
+        raise OtherLedgerError(made_elsewhere(dataset.name, made))
     given_up = []
     for table in others:
         if not _is_same(sketch, columns, table):
@@ -116,7 +120,7 @@ def ledger_of_rows(dataset: Dataset, *, besides: Ledger | None, focus: Sequence[
     others = [table for table in registered_tables() if table.id != own]
     if not others or not is_sketched(dataset.table):
         return None
-    sketch = _sketch(dataset, focus=focus)
+    sketch = sketch_rows(dataset, focus=focus)
     if sketch is None:
         return None
     return next((table for table in others if _is_same(sketch, dataset.schema.names, table)), None)
@@ -127,21 +131,10 @@ def forget_rows(dataset: Dataset) -> None:
     tables = registered_tables()
     if not tables:
         return
-    sketch = _sketch(dataset, focus=())
+    sketch = sketch_rows(dataset, focus=())
     for table in tables:
         if sketch is not None and _is_same(sketch, dataset.schema.names, table):
             drop_table(table.id)
-
-
-def _sketch(
-    dataset: Dataset, *, focus: Sequence[str], identifying: Sequence[str] = (), rows: int | None = None
-) -> Sketch | None:
-    """The sample of a table's rows, without the columns that name people: a copy may have new numbers."""
-    named = {*identifying, *dataset.roles.identifying}
-    if rows is None:
-        rows = int(ask(dataset.table.aggregate(n=dataset.table.count()))["n"][0].as_py())
-    columns = [name for name in dataset.schema.names if name not in named]
-    return sketch_of(dataset.table, columns, focus=focus, rows=rows, key=register_key())
 
 
 def _is_same(sketch: Sketch, columns: Sequence[str], table: RegisteredTable) -> bool:

@@ -20,6 +20,7 @@ from aegis.library.release_draft import draft_of, measure_draft, output_paths
 from aegis.library.release_judgement import judge_release, treated
 from aegis.library.release_record import remember_release
 from aegis.library.release_source import count_published, fitted_configuration, open_source
+from aegis.library.unlisted import named_warning
 from aegis.library.utility_kept import utility_kept
 from aegis.operation import operation
 from aegis.privacy.verdict import StatedVerdict
@@ -39,7 +40,8 @@ class Released(Result):
     it keeps about the label, where it has one. ``ledger`` says what it was judged together with, and what waits;
     None where it was judged alone. ``unlisted_are_insensitive`` are masked columns without a role,
     ``insensitive_as_the_rest`` those that were named insensitive all at once, ``left_out_as_identifying`` those that
-    look as if they named people and that nobody named: they were not written. ``unit`` is the column that says whose
+    look as if they named people and that nobody named: they were not written. ``insensitive_that_look_identifying``
+    look so too and were written, because somebody named them insensitive. ``unit`` is the column that says whose
     records they are, where people were counted.
     """
 
@@ -56,6 +58,7 @@ class Released(Result):
     unlisted_are_insensitive: tuple[str, ...] = ()
     insensitive_as_the_rest: tuple[str, ...] = ()
     left_out_as_identifying: tuple[str, ...] = ()
+    insensitive_that_look_identifying: tuple[str, ...] = ()
     unit: str | None = None
 
     @property
@@ -83,13 +86,16 @@ class Released(Result):
     @property
     def warnings(self) -> tuple[str, ...]:
         """What must not be overlooked before the table is given to anybody."""
-        if not self.left_out_as_identifying:
-            return ()
-        names, several = ", ".join(self.left_out_as_identifying), len(self.left_out_as_identifying) > 1
-        return (
-            f"{names} {'look' if several else 'looks'} identifying and nobody gave {'them' if several else 'it'} "
-            "a role: left out; --insensitive names what may be published as it is, --identifying what is to be hidden",
-        )
+        texts = []
+        if self.insensitive_that_look_identifying:
+            texts.append(named_warning(self.insensitive_that_look_identifying))
+        if self.left_out_as_identifying:
+            names, several = ", ".join(self.left_out_as_identifying), len(self.left_out_as_identifying) > 1
+            texts.append(
+                f"{names} {'look' if several else 'looks'} identifying and nobody gave {'them' if several else 'it'} a "
+                "role: left out; --insensitive names what may be published as it is, --identifying what is to be hidden"
+            )
+        return tuple(texts)
 
     def table_rows(self) -> list[dict[str, Any]]:
         return [verdict.as_row() for verdict in self.verdicts]
@@ -162,5 +168,6 @@ def release(options: Release) -> Released:
         unlisted_are_insensitive=tuple(content["roles"]["unlisted_are_insensitive"]),
         insensitive_as_the_rest=source.as_the_rest,
         left_out_as_identifying=source.suspicious,
+        insensitive_that_look_identifying=source.suspicious_and_named,
         unit=source.policy.unit,
     )

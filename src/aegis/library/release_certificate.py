@@ -69,6 +69,7 @@ def certificate_of(
                 ],
                 "insensitive_as_the_rest": list(source.as_the_rest),
                 "left_out_as_identifying": list(source.suspicious),
+                "insensitive_that_look_identifying": list(source.suspicious_and_named),
             },
             "kinds": {name: kind.value for name, kind in judged_kinds(source, counts).items()},
             "hierarchies": {name: source.hierarchies[name].digest for name in source.judged_policy.hierarchical},

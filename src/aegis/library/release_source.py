@@ -17,6 +17,7 @@ from aegis.data.hierarchy import Hierarchy
 from aegis.data.kind import Kind
 from aegis.data.schema import Roles
 from aegis.errors import RoleError
+from aegis.library.derivation import check_made_of
 from aegis.library.judging import classes_of, read_policy, refuse_sanitized
 from aegis.library.masked_data import MaskedData, all_masks, masked_data, roles_with
 from aegis.library.opening import open_table, reading
@@ -38,7 +39,8 @@ class Source:
     """What is to be released, opened and not yet read.
 
     ``policy`` and ``roles`` speak of all columns, ``judged_policy`` and ``published_roles`` of those that are written.
-    ``suspicious`` are those that are left out because they look identifying. ``original`` is the table whose rows these
+    ``suspicious`` are those that are left out because they look identifying, ``suspicious_and_named`` those that look
+    so and are published because they are named insensitive. ``original`` is the table whose rows these
     are: another one where what is released was finished before. ``joint_policy`` speaks of what is written and of
     sensitive columns that are not, but that somebody has from an earlier release, masked by ``shown_earlier``.
     """
@@ -51,6 +53,7 @@ class Source:
     roles: Roles
     as_the_rest: tuple[str, ...]
     suspicious: tuple[str, ...]
+    suspicious_and_named: tuple[str, ...]
     left_out: tuple[str, ...]
     judged_policy: Policy
     joint_policy: Policy
@@ -78,6 +81,8 @@ def open_source(options: Release) -> Source:
     dataset = _opened(options)
     original = dataset if options.rows_of is None else open_dataset(options.rows_of, **reading(options))
     roles = policy.roles_in(dataset.schema, roles_with(dataset, configuration, label=options.label))
+    if options.rows_of is not None:
+        check_made_of(replace(dataset, roles=roles), original)
     check_hidden(policy.unit, configuration)
     not_wanted = _left_out(dataset, options.columns)
     decided = decide(
@@ -116,6 +121,7 @@ def open_source(options: Release) -> Source:
         roles=roles,
         as_the_rest=decided.as_the_rest,
         suspicious=decided.left_out,
+        suspicious_and_named=decided.named,
         left_out=left_out,
         judged_policy=narrow.policy,
         joint_policy=joint.policy,

@@ -227,7 +227,7 @@ def sanitize(options: Sanitize) -> Sanitized:
         not_judged_with=not_judged_with(options.data, dataset, options) if paths else None,
         **{name: paths.get(name) for name in FILES} | {"model": None if options.model is None else Path(options.model)},
     )
-    write_files(options, paths, result, model, fitted, columns, _adversaries(options))
+    write_files(options, paths, result, model, fitted, columns, _adversaries(options), dataset=dataset)
     return result
 
 

@@ -19,9 +19,11 @@ from aegis.candidates.sanitizers.posterior import CERTAIN
 from aegis.candidates.sanitizers.reconstructor import Reconstructor, write_reconstructors
 from aegis.candidates.sanitizers.split import CERTAIN_CAP, VALUE_CAP
 from aegis.commands.sanitize import Sanitize
+from aegis.data.dataset import Dataset
 from aegis.data.engine import connect
 from aegis.data.output import PRIVATE, PUBLIC, check_free, drafts_of
 from aegis.errors import OutputError, SanitizerError
+from aegis.library.derivation import note_made_of
 from aegis.library.judging import read_policy
 from aegis.releases.certificate import SANITIZED, Certificate, certificate_paths, hash_of
 from aegis.releases.write import check_format, write_table
@@ -127,6 +129,8 @@ def write_files(
     fitted: Sequence[Fitted],
     columns: Mapping[str, NDArray[Any]],
     adversaries: Sequence[Sequence[str]],
+    *,
+    dataset: Dataset,
 ) -> None:
     """Every file, together or not at all; what only some may have is theirs alone to read."""
     if not paths:
@@ -152,6 +156,14 @@ def write_files(
             if recipient in drafts:
                 expression = connect(None).create_table(f"sanitized_{recipient}", table, temp=True)
                 write_table(expression, drafts[recipient], like=paths[recipient], shuffle=False)
+                note_made_of(
+                    options.data,
+                    dataset,
+                    drafts[recipient],
+                    out=paths[recipient],
+                    command="sanitize",
+                    changed=result.released,
+                )
         for group in range(len(model.authorized)):
             if (name := group_file("reconstructor", group)) in drafts:
                 write_reconstructors([Reconstructor.of(column, group) for column in fitted], drafts[name])

@@ -59,17 +59,29 @@ def warning(columns: tuple[str, ...]) -> str:
     )
 
 
+def hidden_warning(columns: Sequence[str]) -> str:
+    """What to tell whoever wrote a table in which they were replaced by stars."""
+    several = len(columns) > 1
+    return (
+        f"{', '.join(columns)} {'look' if several else 'looks'} identifying and nobody gave "
+        f"{'them' if several else 'it'} a role: replaced by *; --insensitive publishes "
+        f"{'them as they are' if several else 'it as it is'}"
+    )
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Decided:
     """The roles with every column decided that is published.
 
     ``as_the_rest`` are the columns that are insensitive because somebody said so of all the rest at once,
-    ``left_out`` those that look identifying and that nobody named.
+    ``left_out`` those that look identifying and that nobody named, ``named`` those that look so and are published
+    because somebody named them insensitive.
     """
 
     roles: Roles
     as_the_rest: tuple[str, ...]
     left_out: tuple[str, ...]
+    named: tuple[str, ...]
 
 
 def decide(
@@ -99,8 +111,10 @@ def decide(
         for name in dataset.schema.names
         if roles.get(name) is None and name not in masked and (columns is None or name in columns)
     ]
+    published = [name for name in roles.insensitive if name not in masked and (columns is None or name in columns)]
+    suspected = _that_look_identifying(dataset, published)
     if not undecided:
-        return Decided(roles=roles, as_the_rest=(), left_out=())
+        return Decided(roles=roles, as_the_rest=(), left_out=(), named=suspected)
     others = [name for name in dataset.schema.names if name not in undecided]
     suspicious = looks_identifying(dataset, roles, masked=others)
     if suspicious and columns is not None:
@@ -118,7 +132,25 @@ def decide(
             f"{word(listed(plain)) if len(plain) <= _MOST_NAMED else REST} if that may be published as it is, or name "
             "it in the policy or the roles file, or leave it out with --columns"
         )
-    return Decided(roles=_with_insensitive(roles, plain), as_the_rest=plain, left_out=suspicious)
+    return Decided(roles=_with_insensitive(roles, plain), as_the_rest=plain, left_out=suspicious, named=suspected)
+
+
+def named_warning(columns: Sequence[str]) -> str:
+    """What to tell whoever published them because somebody named them insensitive."""
+    several = len(columns) > 1
+    return (
+        f"{', '.join(columns)} {'look' if several else 'looks'} identifying and {'are' if several else 'is'} published "
+        f"as {'they are' if several else 'it is'}, because {'they are' if several else 'it is'} named insensitive: no "
+        f"verdict speaks of {'them' if several else 'it'}; name {'them' if several else 'it'} identifying if that "
+        "names people"
+    )
+
+
+def _that_look_identifying(dataset: Dataset, columns: Sequence[str]) -> tuple[str, ...]:
+    """Those of some columns that ``inspect`` would call identifying, whatever role they have."""
+    if not columns:
+        return ()
+    return looks_identifying(dataset, Roles(), masked=[name for name in dataset.schema.names if name not in columns])
 
 
 def _with_insensitive(roles: Roles, names: Sequence[str]) -> Roles:

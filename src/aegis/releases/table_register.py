@@ -13,7 +13,7 @@ import json
 import os
 import secrets
 import zipfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -53,17 +53,21 @@ def state_folder() -> Path:
 
 def registered_tables() -> tuple[RegisteredTable, ...]:
     """Every table that is known, in a fixed order."""
+    return tuple(_read(file) for file in stored_files(_ENDING))
+
+
+def stored_files(ending: str) -> tuple[Path, ...]:
+    """The files of the register whose names end like this, in a fixed order."""
     folder = state_folder() / "tables"
     try:
-        files = sorted(folder.glob(f"*{_ENDING}"))
-        return tuple(_read(file) for file in files)
+        return tuple(sorted(folder.glob(f"*{ending}")))
     except OSError as error:
         raise LedgerError(f"the register of tables in {folder} cannot be read: {error.strerror}") from None
 
 
 def register_key() -> bytes:
     """The key of the digests; made when it is first needed."""
-    file = _folder() / "key"
+    file = register_folder() / "key"
     for _ in range(2):
         try:
             key = bytes.fromhex(file.read_text(encoding="ascii"))
@@ -89,14 +93,14 @@ def register_key() -> bytes:
 @contextmanager
 def register_locked() -> Iterator[None]:
     """Nobody else registers a table meanwhile."""
-    with (_folder() / "lock").open("a") as file:
+    with (register_folder() / "lock").open("a") as file:
         fcntl.flock(file, fcntl.LOCK_EX)
         yield
 
 
 def note_table(table: RegisteredTable) -> None:
     """Note a table, or what became of it since; to be called under the lock."""
-    file = _folder() / f"{table.id}{_ENDING}"
+    file = register_folder() / f"{table.id}{_ENDING}"
     sketch = _read(file).sketch.merged(table.sketch) if file.is_file() else table.sketch
     about = {
         "id": table.id,
@@ -105,51 +109,73 @@ def note_table(table: RegisteredTable) -> None:
         "columns": list(table.columns),
         "sequence": table.sequence,
         "head": table.head,
-        "level": sketch.level,
-        "engine": sketch.engine,
     }
-    with draft_of(file, overwrite=True, mode=PRIVATE) as draft, draft.open("wb") as out:
-        np.savez_compressed(
-            out,
-            about=np.frombuffer(json.dumps(about).encode(), dtype=np.uint8),
-            digests=sketch.digests,
-            zeros=sketch.zeros,
-            ways=sketch.ways,
-        )
+    stored_write(file, about, {"": sketch})
 
 
 def drop_table(identifier: str) -> None:
     """Forget a table; to be called under the lock."""
-    (_folder() / f"{identifier}{_ENDING}").unlink(missing_ok=True)
+    (register_folder() / f"{identifier}{_ENDING}").unlink(missing_ok=True)
 
 
-def _read(file: Path) -> RegisteredTable:
+def stored_write(file: Path, about: Mapping[str, Any], sketches: Mapping[str, Sketch]) -> None:
+    """Write a file of the register: what it is about, and sketches by the names' first letters; under the lock."""
+    arrays = {}
+    written = dict(about)
+    for name, sketch in sketches.items():
+        written |= {f"{name}level": sketch.level, f"{name}engine": sketch.engine}
+        arrays |= {f"{name}digests": sketch.digests, f"{name}zeros": sketch.zeros, f"{name}ways": sketch.ways}
+    text = np.frombuffer(json.dumps(written).encode(), dtype=np.uint8)
+    with draft_of(file, overwrite=True, mode=PRIVATE) as draft, draft.open("wb") as out:
+        np.savez_compressed(out, about=text, **arrays)
+
+
+def stored_read(file: Path, names: Sequence[str]) -> tuple[dict[str, Any], dict[str, Sketch]]:
+    """What `stored_write` wrote."""
     try:
         with np.load(file, allow_pickle=False) as arrays:
             about: dict[str, Any] = json.loads(arrays["about"].tobytes())
-            return RegisteredTable(
-                id=str(about["id"]),
-                ledger=Path(about["ledger"]),
-                source=str(about["source"]),
-                columns=tuple(map(str, about["columns"])),
-                sequence=int(about["sequence"]),
-                head=str(about["head"]),
-                sketch=Sketch(
-                    level=int(about["level"]),
-                    digests=arrays["digests"],
-                    zeros=arrays["zeros"],
-                    ways=arrays["ways"],
-                    engine=str(about["engine"]),
-                ),
-            )
+            sketches = {
+                name: Sketch(
+                    level=int(about[f"{name}level"]),
+                    digests=arrays[f"{name}digests"],
+                    zeros=arrays[f"{name}zeros"],
+                    ways=arrays[f"{name}ways"],
+                    engine=str(about[f"{name}engine"]),
+                )
+                for name in names
+            }
+            return about, sketches
     except (ValueError, KeyError, TypeError, EOFError, OSError, zipfile.BadZipFile):
-        raise LedgerError(
-            f"{file} of the register of tables is damaged; put it back from a backup, or remove it if nothing of that "
-            "table is out"
-        ) from None
+        raise damaged(file) from None
 
 
-def _folder() -> Path:
+def _read(file: Path) -> RegisteredTable:
+    about, sketches = stored_read(file, ("",))
+    try:
+        return RegisteredTable(
+            id=str(about["id"]),
+            ledger=Path(about["ledger"]),
+            source=str(about["source"]),
+            columns=tuple(map(str, about["columns"])),
+            sequence=int(about["sequence"]),
+            head=str(about["head"]),
+            sketch=sketches[""],
+        )
+    except (ValueError, KeyError, TypeError):
+        raise damaged(file) from None
+
+
+def damaged(file: Path) -> LedgerError:
+    """What to say of a file of the register that cannot be read."""
+    return LedgerError(
+        f"{file} of the register of tables is damaged; put it back from a backup, or remove it if nothing of that "
+        "table is out"
+    )
+
+
+def register_folder() -> Path:
+    """Where the register is, made when it is first needed."""
     folder = state_folder() / "tables"
     try:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)

@@ -19,6 +19,7 @@ from typing import Any
 import ibis
 import ibis.expr.types as ir
 import numpy as np
+import pyarrow as pa
 from numpy.typing import NDArray
 
 from aegis.counts.answer import ask, plain
@@ -35,6 +36,9 @@ many rows are alike, and a Poisson count has no value more likely than that wher
 
 _FEWEST = 8
 """Fewer digests than this say nothing, unless they are all there is."""
+
+_APART = 1 << 15
+"""How far the numbers of the ways of a second sample lie from those of the first."""
 
 _BITS = 50
 Digests = NDArray[np.uint64]
@@ -65,6 +69,36 @@ class Sketch:
         level = max(self.level, other.level)
         return _within(self._from(level), other._from(level), level) or _within(
             other._from(level), self._from(level), level
+        )
+
+    def smaller(self, digests: int) -> Sketch:
+        """With about this many digests of each way to look at a row, where there are more."""
+        small, ways = self, len(np.unique(self.ways))
+        while len(small.digests) > 2 * digests * ways:
+            small = small._from(small.level + 1)
+        return small
+
+    def whole(self) -> Sketch:
+        """Only the rows looked at as a whole."""
+        whole = self.ways == 0
+        return Sketch(
+            level=self.level,
+            digests=self.digests[whole],
+            zeros=self.zeros[whole],
+            ways=self.ways[whole],
+            engine=self.engine,
+        )
+
+    def beside(self, other: Sketch) -> Sketch:
+        """Both samples of the same table, looked at by other columns; each keeps its ways."""
+        level = max(self.level, other.level)
+        mine, theirs = self._from(level), other._from(level)
+        return Sketch(
+            level=level,
+            digests=np.concatenate([mine.digests, theirs.digests]),
+            zeros=np.concatenate([mine.zeros, theirs.zeros]),
+            ways=np.concatenate([mine.ways, theirs.ways + np.uint16(_APART)]),
+            engine=self.engine,
         )
 
     def merged(self, newer: Sketch) -> Sketch:
@@ -137,13 +171,18 @@ def sketch_of(table: ir.Table, columns: Sequence[str], *, focus: Sequence[str], 
         ways[f"w{len(columns) + 1}"] = reduce(add, (cells[f"c{place}"] for place in looked_at))
     level = max(0, int(np.ceil(np.log2(rows / SAMPLED)))) if rows > SAMPLED else 0
     seen = cells.select(**ways)
-    if level:
-        seen = seen.filter(reduce(or_, (seen[way] % (1 << level) == 0 for way in ways)))
-    answer = ask(seen)
+    answer = _sampled(seen, level)
+    while level and (different := _different(answer["w0"], level)) < SAMPLED // 4:
+        # Many rows are alike: of their few different tuples a sample by the number of rows would hold hardly any.
+        level = max(0, level - max(1, int(np.log2(SAMPLED / max(different, 1)))))
+        answer = _sampled(seen, level)
+    how_often = np.asarray(plain(answer["n"]), dtype=np.int64)
     digests, zeros, numbered = [], [], []
     for way in ways:
         sums = np.asarray(plain(answer[way]), dtype=np.int64)
-        sums, counts = np.unique(sums[sums % (1 << level) == 0], return_counts=True)
+        chosen = sums % (1 << level) == 0
+        sums, place = np.unique(sums[chosen], return_inverse=True)
+        counts = np.bincount(place, weights=how_often[chosen], minlength=len(sums)).astype(np.int64)
         digests.append(_keyed(sums, counts, key))
         zeros.append(_zeros(sums))
         numbered.append(np.full(len(sums), int(way[1:]), dtype=np.uint16))
@@ -154,6 +193,18 @@ def sketch_of(table: ir.Table, columns: Sequence[str], *, focus: Sequence[str], 
         ways=np.concatenate(numbered),
         engine=_mark(table),
     )
+
+
+def _sampled(seen: ir.Table, level: int) -> pa.Table:
+    """The rows whose hash ends in enough zeros by some way to look at them, each with how many are like it."""
+    ways = list(seen.columns)
+    chosen = seen.filter(reduce(or_, (seen[way] % (1 << level) == 0 for way in ways))) if level else seen
+    return ask(chosen.group_by(ways).aggregate(n=chosen.count()))
+
+
+def _different(column: pa.ChunkedArray, level: int) -> int:
+    sums = np.asarray(plain(column), dtype=np.int64)
+    return len(np.unique(sums[sums % (1 << level) == 0]))
 
 
 def _cell(column: Any) -> Any:

@@ -22,6 +22,11 @@ _DECIDED_TOGETHER = (
         "named all at once, not one by one",
     ),
     ("left_out_as_identifying", "left out unasked", "they look identifying and nobody gave them a role"),
+    (
+        "insensitive_that_look_identifying",
+        "published although they look identifying",
+        "somebody named them insensitive, and no verdict speaks of them",
+    ),
 )
 _ABOUT_ROLES = {"unlisted_are_insensitive", *(key for key, _, _ in _DECIDED_TOGETHER)}
 

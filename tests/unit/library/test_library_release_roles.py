@@ -84,7 +84,36 @@ def test_what_is_named_is_published(tmp_path: Path) -> None:
         tmp_path, _table(**STAYS), overwrite=True, policy={**POLICY, "insensitive": ["ward", "patient_nr", "mail"]}
     )
     assert list(by_policy.frame().columns) == ["age", "ward", "patient_nr", "mail"]
-    assert by_policy.warnings == ()
+
+
+@pytest.mark.parametrize("named", [{"insensitive": ["ward", "patient_nr", "mail"]}, {"roles": "file"}, {}])
+def test_what_looks_identifying_and_is_named_is_said_loudly(tmp_path: Path, named: Any) -> None:
+    policy = POLICY if named else {**POLICY, "insensitive": ["ward", "patient_nr", "mail"]}
+    if "roles" in named:
+        named = {"roles": tmp_path / "roles.yaml"}
+        named["roles"].write_text("insensitive: [ward, patient_nr, mail]\n", encoding="utf-8")
+    done = _release(tmp_path, _table(**STAYS), policy=policy, **named)
+    assert done.insensitive_that_look_identifying == ("patient_nr", "mail")
+    assert "patient_nr, mail look identifying and are published as they are" in done.warnings[0]
+    assert done.to_json()["insensitive_that_look_identifying"] == ["patient_nr", "mail"]
+    content = done.certificate.content
+    assert content["roles"]["insensitive_that_look_identifying"] == ["patient_nr", "mail"]
+    assert "published although they look identifying" in render_certificate(content)
+    config = {"patient_nr": "suppress", "mail": "suppress"}
+    masked = _release(tmp_path, _table(**STAYS), policy=policy, config=config, overwrite=True, **named)
+    assert masked.insensitive_that_look_identifying == ()
+
+
+@pytest.mark.parametrize("how", [{"method": "mdav", "k": 5, "quasi": ["age"]}, {"method": "boxes", "policy": POLICY}])
+def test_anonymize_publishes_nothing_that_looks_identifying_unasked(tmp_path: Path, how: Any) -> None:
+    out = tmp_path / "a.csv"
+    done = aegis.anonymize(_table(**STAYS), out=out, **how)
+    assert done.looks_identifying == ("patient_nr", "mail")
+    assert "replaced by *" in done.warnings[0]
+    assert set(pd.read_csv(out)["mail"]) == set(pd.read_csv(out)["patient_nr"]) == {"*"}
+    asked = aegis.anonymize(_table(**STAYS), out=out, overwrite=True, insensitive=["mail"], **how)
+    assert asked.looks_identifying == ("patient_nr",)
+    assert pd.read_csv(out)["mail"].nunique() == ROWS
 
 
 def test_a_mask_decides_and_identifying_columns_are_hidden(tmp_path: Path) -> None:
