@@ -120,7 +120,7 @@ def show_ledger(ledger: Mapping[str, Any] | None) -> None:
         terminal.aside("judged alone: there is no ledger of what left before")
         return
     beside = count(len(ledger["together_with"]), "earlier release")
-    terminal.aside(f"release {ledger['number']} of {ledger['name']}, judged together with {beside}")
+    terminal.aside(f"entry {ledger['number']} of {ledger['name']}, judged together with {beside}")
     if ledger["held"] or ledger["withdrawn"]:
         waiting = count(ledger["held"] + ledger["withdrawn"], "row")
         terminal.aside(f"{waiting} wait: alone among those that came or left since, they would be told apart")

@@ -170,15 +170,8 @@ class _Pipeline:
         if policy is None:
             return None
         roles = policy.roles_in(self.dataset.schema, self.dataset.roles)
-        standing = constraint_on(options.data, self.dataset, options, policy=policy, roles=roles)
-        if standing is not None:
-            options.refuse(
-                "candidates",
-                because="something left of this table before, and what is made for the race has no rows to be judged "
-                "by; write it with aegis anonymize and give it with --tables, or give --ledger none to judge it alone",
-            )
-        self.out = standing
-        return standing
+        self.out = constraint_on(options.data, self.dataset, options, policy=policy, roles=roles)
+        return self.out
 
 
 def _proposed(
@@ -254,6 +247,7 @@ def _judged_others(
             seed=options.seed,
             seconds=options.seconds or SEARCH_SECONDS,
             progress=options.progress,
+            out=out,
         ),
     )
     judged_beside: list[JudgedTable | Made] = [*tables, *makings.made]

@@ -15,19 +15,24 @@ from aegis.privacy.policy import Policy
 
 if TYPE_CHECKING:
     from aegis.attacks.attack import AttackResult
+    from aegis.library.standing import Standing
 
 
-def attacks_wanted(named: Sequence[str], policy: Policy) -> tuple[str, ...]:
-    """The attacks to run on one release: those named, and those that the policy limits."""
+def attacks_wanted(named: Sequence[str], policy: Policy, standing: Standing | None = None) -> tuple[str, ...]:
+    """The attacks to run on a release: those named, and those that the policy limits.
+
+    Attacks on several releases are run where ``standing`` says that something is out already.
+    """
     if not named and not policy.attacks:
         return ()
     from aegis.attacks.attack import ATTACKS  # compiled loops and learners, which most releases do without
     from aegis.library.attack import limits_of
 
+    several = standing is not None and standing.constrains
     for name in named:
-        if ATTACKS[name].least_releases > 1:
-            raise OptionError(f"the attack {name!r} needs several releases; run it with: aegis attack")
-    limited = [name for name in limits_of(policy) if ATTACKS[name].least_releases == 1]
+        if ATTACKS[name].least_releases > 1 and not several:
+            raise OptionError(f"the attack {name!r} needs several releases, and nothing is out that this one joins")
+    limited = [name for name in limits_of(policy) if several or ATTACKS[name].least_releases == 1]
     return tuple(dict.fromkeys((*named, *limited)))
 
 
@@ -39,8 +44,12 @@ def attack_draft(
     masks: Mapping[str, Mask],
     roles: Roles,
     policy: Policy,
+    standing: Standing | None = None,
 ) -> tuple[AttackResult, ...]:
-    """Attack a table as it was written; `PolicyNotSatisfiedError` where a limit of the policy is exceeded."""
+    """Attack a table as it was written; `PolicyNotSatisfiedError` where a limit of the policy is exceeded.
+
+    Attacks on several releases see what is out as well.
+    """
     if not attacks:
         return ()
     from aegis.attacks.attack import ATTACKS
@@ -49,6 +58,7 @@ def attack_draft(
     from aegis.attacks.scene import Scene
     from aegis.library.attack import limits_of
     from aegis.library.attack_scene import held_release, people_of
+    from aegis.library.earlier_releases import earlier_releases
 
     people = people_of(original)
     release = held_release(written.name, ask(written.table), people, masks=masks)
@@ -60,8 +70,16 @@ def attack_draft(
         known=roles.quasi_identifying,
         masks=masks,
     )
-    scene = Scene(releases=(replace(release, view=view),), people=people, roles=roles, policy=policy, unit=policy.unit)
-    results = run_attacks([ATTACKS[name] for name in attacks], scene, limits=limits_of(policy))
+    held = replace(release, view=view)
+    scene = Scene(releases=(held,), people=people, roles=roles, policy=policy, unit=policy.unit)
+    joint = [name for name in attacks if ATTACKS[name].least_releases > 1]
+    limits = limits_of(policy)
+    alone = [ATTACKS[name] for name in attacks if name not in joint]
+    results = run_attacks(alone, scene, limits=limits)
+    if joint and standing is not None:
+        earlier, everybody = earlier_releases(standing, people, roles=roles, attacks=joint)
+        both = replace(scene, releases=(*earlier, held), people=everybody)
+        results = (*results, *run_attacks([ATTACKS[name] for name in joint], both, limits=limits))
     exceeded = [result for result in results if result.exceeded]
     if exceeded:
         said = "; ".join(
@@ -69,7 +87,8 @@ def attack_draft(
             f"{100 * (result.limit or 0):g} % are allowed"
             for result in exceeded
         )
-        raise PolicyNotSatisfiedError(f"nothing was released: {said}; mask more")
+        more = ", or release what is out again" if any(result.name in joint for result in exceeded) else ""
+        raise PolicyNotSatisfiedError(f"nothing was released: {said}; mask more{more}")
     return results
 
 

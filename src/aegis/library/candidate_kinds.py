@@ -14,17 +14,22 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib import import_module
+from typing import TYPE_CHECKING
 
 from aegis.data.dataset import Dataset
 from aegis.data.hierarchy import Hierarchy
 from aegis.data.schema import Roles
-from aegis.errors import GuaranteeError, InputError, OptionError
+from aegis.errors import GuaranteeError, InputError, LedgerError, OptionError
 from aegis.learners.candidate import Candidate
 from aegis.learners.sample import Sample
+from aegis.plural import count
 from aegis.privacy.policy import Policy
 from aegis.progress import Progress
 from aegis.ranking.verdicts import CandidateVerdict
 from aegis.registry import Registry
+
+if TYPE_CHECKING:
+    from aegis.library.standing import Standing
 
 SEARCH_SECONDS = 60.0
 
@@ -33,7 +38,8 @@ SEARCH_SECONDS = 60.0
 class Workshop:
     """What a maker is given: the table, a sample of its rows with the label, and what has to hold.
 
-    What one kind made and another builds on is ``shared`` by name, so that it is made once.
+    What one kind made and another builds on is ``shared`` by name, so that it is made once. ``out`` is what left of the
+    table before: what is made is judged together with that, or rejected where it cannot be.
     """
 
     dataset: Dataset
@@ -45,6 +51,7 @@ class Workshop:
     seconds: float = SEARCH_SECONDS
     progress: Progress | None = None
     shared: dict[str, Sequence[Made]] = field(default_factory=dict)
+    out: Standing | None = None
 
     @property
     def label(self) -> str:
@@ -53,6 +60,14 @@ class Workshop:
     @property
     def quasi(self) -> tuple[str, ...]:
         return self.roles.quasi_identifying
+
+    def check_nothing_is_out(self, kind: str, *, because: str) -> None:
+        """Raise where something left before and a kind cannot be judged together with it before it is written."""
+        if self.out is not None:
+            raise LedgerError(
+                f"{because}, and {count(len(self.out.counted), 'earlier release')} of this table must be judged "
+                f"together with {kind}: write the table and give it with --tables, which is judged row by row"
+            )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

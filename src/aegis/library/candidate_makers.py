@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -10,6 +11,7 @@ from aegis.candidates.boxes.candidate import BoxesCandidate
 from aegis.candidates.boxes.choosing import growth_for
 from aegis.candidates.boxes.growing import check_possible, grow_boxes
 from aegis.candidates.clusters.candidate import MOST_ROWS, ClustersCandidate
+from aegis.candidates.search.gate import Out
 from aegis.candidates.search.search import search as search_classes
 from aegis.counts.class_table import ClassTable
 from aegis.data.domain import Domain
@@ -18,23 +20,39 @@ from aegis.errors import LabelError, PolicyError, RoleError
 from aegis.learners.candidate import MaskedCandidate, MaskTables
 from aegis.learners.sample import Sample
 from aegis.learners.target import Places
+from aegis.library.boxes_together import BoxesUnderLedger
 from aegis.library.candidate_kinds import Made, Workshop
 from aegis.library.judging import classes_of
+from aegis.library.masked_data import masked_data
 from aegis.library.racing import suppressed_rows
+from aegis.library.sensitive_masks import masks_to_repeat
 from aegis.masking.configuration import Configuration
 from aegis.plural import count
 from aegis.privacy.judgement import Judgement, judge_all
 from aegis.privacy.models.k_anonymity import KAnonymity
 from aegis.privacy.policy import Policy, Suppressed
+from aegis.privacy.together import Together, nobody_gone, without_known
 from aegis.ranking.verdicts import CandidateVerdict, verdicts_on
 
 
 def boxes(workshop: Workshop) -> list[Made]:
     """Local recoding; the verdict is of boxes cut on the whole table."""
     contents = tuple(dict.fromkeys((workshop.label, *workshop.policy.attributes)))
-    counts = classes_of(
-        workshop.dataset, workshop.policy, workshop.roles, contents=contents, hierarchies=workshop.hierarchies
-    )
+    under = seen = None
+    if workshop.out is None:
+        counts = classes_of(
+            workshop.dataset, workshop.policy, workshop.roles, contents=contents, hierarchies=workshop.hierarchies
+        )
+    else:
+        under = BoxesUnderLedger(
+            standing=workshop.out,
+            policy=workshop.policy,
+            roles=workshop.roles,
+            contents=contents,
+            hierarchies=workshop.hierarchies,
+        )
+        seen = under.counts()
+        counts = without_known(seen)
     check_possible(counts, workshop.policy)
     growth = growth_for(counts, workshop.policy, workshop.label, seed=workshop.seed)
     grown = grow_boxes(counts, workshop.policy, labels=[workshop.label], growth=growth)
@@ -42,7 +60,9 @@ def boxes(workshop: Workshop) -> list[Made]:
     return [
         Made(
             candidate=BoxesCandidate(workshop.sample, workshop.policy, workshop.quasi, seed=workshop.seed),
-            verdict=_verdict(grown.judgement),
+            verdict=_verdict(grown.judgement)
+            if under is None or seen is None
+            else _beside(_verdict(grown.judgement), under.judge(grown.boxes, seen)),
             reason=f"local recoding into {count(number, 'box', 'boxes')}, fitted on the training rows of each part",
         )
     ]
@@ -50,6 +70,7 @@ def boxes(workshop: Workshop) -> list[Made]:
 
 def clusters(workshop: Workshop) -> list[Made]:
     """Microaggregation, judged on a part of the sample."""
+    workshop.check_nothing_is_out("clusters", because="clusters are judged on a sample of the rows")
     check_counts_records(workshop.policy, "clusters are judged on a sample, which does not say whose its rows are")
     k = max((model.k for model in workshop.policy.models if isinstance(model, KAnonymity)), default=2)
     candidate = ClustersCandidate(workshop.sample, k=k, columns=workshop.quasi)
@@ -90,12 +111,27 @@ def _searched(workshop: Workshop) -> list[Made]:
     policy, label, sample = workshop.policy, workshop.label, workshop.sample
     if sample.looks_like_numbers:
         raise LabelError("a search keeps classes predictable, and this label is a number; cut it with --label-bins")
-    counts = classes_of(workshop.dataset, policy, workshop.roles, contents=(label,), hierarchies=workshop.hierarchies)
+    standing, out = workshop.out, None
+    repeated = {} if standing is None else masks_to_repeat(standing)
+    rows = workshop.dataset if standing is None else standing.dataset
+    seen = classes_of(
+        masked_data(rows, repeated).dataset if repeated else rows,
+        policy,
+        workshop.roles,
+        contents=(label,),
+        hierarchies=workshop.hierarchies,
+        known=standing is not None,
+    )
+    counts = seen
+    if standing is not None:
+        counts, out = without_known(seen), Out(table=seen, gone=standing.gone_from)
     found = search_classes(
-        counts, label=label, policy=policy, hierarchies=workshop.hierarchies, seconds=workshop.seconds
+        counts, label=label, policy=policy, hierarchies=workshop.hierarchies, seconds=workshop.seconds, out=out
     )
     configuration = Configuration(name="search", masks=found.best.masks, label=label, roles=workshop.roles)
-    verdict = verdicts_on([configuration], counts, policy)[configuration.name]
+    gone = nobody_gone if standing is None else standing.gone_from
+    verdict = verdicts_on([configuration], seen, policy, gone=gone)[configuration.name]
+    configuration = replace(configuration, masks={**configuration.masks, **repeated})
     starred = None
     if verdict.released is not None and verdict.suppressed:
         starred = suppressed_rows(sample, verdict.released)
@@ -122,6 +158,14 @@ def _held(sample: Sample, name: str, rows: Places) -> tuple[Domain, Places]:
     if name not in sample.codes:
         raise RoleError(f"the policy speaks of {name!r}, which could not be counted")
     return sample.histograms[name].domain, sample.codes[name][rows].astype(np.int64)
+
+
+def _beside(alone: CandidateVerdict, together: Together) -> CandidateVerdict:
+    """The verdict on a candidate that satisfies the policy by itself, together with what is out."""
+    if together.satisfied or not alone.satisfied:
+        return alone
+    failing = tuple(f"{each.model} together with what is out" for each in together.broken) or ("what is out",)
+    return replace(alone, satisfied=False, failing=failing)
 
 
 def _verdict(judgement: Judgement) -> CandidateVerdict:

@@ -12,6 +12,7 @@ from aegis.counts.class_table import ClassTable
 from aegis.counts.collect_classes import with_person
 from aegis.data.hierarchy import Hierarchy
 from aegis.data.schema import Roles, Schema
+from aegis.library.derivation import known_as_made, made_elsewhere
 from aegis.library.judging import classes_of, read_policy, refuse_sanitized, why_not
 from aegis.library.masked_data import masked_data, roles_with
 from aegis.library.opening import open_table
@@ -34,7 +35,8 @@ class Checked(Result):
     to suppress, ``records_suppressible`` how many it allows; ``worst_classes`` are the smallest failing ones of the
     table as it came. ``unlisted_are_insensitive`` are the columns without a role: nobody decided that they are.
     Of several configurations judged ``together``, ``breaking`` are those that break the policy together. Where ``unit``
-    names the column that says whose records they are, sizes of classes and all models count people.
+    names the column that says whose records they are, sizes of classes and all models count people. ``made_of`` says
+    that a command made the table of another one's rows: what is out of those was not looked at.
     """
 
     satisfied: bool
@@ -53,6 +55,7 @@ class Checked(Result):
     together: tuple[str, ...] = ()
     breaking: tuple[tuple[str, ...], ...] = ()
     unit: str | None = None
+    made_of: str | None = None
 
     @property
     def exit_status(self) -> int:
@@ -61,6 +64,11 @@ class Checked(Result):
     @property
     def headline(self) -> str:
         return "satisfied" if self.satisfied else f"not satisfied: {self.reason}"
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """That the verdict is one of the table alone, where it is known to be made of another one."""
+        return () if self.made_of is None else (f"judged alone, although {self.made_of}",)
 
     def table_rows(self) -> list[dict[str, Any]]:
         return [verdict.as_row() for verdict in self.models]
@@ -91,7 +99,9 @@ def check(options: Check) -> Checked:
     published = counted if configuration is None else masked_data(counted, configuration.masks).dataset
     classes = classes_of(published, policy, roles, hierarchies=hierarchies)
     judgement = judge_all(classes, policy, suppress=options.suppress)
-    return _checked(judgement, classes, policy, roles, dataset.schema)
+    checked = _checked(judgement, classes, policy, roles, dataset.schema)
+    made = known_as_made(dataset, roles)
+    return checked if made is None else replace(checked, made_of=made_elsewhere(dataset.name, made))
 
 
 def _together(given: list[Configuration], policy: Policy, hierarchies: dict[str, Hierarchy], options: Check) -> Checked:

@@ -9,6 +9,7 @@ import numpy as np
 
 from aegis.counts.answer import ask
 from aegis.data.dataset import Dataset
+from aegis.data.schema import Roles
 from aegis.data.shell import word
 from aegis.errors import OtherLedgerError
 from aegis.library.written import open_written
@@ -93,6 +94,20 @@ def check_made_of(finished: Dataset, original: Dataset) -> None:
             f"{finished.name} was made of the rows of {made.source} by aegis {made.command}, and not of those of "
             f"{original.name}: give --rows-of {_place(made)}"
         )
+
+
+def known_as_made(dataset: Dataset, roles: Roles) -> DerivedTable | None:
+    """The table that these rows are known as, where a command made them of another one's; None if not.
+
+    For whoever only looks: a table whose columns have other names is not sampled for it.
+    """
+    names = set(dataset.schema.names)
+    tables = [table for table in derived_tables() if len(names & set(table.columns)) > len(names) / 2]
+    if not tables or not is_sketched(dataset.table):
+        return None
+    focus = (*roles.quasi_identifying, *roles.sensitive)
+    sketch = sketch_rows(dataset, focus=focus, identifying=roles.identifying)
+    return None if sketch is None else made_of(sketch, tables)
 
 
 def made_elsewhere(name: str, table: DerivedTable) -> str:

@@ -174,4 +174,5 @@ def why_not(judged: Judgement, table: ClassTable) -> str | None:
     failed = "; ".join(
         verdict.sentence().removesuffix(": NOT satisfied") for verdict in judged.verdicts if not verdict.satisfied
     )
-    return "; ".join(part for part in (failed, judged.reason) if part) + "; mask more"
+    said = "; ".join(part for part in (failed, judged.reason) if part)
+    return said if judged.reason is not None and "mask more" in judged.reason else f"{said}; mask more"

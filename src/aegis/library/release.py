@@ -130,7 +130,7 @@ def release(options: Release) -> Released:
     paths = output_paths(options)
     key = None if options.sign is None else read_private(Path(options.sign))
     source = open_source(options)
-    attacks = attacks_wanted(options.attacks, source.policy)
+    attacks = attacks_wanted(options.attacks, source.policy, source.standing)
     counts = count_published(source, source.standing, options)  # ① source → counts of what would be published
     judged = judge_release(source, counts, options)  # ② counts → verdict, together with what is out
     utility = utility_kept(source.dataset, counts.masked.masks, source.published_roles, released=judged.own.released)
@@ -144,6 +144,7 @@ def release(options: Release) -> Released:
             masks=counts.masked.masks,
             roles=source.published_roles,
             policy=source.policy,
+            standing=source.standing,
         )
         certificate = certificate_of(  # ⑤
             source, counts, judged, draft, options, measured=measured, utility=utility, attacked=attacked

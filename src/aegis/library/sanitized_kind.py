@@ -24,6 +24,9 @@ def sanitized(workshop: Workshop) -> list[Made]:
     the quasi-identifiers as they are masked, and the true values where it speaks of sensitive ones: a symbol in a class
     says less, or more, than the value behind it.
     """
+    workshop.check_nothing_is_out(
+        "a sanitized table", because="what a sanitizer draws for a row is known once it is written"
+    )
     sample = workshop.sample
     private = [name for name in workshop.roles.sensitive if name in sample.codes and name != workshop.label]
     if not private:

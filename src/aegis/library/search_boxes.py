@@ -15,21 +15,24 @@ from aegis.candidates.boxes.tuples import is_of_numbers
 from aegis.candidates.search.classes import released_labels
 from aegis.candidates.search.objective import DEFAULT_MEASURE, Objective
 from aegis.commands.search import Search
+from aegis.counts.class_table import ClassTable
 from aegis.counts.joint import check_filled
 from aegis.data.dataset import Dataset
 from aegis.data.output import PRIVATE, drafts_of
 from aegis.data.schema import Roles
-from aegis.errors import LabelError, LedgerError, RoleError
+from aegis.errors import LabelError, PolicyNotSatisfiedError, RoleError
 from aegis.learners.candidate import MaskTables
 from aegis.learners.goal import goal_called
 from aegis.learners.race import race
+from aegis.library.boxes_together import BoxesUnderLedger
 from aegis.library.counting import count as count_joints
 from aegis.library.judging import classes_of
 from aegis.library.proposals import find_hierarchies
 from aegis.library.racing import sample_of
-from aegis.library.standing import constraint_on
+from aegis.library.standing import breaks_with, constraint_on, refusal
 from aegis.plural import count
 from aegis.privacy.policy import Policy
+from aegis.privacy.together import without_known
 from aegis.result import Result, plain
 
 EMPTY = "drop it, or take it out of the quasi-identifiers"
@@ -61,6 +64,7 @@ class FoundBoxes(Result):
     ``boxes`` is the recoding itself. It names values of the table, so it is not part of the JSON: what was read from
     there has None, and ``id`` says which it was. ``smallest_box`` leaves out what is suppressed. ``utility`` is that of
     the released tuple, comparable with what a search for masks says; None where the label is a number.
+    ``together_with`` are the releases of the table's ledger that it satisfies the policy together with.
     """
 
     boxes: Boxes | None = None
@@ -76,6 +80,7 @@ class FoundBoxes(Result):
     most_cuts: int
     columns: tuple[ColumnRecoding, ...]
     trained: TrainedBoxes | None = None
+    together_with: tuple[int, ...] = ()
     space: str = "boxes"
 
     @property
@@ -100,24 +105,28 @@ class FoundBoxes(Result):
 
     @classmethod
     def fields_in(cls, content: Mapping[str, Any]) -> Mapping[str, Any]:
-        return {name: content[name] for name in cls.__dataclass_fields__ if name != "boxes"}
+        earlier = {"together_with": (), **content}
+        return {name: earlier[name] for name in cls.__dataclass_fields__ if name != "boxes"}
 
 
 def search_boxes(options: Search, dataset: Dataset, policy: Policy, roles: Roles, label: str) -> FoundBoxes:
     """Grow boxes for the label under the policy, as ``anonymize`` with ``method="boxes"`` does, and say what they do.
 
-    Raises LedgerError where something is out of the table that they would have to be judged together with.
+    They are grown for one release. Where something is out of the table they are judged together with it, and raise
+    PolicyNotSatisfiedError where that breaks the policy.
     """
     standing = constraint_on(options.data, dataset, options, policy=policy, roles=roles)
-    if standing is not None:
-        raise LedgerError(
-            f"boxes are grown for one release alone, and {count(len(standing.counted), 'earlier release')} of this "
-            "table must be judged together with it: search --space both, or grow boxes with --ledger none and let "
-            "aegis release --rows-of judge the recoded table together with what is out"
-        )
     hierarchies = find_hierarchies(options.hierarchies, options.data)
     contents = tuple(dict.fromkeys((label, *roles.sensitive)))
-    table = classes_of(dataset, policy, roles, contents=contents, hierarchies=hierarchies)
+    under = seen = None
+    if standing is None:
+        table = classes_of(dataset, policy, roles, contents=contents, hierarchies=hierarchies)
+    else:
+        under = BoxesUnderLedger(
+            standing=standing, policy=policy, roles=roles, contents=contents, hierarchies=hierarchies
+        )
+        seen = under.counts()
+        table = without_known(seen)
     content = table.contents[label]
     if len(content.domain.values) < 2:
         raise LabelError(f"the label {label!r} has fewer than two values; choose a column that varies")
@@ -128,6 +137,8 @@ def search_boxes(options: Search, dataset: Dataset, policy: Policy, roles: Roles
         random_state=options.seed,
     )
     boxes = estimator.fit_counts(table, labels=(label,), progress=options.progress)
+    if under is not None and seen is not None:
+        _check_together(boxes, seen, under)
     objective = Objective.of(DEFAULT_MEASURE, content.totals)
     utility = None
     if not is_of_numbers(content.domain):
@@ -151,6 +162,20 @@ def search_boxes(options: Search, dataset: Dataset, policy: Policy, roles: Roles
         most_cuts=boxes.depth,
         columns=column_recodings(boxes),
         trained=trained,
+        together_with=() if standing is None else tuple(standing.counted),
+    )
+
+
+def _check_together(boxes: Boxes, seen: ClassTable, under: BoxesUnderLedger) -> None:
+    """Raise where the best boxes break the policy together with what is out: with which releases, and which models."""
+    together = under.judge(boxes, seen)
+    if together.satisfied:
+        return
+    standing = under.standing
+    numbers = breaks_with(standing, lambda fewer: under.judged_with(boxes, fewer))
+    raise PolicyNotSatisfiedError(
+        f"the best boxes may not leave: {refusal(standing, together.broken, numbers, together.reason)} "
+        "(--space both looks for masks that hold together with it)"
     )
 
 

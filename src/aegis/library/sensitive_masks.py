@@ -32,10 +32,10 @@ def masks_shown_earlier(data: object, options: WithLedger, *, policy: Policy) ->
         return shown
     counted = read_ledger(path).counted(recipient=options.recipient or ANYBODY, recipients=policy.recipients)
     for leaving in counted.values():
-        configuration = _configuration_of(leaving)
+        configuration = configuration_of(leaving)
         for column in leaving.columns:
             mask = None if configuration is None else configuration.masks.get(column)
-            shown.setdefault(column, None if mask is None or _draws(mask) else mask)
+            shown.setdefault(column, None if mask is None or draws(mask) else mask)
     return shown
 
 
@@ -47,16 +47,16 @@ def masks_to_repeat(standing: Standing) -> dict[str, Mask]:
     masks: dict[str, Mask] = {}
     check_same_contents(standing, None)
     for number, leaving in standing.counted.items():
-        configuration = _configuration_of(leaving)
+        configuration = configuration_of(leaving)
         if configuration is None:
             continue
         for name in standing.attributes:
             mask = configuration.masks.get(name)
             if name not in leaving.columns or mask is None or isinstance(mask, Identity):
                 continue
-            if _draws(mask):
+            if draws(mask):
                 raise LedgerError(
-                    f"the sensitive column {name!r} was drawn at random for release {number} ({leaving.name}), and a "
+                    f"the sensitive column {name!r} was drawn at random for entry {number} ({leaving.name}), and a "
                     "further draw cannot be judged before it is made; release without it (--columns), or judge alone "
                     "with --ledger none"
                 )
@@ -82,13 +82,13 @@ def check_same_contents(
     """
     first: dict[str, tuple[str, str]] = {}
     for number, leaving in standing.counted.items():
-        before = _configuration_of(leaving)
+        before = configuration_of(leaving)
         if before is None:
             continue
         for name in standing.attributes:
             if name not in leaving.columns:
                 continue
-            mask, named = canonical(before[name]), f"release {number} ({leaving.name})"
+            mask, named = canonical(before[name]), f"entry {number} ({leaving.name})"
             if configuration is not None and name not in left_out:
                 expected, who = canonical(configuration[name]), "masked otherwise than"
             else:
@@ -96,11 +96,12 @@ def check_same_contents(
             if mask != expected:
                 raise LedgerError(
                     f"the sensitive column {name!r} is {who} in {named}, and what both show of it together cannot be "
-                    "judged; mask it alike, or say why not with --despite-ledger"
+                    f"judged; allowed are the mask of that entry ({before[name].describe()}) and leaving the column "
+                    "out (--columns); anything else needs a reason, with --despite-ledger"
                 )
 
 
-def _configuration_of(leaving: Leaving) -> Configuration | None:
+def configuration_of(leaving: Leaving) -> Configuration | None:
     """The masks that a release was made by; None for a table that was finished elsewhere."""
     if leaving.configuration is None:
         return None
@@ -108,5 +109,6 @@ def _configuration_of(leaving: Leaving) -> Configuration | None:
     return configuration
 
 
-def _draws(mask: Mask) -> bool:
+def draws(mask: Mask) -> bool:
+    """Whether a mask draws at random."""
     return any(isinstance(link, RandomMask | PermutingMask) for link in links_of(mask))

@@ -48,8 +48,9 @@ class Standing:
     """A table with its ledger.
 
     ``dataset`` is the table with the digest of each row, and with the column `KNOWN_CLASS` where something is out that
-    counts (``counted``); ``named`` has only the digests. ``present`` are the digests of its rows, ``version`` that of
-    all of it. ``extra`` are the codes of quasi-identifiers that an earlier release showed without calling them so.
+    counts (``counted``); ``named`` has only the digests, and so has ``source``, which shows the rows as they are even
+    where a table made of them is released. ``present`` are the digests of its rows, ``version`` that of all of it.
+    ``extra`` are the codes of quasi-identifiers that an earlier release showed without calling them so.
     """
 
     ledger: Ledger
@@ -60,6 +61,7 @@ class Standing:
     version: str
     recipient: str
     counted: Mapping[int, Leaving]
+    source: Dataset
     named: Dataset
     dataset: Dataset
     attributes: tuple[str, ...]
@@ -231,7 +233,7 @@ def standing_of(
             f"the ledger {path.name} is that of another table: none of the rows of {dataset.name} is known to it; "
             "give the ledger of this table with --ledger"
         )
-    base = _with_roles(named.drop(WHOLE), dataset)
+    source = base = _with_roles(named.drop(WHOLE), dataset)
     if finished is not None:
         base = _with_roles(as_shown(named.drop(WHOLE), finished.schema.names), finished)
     return _joined(
@@ -244,6 +246,7 @@ def standing_of(
             version=version,
             recipient=recipient,
             counted=counted,
+            source=source,
             named=base,
             dataset=base,
             attributes=attributes,
@@ -377,7 +380,7 @@ def not_judged_with(data: object, dataset: Dataset, options: Reading) -> str | N
 
 def refusal(standing: Standing, broken: Sequence[BrokenModel], numbers: Sequence[int], reason: str | None) -> str:
     """Why nothing may leave, in a sentence: with which releases, which models, how many records, and what may."""
-    with_which = ", ".join(f"release {n} ({_described(standing.counted[n])})" for n in numbers)
+    with_which = ", ".join(f"entry {n} ({_described(standing.counted[n])})" for n in numbers)
     models = ", ".join(f"{each.model} (for {each.records:,} records)" for each in broken)
     more = f": {reason}" if reason else ""
     what = f"breaks {models}" if models else "breaks the policy"
@@ -412,7 +415,7 @@ def _check_version(ledger: Ledger, version: str, name: str) -> None:
         older = versions.index(version)
         number = list(ledger.releases)[older]
         raise LedgerError(
-            f"{name} is an older version of the table: release {number} had it, and release "
+            f"{name} is an older version of the table: entry {number} of its ledger had it, and entry "
             f"{list(ledger.releases)[-1]} a newer one; give the newest"
         )
 
@@ -424,8 +427,8 @@ def _check_unit(counted: Mapping[int, Leaving], policy: Policy) -> None:
         if unit is not None and unit != policy.unit:
             counts = "records" if policy.unit is None else f"people by {policy.unit!r}"
             raise LedgerError(
-                f"release {number} ({leaving.name}) counted people by {unit!r} and this one counts {counts}, so nobody "
-                f"can say what both promise together; put unit: {unit} into the policy"
+                f"entry {number} ({leaving.name}) of the ledger counted people by {unit!r} and this one counts "
+                f"{counts}, so nobody can say what both promise together; put unit: {unit} into the policy"
             )
 
 

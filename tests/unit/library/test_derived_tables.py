@@ -12,7 +12,8 @@ import pandas as pd
 import pytest
 
 import aegis
-from aegis.errors import OtherLedgerError, PolicyNotSatisfiedError
+from aegis.catalog.commands.push import push_release
+from aegis.errors import InputError, OtherLedgerError, PolicyNotSatisfiedError
 from aegis.releases.derived_tables import derived_tables
 from aegis.releases.ledger import ledger_path
 
@@ -203,3 +204,23 @@ def test_the_same_file_made_again_is_noted_once_and_holds_no_value(source: Path)
     (noted,) = derived_tables()
     assert (noted.source, noted.rows_of, noted.command) == ("people", str(source), "apply")
     assert len(noted.sketch.digests) < 10 * 300
+
+
+def test_check_says_that_it_judges_such_a_table_alone(source: Path) -> None:
+    assert aegis.check(source, policy=POLICY).warnings == ()
+    made = boxes(source, source.with_name("made.csv"))
+    assert aegis.check(source, policy=POLICY).made_of is None
+    checked = aegis.check(made, policy=POLICY)
+    assert checked.satisfied
+    assert "judged alone, although made was made of the rows of people" in checked.warnings[0]
+    assert f"--rows-of {source}" in checked.to_json()["made_of"]
+
+
+def test_its_certificate_is_not_pushed(source: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("AEGIS_TOKEN", raising=False)
+    made = boxes(source, source.with_name("made.csv"))
+    with pytest.raises(OtherLedgerError, match=r"nothing was pushed: made\.csv was made of the rows of people"):
+        push_release(made, product="people")
+    done = aegis.release(made, policy=POLICY, rows_of=source, out=source.with_name("out.csv"))
+    with pytest.raises(InputError, match="token"):  # nothing else stands in its way
+        push_release(done.out, product="people")

@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 
 import aegis
-from aegis.errors import InputError, LedgerError, PolicyNotSatisfiedError
+from aegis.errors import InputError, LedgerError, OptionError, PolicyNotSatisfiedError
 from aegis.library.clinic import write_clinic
 from aegis.library.search import Found
 from aegis.releases.ledger import ledger_path, private_folder, read_ledger
@@ -54,7 +54,7 @@ def test_a_second_release_that_undoes_the_first_is_refused_and_leaves_nothing(ta
     with pytest.raises(PolicyNotSatisfiedError) as refused:
         _release(table, BY_ZIP, out=table.parent / "second.csv")
     said = str(refused.value)
-    assert "together with release 2 (first.csv) it breaks k-anonymity (for " in said
+    assert "together with entry 2 (first.csv) it breaks k-anonymity (for " in said
     assert "aegis search" in said
     after = {path: path.read_bytes() for path in table.parent.rglob("*") if path.is_file()}
     assert after == before
@@ -180,8 +180,48 @@ def test_a_sensitive_column_that_is_masked_otherwise_cannot_be_judged(table: Pat
     policy = {**POLICY, "l": {"ill": 2}}
     _release(table, BY_AGE, policy=policy)
     merged = {"regroup": {"groups": {"some": ["flu", "cold"], "none": ["none"]}}}
-    with pytest.raises(PolicyNotSatisfiedError, match="masked otherwise than in release 2"):
+    with pytest.raises(PolicyNotSatisfiedError, match="masked otherwise than in entry 2"):
         _release(table, {**BY_AGE, "ill": merged}, policy=policy)
+
+
+def test_the_refusal_says_which_masks_are_allowed(table: Path) -> None:
+    policy = {**POLICY, "l": {"ill": 2}}
+    _release(table, BY_AGE, policy=policy)
+    merged = {"regroup": {"groups": {"some": ["flu", "cold"], "none": ["none"]}}}
+    with pytest.raises(PolicyNotSatisfiedError, match="allowed are the mask of that entry") as refused:
+        _release(table, {**BY_AGE, "ill": merged}, policy=policy)
+    assert "leaving the column out (--columns)" in str(refused.value)
+    assert "flu" not in str(refused.value)
+
+
+def test_limits_on_attacks_hold_for_what_is_out_and_the_new_release_together(table: Path) -> None:
+    strict = {**POLICY, "k": 1, "attacks": {"intersection": 0.0}}
+    first = _release(table, BY_AGE, policy=strict)
+    assert "attacks" not in first.certificate.content, "nothing is out that it could be intersected with"
+    with pytest.raises(PolicyNotSatisfiedError, match=r"intersection exposes .* or release what is out again"):
+        _release(table, BY_ZIP, policy=strict)
+    assert len(aegis.ledger_show(table).releases) == 1
+    again = _release(table, BY_AGE, policy=strict)
+    (attacked,) = again.certificate.content["attacks"]
+    assert (attacked["name"], attacked["limit"]) == ("intersection", 0.0)
+    lenient = _release(table, BY_ZIP, policy={**strict, "attacks": {"intersection": 1.0}})
+    (attacked,) = lenient.certificate.content["attacks"]
+    assert attacked["singled_out"] > 0
+
+
+def test_an_attack_on_several_releases_needs_several(table: Path) -> None:
+    with pytest.raises(OptionError, match="nothing is out"):
+        _release(table, BY_AGE, attacks=["intersection"])
+    _release(table, BY_AGE)
+    released = _release(table, BY_AGE, attacks=["intersection", "differencing"])
+    assert [each["name"] for each in released.certificate.content["attacks"]] == ["intersection", "differencing"]
+
+
+def test_what_cannot_be_made_again_cannot_be_attacked_together(table: Path) -> None:
+    strict = {**POLICY, "k": 1, "attacks": {"intersection": 0.5}}
+    _release(table, {"age": {"add_laplace_noise": {"scale": 5}}, "zip": "suppress"}, policy=strict)
+    with pytest.raises(PolicyNotSatisfiedError, match="cannot be made again to be attacked"):
+        _release(table, BY_AGE, policy=strict)
 
 
 def test_no_value_and_no_key_is_in_the_ledger(table: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -221,7 +261,9 @@ def test_an_older_version_is_refused(table: Path) -> None:
     _people(300).to_csv(table, index=False)
     _release(table, hidden)
     _people(240).to_csv(table, index=False)
-    with pytest.raises(LedgerError, match="an older version of the table: release 2 had it, and release 3 a newer"):
+    with pytest.raises(
+        LedgerError, match="an older version of the table: entry 2 of its ledger had it, and entry 3 a newer"
+    ):
         _release(table, hidden)
 
 
@@ -361,7 +403,7 @@ def test_a_sensitive_column_that_somebody_has_is_judged_where_it_is_left_out(tmp
     }  # fmt: skip
     aegis.release(source, policy=policy, config={"age": "suppress"}, out=tmp_path / "illnesses.csv")
     asked: dict[str, Any] = {"policy": policy, "columns": ["age", "ward"], "out": tmp_path / "ages.csv"}
-    with pytest.raises(PolicyNotSatisfiedError, match="together with release 2"):
+    with pytest.raises(PolicyNotSatisfiedError, match="together with entry 2"):
         aegis.release(source, **asked)
     halves = aegis.release(source, config={"age": {"bucketize": {"width": 5}}}, **asked)
     assert halves.ledger is not None
@@ -400,14 +442,14 @@ def test_advice_refuses_another_mask_of_a_sensitive_column_that_left(tmp_path: P
     aegis.release(source, policy=policy, config={"age": "suppress", "ill": groups}, out=tmp_path / "first.csv")
     ranking = aegis.advise(source, policy=policy, label="y", configs=[halves, {**halves, "ill": groups}], fast=True)
     assert [place.configuration for place in ranking.ranking] == ["configuration-2"]
-    assert "masked otherwise than in release 2" in ranking.rejected["configuration-1"]
+    assert "masked otherwise than in entry 2" in ranking.rejected["configuration-1"]
 
 
 def test_a_sensitive_column_that_left_masked_may_be_left_out(tmp_path: Path) -> None:
     source, policy, groups = _by_illness(tmp_path)
     aegis.release(source, policy=policy, config={"age": "suppress", "ill": groups}, out=tmp_path / "first.csv")
     asked: dict[str, Any] = {"policy": policy, "columns": ["age", "y"], "out": tmp_path / "ages.csv"}
-    with pytest.raises(PolicyNotSatisfiedError, match="together with release 2"):
+    with pytest.raises(PolicyNotSatisfiedError, match="together with entry 2"):
         aegis.release(source, **asked)
     halves = aegis.release(source, config={"age": {"bucketize": {"width": 5}}}, **asked)
     assert halves.ledger is not None

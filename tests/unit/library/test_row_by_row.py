@@ -61,7 +61,7 @@ def let_go(data: Path, **more: Any) -> Any:
 
 def test_a_finished_table_is_judged_by_the_ledger_of_its_rows(source: Path) -> None:
     let_go(source, config=BY_AGE)
-    with pytest.raises(PolicyNotSatisfiedError, match="together with release 2"):
+    with pytest.raises(PolicyNotSatisfiedError, match="together with entry 2"):
         let_go(by_zip(source), rows_of=source)
     let_go(by_decade(source), rows_of=source)  # coarser than what is out
     shown = aegis.ledger_show(source)
@@ -71,7 +71,7 @@ def test_a_finished_table_is_judged_by_the_ledger_of_its_rows(source: Path) -> N
 
 def test_masks_are_judged_together_with_a_finished_table(source: Path) -> None:
     let_go(by_zip(source), rows_of=source)
-    with pytest.raises(PolicyNotSatisfiedError, match="together with release 2"):
+    with pytest.raises(PolicyNotSatisfiedError, match="together with entry 2"):
         let_go(source, config=BY_AGE)
 
 

@@ -12,7 +12,7 @@ import pandas as pd
 import pytest
 
 import aegis
-from aegis.errors import LabelError, LedgerError, OptionError, PolicyError, PolicyNotSatisfiedError
+from aegis.errors import LabelError, OptionError, PolicyError, PolicyNotSatisfiedError
 from aegis.library.search_boxes import FoundBoxes
 
 CANARY = "Zanzibar"
@@ -126,12 +126,51 @@ def test_what_cannot_be_is_one_sentence_and_leaves_nothing(file: Path, tmp_path:
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_ledger_that_counts_is_refused_in_words(tmp_path: Path) -> None:
-    table, ledger = tmp_path / "people.csv", tmp_path / "people.ledger.jsonl"
+UNDER = {**POLICY, "insensitive": ["ill", "pay"]}
+EVERYBODY: dict[str, Any] = {"age": "suppress", "town": "suppress"}
+BY_AGE: dict[str, Any] = {"age": {"bucketize": {"width": 5}}, "town": "suppress"}
+
+
+def _with_release(folder: Path, masks: dict[str, Any]) -> Path:
+    table = folder / "people.csv"
     _people().to_csv(table, index=False)
-    policy = {**POLICY, "insensitive": ["ill", "pay"]}
-    masks: dict[str, Any] = {"masks": {"age": {"suppress": {}}, "town": {"suppress": {}}}}
-    aegis.release(table, config=masks, policy=policy, out=tmp_path / "out.csv", ledger=ledger)
-    with pytest.raises(LedgerError, match="1 earlier release of this table"):
-        _search(table, policy=policy, ledger=ledger, out=tmp_path / "boxes.json")
-    assert not (tmp_path / "boxes.json").exists()
+    aegis.release(table, config=masks, policy=UNDER, out=folder / "first.csv")
+    return table
+
+
+def test_boxes_are_judged_together_with_what_is_out(tmp_path: Path) -> None:
+    table, boxes = _with_release(tmp_path, EVERYBODY), tmp_path / "boxes.json"
+    found = _search(table, policy=UNDER, ledger=None, out=boxes)
+    assert found.together_with == (2,)
+    assert FoundBoxes.from_json(found.to_json()).together_with == (2,)
+    assert found.id == _search(table, policy=UNDER).id, "what is out is no finer, so the best boxes are the same"
+    recoded = tmp_path / "recoded.csv"
+    aegis.apply(table, config=boxes, out=recoded)
+    released = aegis.release(recoded, policy=UNDER, rows_of=table, out=tmp_path / "second.csv")
+    assert released.smallest_class == found.smallest_box
+
+
+def test_boxes_that_break_the_policy_with_what_is_out_are_refused(tmp_path: Path) -> None:
+    table, boxes = _with_release(tmp_path, BY_AGE), tmp_path / "boxes.json"
+    with pytest.raises(PolicyNotSatisfiedError, match="the best boxes may not leave: together with entry 2") as refused:
+        _search(table, policy=UNDER, ledger=None, out=boxes)
+    assert "breaks k-anonymity" in str(refused.value)
+    assert not boxes.exists()
+    recoded = tmp_path / "recoded.csv"
+    aegis.anonymize(table, policy=UNDER, label=["ill"], method="boxes", out=recoded)
+    with pytest.raises(PolicyNotSatisfiedError, match="together with"):  # as the release itself says
+        aegis.release(recoded, policy=UNDER, rows_of=table, out=tmp_path / "second.csv")
+
+
+def test_candidates_of_every_kind_are_judged_with_what_is_out_or_rejected(tmp_path: Path) -> None:
+    table = _with_release(tmp_path, BY_AGE)
+    asked: dict[str, Any] = {"policy": UNDER, "label": "ill", "rows": 200, "quasi": ["age", "town"]}
+    ranking = aegis.advise(table, candidates=["search", "boxes", "clusters", "sanitized"], **asked)
+    assert [place.configuration for place in ranking.ranking] == ["search"]
+    assert "k-anonymity" in ranking.rejected["boxes"]
+    assert "together with what is out" in ranking.rejected["boxes"]
+    assert "1 earlier release of this table must be judged together with clusters" in ranking.rejected["clusters"]
+    assert "give it with --tables" in ranking.rejected["sanitized"]
+    best = next(iter(ranking.ranking))
+    assert best.privacy is not None
+    assert best.privacy.smallest_class >= UNDER["k"]

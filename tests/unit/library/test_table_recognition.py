@@ -137,7 +137,7 @@ def test_whoever_writes_a_table_of_a_copy_is_told_what_left_before(source: Path)
 
 def test_with_that_ledger_the_two_are_judged_together(source: Path) -> None:
     copy = _copied(source)
-    with pytest.raises(PolicyNotSatisfiedError, match="together with release 2"):
+    with pytest.raises(PolicyNotSatisfiedError, match="together with entry 2"):
         let_go(copy, BY_ZIP, ledger=ledger_path(source))
     let_go(copy, BY_AGE, ledger=ledger_path(source))
 

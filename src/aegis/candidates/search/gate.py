@@ -9,7 +9,7 @@ has too few people anyhow.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -19,9 +19,9 @@ from aegis.candidates.search.rollup import Ints, mark_failing
 from aegis.counts.class_table import ClassTable
 from aegis.errors import PolicyNotSatisfiedError
 from aegis.masking.partition import Partition
-from aegis.privacy.judgement import hopeless, judge_all
+from aegis.privacy.judgement import Judgement, hopeless, judge_all
 from aegis.privacy.policy import Policy, Suppressed
-from aegis.privacy.together import GoneFrom, judge_together, nobody_gone
+from aegis.privacy.together import Gone, GoneFrom, judge_together, nobody_gone
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,6 +56,16 @@ class Out:
 
     table: ClassTable
     gone: GoneFrom = nobody_gone
+    _raw: list[Gone | None] = field(default_factory=list)
+
+    def gone_from(self, merged: ClassTable) -> Gone | None:
+        """The records that are gone, for a node; asked once where masks leave the sensitive values as they are."""
+        raw = self.table.contents
+        if any(content.domain is not raw[name].domain for name, content in merged.contents.items()):
+            return self.gone(merged)
+        if not self._raw:
+            self._raw.append(self.gone(merged))
+        return self._raw[0]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -133,15 +143,9 @@ class Gate:
 
     def judge(self, partitions: Mapping[str, Partition]) -> Outcome | None:
         """The full judgement of a node; None if it does not satisfy the policy."""
-        judgement = judge_all(self.table.merged(partitions), self.policy)
-        if not judgement.satisfied:
+        judgement = self._judged(partitions)
+        if judgement is None:
             return None
-        if self.out is not None:
-            seen = self.out.table.merged(partitions)
-            together = judge_together(seen, self.policy, gone=self.out.gone(seen))
-            if not together.satisfied:
-                return None
-            judgement = together.own
         released = judgement.released
         kept = released.chances[:-1] if released.star else released.chances
         labels = released_labels(released, self.label, self.table.contents[self.label].totals)
@@ -152,6 +156,15 @@ class Gate:
             smallest_class=judgement.smallest_class,
             risk=float(kept.max()) if len(kept) else 0.0,
         )
+
+    def _judged(self, partitions: Mapping[str, Partition]) -> Judgement | None:
+        """The release of a node by itself, where it satisfies the policy, together with what is out if something is."""
+        if self.out is None:
+            judgement = judge_all(self.table.merged(partitions), self.policy)
+            return judgement if judgement.satisfied else None
+        seen = self.out.table.merged(partitions)
+        together = judge_together(seen, self.policy, gone=self.out.gone_from(seen))  # by itself too, and first
+        return together.own if together.satisfied else None
 
     def must_go(self, classes: Classes, partitions: Mapping[str, Partition]) -> int:
         """How many records at least must be suppressed in this node and in every finer one.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import KW_ONLY, asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -23,7 +23,7 @@ from aegis.commands.fields import (
     WithRoles,
     Working,
 )
-from aegis.errors import ConflictError, GuaranteeError, RoleError
+from aegis.errors import ConflictError, GuaranteeError, OtherLedgerError, RoleError
 from aegis.operation import operation
 from aegis.plural import count
 from aegis.result import Result
@@ -318,7 +318,7 @@ def push_release(options: PushRelease) -> PushedRelease:
 
     file = Path(options.file)
     certificate = certificate_paths(file)[0] if options.certificate is None else Path(options.certificate)
-    read_certificate(certificate)
+    _check_judged(file, read_certificate(certificate).content)
     progress = options.progress
     with client(options) as catalog:
         release = catalog.push_release(options.product, file, certificate, request_id=options.request)
@@ -335,6 +335,21 @@ def push_release(options: PushRelease) -> PushedRelease:
         digest=release.digest,
         file_name=release.file_name,
     )
+
+
+def _check_judged(file: Path, content: Mapping[str, Any]) -> None:
+    """Raise for a table that was made of another one's rows and certified alone: nobody judged it with what is out."""
+    from aegis.data.schema import Roles
+    from aegis.library.derivation import known_as_made, made_elsewhere
+    from aegis.library.written import open_written
+
+    if "ledger" in content:
+        return  # aegis release judged it, or somebody decided that it is judged alone
+    written = open_written(file, named=file)
+    identifying = tuple(name for name in content.get("roles", {}).get("identifying", ()) if name in written.schema)
+    made = known_as_made(written, Roles(identifying=identifying))
+    if made is not None:
+        raise OtherLedgerError(f"nothing was pushed: {made_elsewhere(file.name, made)}")
 
 
 @command("push product", PushProduct, run="aegis.catalog.commands.push:push_product", group=SHARE, register=False)
