@@ -12,7 +12,7 @@ from sqlalchemy.exc import DBAPIError
 
 from aegis.catalog.client.joint_verdicts import judge_sets, sets_to_judge
 from aegis.catalog.records import JointVerdict, MaskedPart, ModelBroken, Together
-from aegis.catalog.service import audit_log, ledger, products, releases, requests, signing_keys
+from aegis.catalog.service import audit_log, ledger, notifications, products, releases, requests, signing_keys
 from aegis.catalog.service.visible import visible_product
 from aegis.catalog.settings import Settings
 from aegis.catalog.states import ReleaseState, RequestState
@@ -80,6 +80,30 @@ def test_what_breaks_the_policy_together_is_refused_before_it_is_approved(stage:
     with stage.read("admin") as work:
         acts = [row for row in audit_log.list_audit(work).items if row.action == "request approved"]
     assert acts[0].details["despite_ledger"] == approved.despite
+
+
+def test_what_nobody_judged_is_not_approved_silently(small_stage: Any) -> None:
+    stage = small_stage
+    stage.product()
+    made = stage.configurations()
+    stage.provisioned()
+    for name, is_unjudged in (("young-or-old", True), ("strict", False)):
+        request = waiting(stage)
+        stage.approve(request.id, made[name].id)
+        with stage.read("admin") as work:
+            (act,) = [
+                row
+                for row in audit_log.list_audit(work).items
+                if row.action == "request approved" and row.subject_id == request.id
+            ]
+        assert ("not_judged_together" in act.details) is is_unjudged
+        with stage.read("provider") as work:
+            (told,) = [
+                each.words
+                for each in notifications.list_notifications(work).items
+                if request.id in each.path and "is to be made" in each.words
+            ]
+        assert ("Nobody judged its masking" in told) is is_unjudged
 
 
 def test_a_reason_is_for_what_is_refused_only(small_stage: Any) -> None:

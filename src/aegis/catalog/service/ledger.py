@@ -180,24 +180,35 @@ def offered(work: Work, product_id: str) -> list[Configuration]:
     )
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Approval:
+    """How a masking that is approved stands to what is out.
+
+    ``despite`` is the reason where it breaks the policy together with that; ``unjudged`` says that nobody judged it.
+    """
+
+    despite: str | None = None
+    unjudged: bool = False
+
+
 def check_approval(
     work: Work, product: Product, configuration: Configuration, request: Request, *, despite: str | None
-) -> str | None:
-    """Raise where a masking breaks the policy together with what is out, unless a reason is given; gives the reason.
+) -> Approval:
+    """Raise where a masking breaks the policy together with what is out, unless a reason is given.
 
-    What nobody judged yet passes here: the provider's own ledger decides when the release is made, and the catalog
-    looks at its certificate.
+    What nobody judged yet passes here, on the record: the provider's own ledger decides when the release is made, and
+    the catalog takes only one whose certificate says that it was judged with everything that is out.
     """
     if not work.settings.releases_judged_together:
-        return None
+        return Approval()
     standing = standings(work, product, offered(work, product.id), request)[configuration.id]
     if standing.standing is not Together.BROKEN:
         if despite:
             raise InputError("the ledger allows this masking or does not know it; leave the reason against it out")
-        return None
+        return Approval(unjudged=standing.standing is Together.UNKNOWN)
     if not despite:
         raise VerificationError(standing.said)
-    return despite
+    return Approval(despite=despite)
 
 
 def check_arrival(

@@ -105,11 +105,13 @@ def decide(
             raise ConflictError("the configuration was withdrawn; choose another one")
         despite = None if not despite_ledger else checked_text(despite_ledger, what="the reason", least=3, most=2_000)
         product = work.session.get_one(Product, row.product_id)
-        row.despite = ledger.check_approval(work, product, chosen, row, despite=despite)
+        approval = ledger.check_approval(work, product, chosen, row, despite=despite)
+        row.despite = approval.despite
         move(work, row, RequestState.APPROVED, version=version)
         row.configuration_id = chosen.id
         row.expires_at = work.now + datetime.timedelta(days=row.days)
     else:
+        approval = ledger.Approval()
         if not checked_reason:
             raise InputError("a rejection needs a reason that the consumer will read")
         if despite_ledger:
@@ -123,12 +125,15 @@ def decide(
         "request approved" if approve else "request rejected",
         configuration_id=row.configuration_id,
         **({"despite_ledger": row.despite} if row.despite else {}),
+        **({"not_judged_together": True} if approval.unjudged else {}),
     )
     work.session.flush()
     if approve:
         made = "Your request for {product} was approved; the provider now makes the release."
         tell_of_request(work, [row.consumer_id], Told.APPROVED, row, made)
         wanted = "A release of {product} for {consumer} is to be made."
+        if approval.unjudged:
+            wanted += " Nobody judged its masking together with what is out: the ledger of the table decides."
         tell_of_request(work, fulfillers(work, row.product_id), Told.TO_FULFIL, row, wanted)
     else:
         rejected = "Your request for {product} was rejected; its page says why."
