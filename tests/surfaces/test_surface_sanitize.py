@@ -230,7 +230,14 @@ def test_a_model_applies_to_new_rows(aegis: Aegis, people: Path, fitted: Path, t
     assert answer.json["noise"] == "from the seed"
     assert aegis("sanitize", new, "--model", fitted / "model.npz", "--out", two, "--seed", "5").status == 0
     assert one.read_bytes() == two.read_bytes()
-    assert aegis("sanitize", new, "--model", fitted / "model.npz", "--out", three).status == 0
+    policy = tmp_path / "policy.yaml"
+    policy.write_text("quasi_identifying: [job]\nk: 2\n", encoding="utf-8")
+    left = aegis("release", new, "--policy", policy, "--insensitive", "rest", "--out", tmp_path / "left.csv")
+    assert left.status == 0, left.err
+    last = aegis("sanitize", new, "--model", fitted / "model.npz", "--out", three, "--json")
+    assert last.status == 0
+    assert "1 release of this table left before (new.csv.ledger.jsonl)" in last.json["not_judged_with"]
+    assert "--rows-of new.csv" in last.err
     assert read(three)["age_released"] != read(one)["age_released"], "without a seed the noise is fresh"
     assert read(tmp_path / "three-authorized.csv")["income"] == read(new)["income"]
 
@@ -512,7 +519,10 @@ def test_a_sanitized_table_is_ranked_judged_released_and_verified_like_any_other
     assert {one["configuration"] for one in ranking.json["ranking"]} == {"plain", "sanitized"}
     assert aegis("check", sanitized, "--policy", policy).status == 0
     publish = ("--policy", policy, "--label", "class", "--insensitive", "job", "--out", released)
-    done = aegis("release", sanitized, *publish)
+    alone = aegis("release", sanitized, *publish)
+    assert alone.status == 2
+    assert f"was made of the rows of data by aegis sanitize: aegis release TABLE --rows-of {data}" in alone.err
+    done = aegis("release", sanitized, "--rows-of", data, *publish)
     assert done.status == 0, done.err
     assert aegis("verify", released, released.with_name(released.name + ".certificate.json")).status == 0
     # the gate is a gate: classes that only the suppressed column makes large enough

@@ -192,7 +192,7 @@ def _meet(
     """
     if not releases:
         return np.zeros(classes.classes, dtype=np.int64), min(classes.classes, 1)
-    codes = np.empty_like(classes.codes, order="F")
+    refined: list[tuple[int, Codes]] = []
     sizes, unchanged = [], not merges
     for place, (column, domain) in enumerate(zip(classes.columns, classes.domains, strict=True)):
         distinct = {partition.codes.tobytes(): partition for partition in (own[column] for own in releases)}
@@ -205,10 +205,16 @@ def _meet(
             tuples, finest = group_tuples(stacked, [part.target.size for part in parts])
             size = len(tuples)
             unchanged &= size == domain.size
-        sizes.append(size)
-        np.take(finest, classes.codes[:, place], out=codes[:, place], mode="clip")
+        if size > 1:  # a column that all of them suppress tells nothing apart
+            refined.append((place, finest))
+            sizes.append(size)
     if unchanged:
         return None, classes.classes
+    if not refined:
+        return np.zeros(classes.classes, dtype=np.int64), min(classes.classes, 1)
+    codes = np.empty((classes.classes, len(refined)), dtype=classes.codes.dtype, order="F")
+    for at, (place, finest) in enumerate(refined):
+        np.take(finest, classes.codes[:, place], out=codes[:, at], mode="clip")
     if overflows(sizes):
         tuples, group = group_tuples(codes, sizes)
         return group, len(tuples)

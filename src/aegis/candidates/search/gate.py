@@ -70,7 +70,10 @@ class Out:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Gate:
-    """One policy, ready to be asked about many nodes of one table, together with what is out of it."""
+    """One policy, ready to be asked about many nodes of one table, together with what is out of it.
+
+    ``sized`` says that sizes and sets of values decide about a release by itself; it is ``plain`` where nothing is out.
+    """
 
     table: ClassTable
     policy: Policy
@@ -80,6 +83,7 @@ class Gate:
     least: int
     ends: Ints
     wanted: Ints
+    sized: bool
     plain: bool
     out: Out | None = None
 
@@ -87,6 +91,7 @@ class Gate:
     def of(cls, table: ClassTable, policy: Policy, *, label: str, objective: Objective, out: Out | None = None) -> Gate:
         diversity = [model for model in policy.models if model.name == "distinct-l-diversity"]
         sizes = [model for model in policy.models if model.name == "k-anonymity"]
+        sized = table.people is None and len(sizes) + len(diversity) == len(policy.models)
         return cls(
             table=table,
             policy=policy,
@@ -96,7 +101,8 @@ class Gate:
             least=max((int(model.threshold) for model in sizes), default=1),
             ends=mark_ends(table, [str(model.subject) for model in diversity]),
             wanted=np.array([int(model.threshold) for model in diversity], dtype=np.int64),
-            plain=out is None and table.people is None and len(sizes) + len(diversity) == len(policy.models),
+            sized=sized,
+            plain=out is None and sized,
             out=out,
         )
 
@@ -174,7 +180,7 @@ class Gate:
         failing, sizes = mark_failing(classes.labels, classes.marks, self.least, self.ends, self.wanted)
         records = int(sizes[failing].sum())
         monotone = self.policy.absorbing or (self.policy.monotone and self.limit == 0)
-        if self.plain or records > self.limit or not monotone:
+        if self.sized or records > self.limit or not monotone:
             return records
         judgement = judge_all(self.table.merged(partitions), self.policy, suppress=False)
         stands = np.zeros(judgement.released.classes, dtype=bool)
