@@ -122,6 +122,13 @@ def judge_together(
     parts = state.parts(treatment)
     broken = parts.broken()
     while parts.failing.any() and suppress:
+        least = int(table.sizes[state.is_hidden_for_good(treatment, parts)].sum())
+        if least > limit:  # nothing that follows can keep within the limit
+            reason = (
+                f"at least {least} records that are out would have to be suppressed or held back, and the policy "
+                f"allows {limit}"
+            )
+            return _answer(state, first, treatment, broken, reason, parts)
         following = _escalated(state, treatment, parts)
         if following is None:
             break
@@ -170,6 +177,16 @@ class _State:
     def is_suppressed(self, treatment: NDArray[np.int8]) -> NDArray[np.bool_]:
         """The classes that count against the policy's limit: all that is starred, and what left earlier and is held."""
         return np.asarray((treatment == STARRED) | ((treatment == HELD) & (self.known > 0)))
+
+    def is_hidden_for_good(self, treatment: NDArray[np.int8], parts: _Parts) -> NDArray[np.bool_]:
+        """The classes that are out and are hidden, or stand in a failing part: none of them will be shown again.
+
+        Records that never left may still come to wait, and then count for nothing.
+        """
+        visible = parts.part_of >= 0
+        failing = np.zeros(len(visible), dtype=bool)
+        failing[visible] = parts.failing[parts.part_of[visible]]
+        return np.asarray((failing | (treatment != SHOWN)) & (self.known > 0))
 
     def parts(self, treatment: NDArray[np.int8]) -> _Parts:
         """What somebody tells apart who sees this release beside everything that is out."""
