@@ -25,8 +25,11 @@ PERSON = "_aegis_ledger_person"
 
 
 def with_person(dataset: Dataset, unit: str | None) -> Dataset:
-    """The dataset with a copy of the column that says whose records they are, where people are counted."""
-    if unit is None:
+    """The dataset with a copy of the column that says whose records they are, where people are counted.
+
+    A table that was made of others' rows has the copy already, of those.
+    """
+    if unit is None or PERSON in dataset.table.columns:
         return dataset
     dataset.schema.kind(unit)  # says which columns there are if it is not one of them
     return replace(dataset, table=dataset.table.mutate(**{PERSON: dataset.table[unit]}), blocks=None)

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from aegis.commands.fields import PathLike, Reading, WithLedger
 from aegis.counts.answer import ask, encode, plain
 from aegis.counts.class_table import ClassTable
+from aegis.counts.collect_classes import with_person
 from aegis.counts.grouping import Codes, group_tuples
 from aegis.data.dataset import Dataset
 from aegis.data.dialect import lookup_table
@@ -203,7 +204,10 @@ def standing_of(
             f"{dataset.name} has none; give the ledger of this table with --ledger"
         )
     digests = Digests(key=key_of(path), rows_by=opening.rows_by, columns=opening.columns)
-    named = digests.named(dataset.table if finished is None else beside_source(dataset, finished))
+    rows_with_shown = dataset.table
+    if finished is not None:  # it does not say whose its rows are, and their source does
+        rows_with_shown = beside_source(with_person(dataset, policy.unit), finished)
+    named = digests.named(rows_with_shown)
     attributes = policy.attributes
     values = {
         f"{_VALUE}{place}": digests.of(named, [name], purpose=f"value of {name}")

@@ -13,7 +13,7 @@ import pytest
 
 import aegis
 from aegis.catalog.commands.push import push_release
-from aegis.errors import InputError, OtherLedgerError, PolicyNotSatisfiedError
+from aegis.errors import InputError, LedgerError, OtherLedgerError, PolicyNotSatisfiedError
 from aegis.releases.derived_tables import derived_tables
 from aegis.releases.ledger import ledger_path
 
@@ -224,3 +224,20 @@ def test_its_certificate_is_not_pushed(source: Path, monkeypatch: pytest.MonkeyP
     done = aegis.release(made, policy=POLICY, rows_of=source, out=source.with_name("out.csv"))
     with pytest.raises(InputError, match="token"):  # nothing else stands in its way
         push_release(done.out, product="people")
+
+
+def test_people_are_counted_in_a_made_table_as_they_were_before(source: Path) -> None:
+    frame = people().assign(person=[f"N{number // 3:05d}" for number in range(300)])
+    frame.to_csv(source, index=False)
+    policy = {**POLICY, "unit": "person"}
+    aegis.release(
+        source, config={"age": "suppress", "zip": "suppress"}, policy=policy, out=source.with_name("first.csv")
+    )
+    made = source.with_name("made.csv")
+    aegis.anonymize(source, method="boxes", policy=policy, out=made)
+    with pytest.raises(LedgerError, match="counted people by 'person'"):
+        let_go(made, source.parent, rows_of=source)
+    done = aegis.release(made, policy=policy, rows_of=source, out=source.with_name("out.csv"))
+    assert done.unit == "person"
+    rows = pd.read_csv(made, dtype=str).assign(person=frame["person"])
+    assert done.smallest_class == rows.groupby(["age", "zip"])["person"].nunique().min()
