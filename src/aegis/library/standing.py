@@ -241,8 +241,7 @@ def standing_of(
     if finished is not None:
         base = _with_roles(as_shown(named.drop(WHOLE), finished.schema.names), finished)
     return _joined(
-        keep=to_release,
-        standing=Standing(
+        Standing(
             ledger=ledger,
             opening=opening,
             digests=digests,
@@ -273,11 +272,8 @@ def constraint_on(
     return standing
 
 
-def _joined(standing: Standing, *, keep: bool = False) -> Standing:
-    """With the known class of every record, where something is out that counts.
-
-    With ``keep`` the engine keeps the joined rows: they are counted, written and counted again.
-    """
+def _joined(standing: Standing) -> Standing:
+    """With the known class of every record, where something is out that counts."""
     if not standing.counted:
         return replace(standing, dataset=standing.named, known=None)
     try:
@@ -294,8 +290,7 @@ def _joined(standing: Standing, *, keep: bool = False) -> Standing:
     mine = mine + COMPANION * _companions(standing, known, place)
     table = standing.named.table
     lookup = lookup_table(table.get_backend(), pa.table({_KEY: standing.present, KNOWN_CLASS: mine}))
-    joined = table.left_join(lookup, table[ROW] == lookup[_KEY]).drop(_KEY)
-    joined = joined.cache() if keep else joined
+    joined = table.left_join(lookup, table[ROW] == lookup[_KEY]).drop(_KEY).cache()
     return replace(
         standing,
         dataset=_with_roles(joined, standing.named),

@@ -195,15 +195,18 @@ def test_the_refusal_says_which_masks_are_allowed(table: Path) -> None:
 
 
 def test_limits_on_attacks_hold_for_what_is_out_and_the_new_release_together(table: Path) -> None:
-    strict = {**POLICY, "k": 1, "attacks": {"intersection": 0.0}}
-    first = _release(table, BY_AGE, policy=strict)
+    # A column that stays as it is, by which whoever holds both releases links their rows.
+    _people().assign(day=[f"d{row}" for row in range(240)]).to_csv(table, index=False)
+    strict = {**POLICY, "insensitive": ["day"], "k": 1, "attacks": {"intersection": 0.0}}
+    by_age = {"age": {"bucketize": {"width": 2}}, "zip": "suppress"}
+    first = _release(table, by_age, policy=strict)
     assert "attacks" not in first.certificate.content, "nothing is out that it could be intersected with"
     with pytest.raises(PolicyNotSatisfiedError, match=r"intersection exposes .* or release what is out again"):
         _release(table, BY_ZIP, policy=strict)
     assert len(aegis.ledger_show(table).releases) == 1
-    again = _release(table, BY_AGE, policy=strict)
+    again = _release(table, by_age, policy=strict)
     (attacked,) = again.certificate.content["attacks"]
-    assert (attacked["name"], attacked["limit"]) == ("intersection", 0.0)
+    assert (attacked["name"], attacked["limit"], attacked["singled_out"]) == ("intersection", 0.0, 0)
     lenient = _release(table, BY_ZIP, policy={**strict, "attacks": {"intersection": 1.0}})
     (attacked,) = lenient.certificate.content["attacks"]
     assert attacked["singled_out"] > 0
