@@ -259,7 +259,8 @@ def main() -> int:
         with Catalog.open(f"{place}/catalog.sqlite", Path(place) / "storage", settings=settings) as catalog:
             admin, names = filled(catalog, Path(place) / "tables")
             with catalog.write(admin) as work:
-                products.change(work, product=names[0], tags=["health", "made up"])
+                version = products.product(work, product=names[0]).version
+                products.change(work, product=names[0], version=version, tags=["health", "made up"])
                 token = tokens.create_token(work, name="portal", scopes=["read"], days=1)
             headers = {"Authorization": f"Bearer {token.text}"}
             with TestClient(create_site(catalog), base_url=BASE, headers=headers) as client:

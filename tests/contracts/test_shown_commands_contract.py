@@ -56,9 +56,9 @@ def bound(function: ast.AST) -> Iterator[tuple[str, ast.expr]]:
                     for name, value in zip(target.elts, node.value.elts, strict=True):
                         if isinstance(name, ast.Name):
                             yield name.id, value
-        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "append":
-            if isinstance(node.func.value, ast.Name):
-                yield node.func.value.id, node.args[0]
+        called = node.func if isinstance(node, ast.Call) else None
+        if isinstance(called, ast.Attribute) and called.attr == "append" and isinstance(called.value, ast.Name):
+            yield called.value.id, node.args[0]
 
 
 def in_command(before: str) -> bool:

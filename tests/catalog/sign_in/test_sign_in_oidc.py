@@ -241,7 +241,7 @@ def test_what_one_person_began_to_add_is_not_added_to_another(
     other = with_a_password(at_work, browse(at_work), "provider")
     other.cookies.set("aegis_flow", flow)
     assert other.get(answer).headers["location"] == "/account"
-    assert "somebody else" in other.notice
+    assert "Somebody else began" in other.notice
     with at_work.read("admin") as work:
         assert work.session.scalars(select(ExternalIdentity)).all() == []
 
