@@ -47,7 +47,7 @@ def test_masks_show_edges_and_the_names_of_groups_but_no_value() -> None:
 
 def test_masks_without_values_are_said_in_words() -> None:
     masks = {
-        "age": [{"bucketize": {"width": 20}}, {"top_code": {"limit": 80}}],
+        "age": [{"bucketize": {"width": 20}}, {"top_code": {"at": 80}}],
         "town": {"generalize": {"level": 2, "hierarchy": "towns"}},
         "id": "suppress",
         "ssn": {"of_a_plug_in": {"by": 3}},
