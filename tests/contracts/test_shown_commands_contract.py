@@ -56,7 +56,9 @@ def bound(function: ast.AST) -> Iterator[tuple[str, ast.expr]]:
                     for name, value in zip(target.elts, node.value.elts, strict=True):
                         if isinstance(name, ast.Name):
                             yield name.id, value
-        called = node.func if isinstance(node, ast.Call) else None
+        if not isinstance(node, ast.Call):
+            continue
+        called = node.func
         if isinstance(called, ast.Attribute) and called.attr == "append" and isinstance(called.value, ast.Name):
             yield called.value.id, node.args[0]
 
