@@ -67,6 +67,7 @@ def test_the_containers_have_no_more_than_they_need() -> None:
     assert catalog["cap_drop"] == ["ALL"]
     assert catalog["ports"] == ["127.0.0.1:8080:8080"], "a proxy with TLS stands in front"
     assert "no-new-privileges:true" in catalog["security_opt"]
+    assert any("/api/v1/health" in part for part in catalog["healthcheck"]["test"])
     written = yaml.safe_dump(compose()).lower()
     assert "postgres_password:" not in written, "a password is a secret and no variable"
 

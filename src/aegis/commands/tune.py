@@ -74,9 +74,10 @@ def show(done: Tuning, options: Tune) -> None:
     if done.exit_status:
         return
     best = done.tuning.recommended.setting
-    secrets = f"--sensitive {','.join(done.sensitive)} --trade-off {best.trade_off:g} " if done.sensitive else ""
+    sensitive = terminal.word(",".join(done.sensitive))
+    secrets = f"--sensitive {sensitive} --trade-off {best.trade_off:g} " if done.sensitive else ""
+    quasi = terminal.word(",".join(done.quasi))
     again = terminal.data_words(options.data, table=options.table, engine=options.engine)
     terminal.next_step(
-        f"aegis anonymize {again} --quasi {','.join(done.quasi)} {secrets}--k {best.k} --classes {best.classes} "
-        "--out OUT.csv"
+        f"aegis anonymize {again} --quasi {quasi} {secrets}--k {best.k} --classes {best.classes} --out OUT.csv"
     )

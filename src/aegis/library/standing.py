@@ -20,6 +20,7 @@ from aegis.data.dataset import Dataset
 from aegis.data.dialect import lookup_table
 from aegis.data.engine import as_dataset
 from aegis.data.schema import Roles
+from aegis.data.shell import word
 from aegis.errors import LedgerError
 from aegis.library.recognition import Recognised, ledger_of_rows, recognise
 from aegis.library.row_by_row import as_shown, beside_source
@@ -375,10 +376,10 @@ def not_judged_with(data: object, dataset: Dataset, options: Reading) -> str | N
         if known is None:
             return None
         left = f"{dataset.name} holds rows of {known.source}, of which something left before ({known.ledger})"
-        more = f" --ledger {known.ledger}"
+        more = f" --ledger {word(known.ledger)}"
     return (
         f"{left}: what was written here is judged together with nothing of it and is not on the record; before it "
-        f"leaves: aegis release TABLE --rows-of {source}{more} --policy POLICY.yaml --out OUT"
+        f"leaves: aegis release TABLE --rows-of {word(source)}{more} --policy POLICY.yaml --out OUT"
     )
 
 

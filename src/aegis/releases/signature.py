@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from aegis.data.output import PRIVATE, PUBLIC, check_free, draft_of, drafts_of
+from aegis.data.shell import word
 from aegis.errors import DataError, InputError, MissingExtraError, VerificationError
 from aegis.releases.certificate import digest
 
@@ -134,7 +135,7 @@ def read_private(path: Path) -> Ed25519PrivateKey:
             raise InputError(f"the key {path} can be read by others; chmod 600 it, and make a new one if they did")
         key = serialization.load_pem_private_key(path.read_bytes(), password=None)
     except OSError:
-        raise DataError(f"there is no readable key {path}; make one with: aegis key new {path}") from None
+        raise DataError(f"there is no readable key {path}; make one with: aegis key new {word(path)}") from None
     except (ValueError, TypeError):
         raise DataError(f"{path.name} is no private key of Aegis; give the file that aegis key new wrote") from None
     if not isinstance(key, Ed25519PrivateKey):

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from aegis.data.shell import word
+from aegis.errors import AegisError
+from aegis.masking.specification import build_mask
 from aegis.report.figures import MORE_THAN_ALL, count, figure, listed, percent
 from aegis.report.page import render_page
 from aegis.report.ranking_words import Entry, Fact
@@ -84,7 +86,7 @@ def certificate_parts(content: Mapping[str, Any]) -> dict[str, Any]:
 
 def _lead(content: Mapping[str, Any]) -> str:
     quasi = [name for name in content["roles"].get("quasi_identifying", ()) if name not in _left_out(content)]
-    columns = ", ".join(quasi) or "all its records as one class"
+    columns = ", ".join(quasi) or "all its records as one group"
     models = "; ".join(_asked(verdict) for verdict in content["verdicts"])
     counted = "" if "unit" not in content else f", counting people by {content['unit']['column']} and not records"
     return f"The table as it was written satisfies its policy on {columns}{counted}: {models}."
@@ -98,7 +100,7 @@ def _measured(content: Mapping[str, Any]) -> str:
     return (
         f"{count(unit['people'], 'person', 'people')} were counted by {unit['column']}, a column that the table does "
         "not show, so nobody can count them there: that was done before it was hidden. The table was read again after "
-        f"it was written, and its classes are those that were judged; the smallest has {count(records, 'record')}."
+        f"it was written, and its groups are those that were judged; the smallest has {count(records, 'record')}."
     )
 
 
@@ -117,9 +119,9 @@ def _facts(content: Mapping[str, Any]) -> list[Fact]:
     utility = content["utility"]
     facts = [
         Fact(term="records", value=f"{content['release']['rows']:,}"),
-        Fact(term="classes", value=f"{content['classes']:,}"),
+        Fact(term="groups of alike records", value=f"{content['classes']:,}"),
         Fact(
-            term="smallest class",
+            term="smallest group",
             value=f"{content['smallest_class']:,}",
             unit="people" if "unit" in content else "",
         ),
@@ -210,16 +212,22 @@ def _masks(content: Mapping[str, Any]) -> list[tuple[str, str]]:
 
 
 def _mask(spec: Any, records: Sequence[int] | None = None) -> str:
-    """A mask by its name and parameters; edges are shown, values of the table are counted and not shown.
+    """A mask in words; edges are shown, values of the table are counted and not shown.
 
     ``records`` are those that stand in each of its groups, where they were counted.
     """
-    if isinstance(spec, str):
-        return spec
     if isinstance(spec, list):
         return ", then ".join(_mask(link) for link in spec)
-    ((name, given),) = spec.items()
-    return f"{name}: {', '.join(_parameter(key, value, records) for key, value in given.items())}"
+    ((name, given),) = ((spec, {}),) if isinstance(spec, str) else spec.items()
+    if not any(isinstance(value, list | tuple | dict) for value in given.values()):
+        try:
+            return build_mask(spec).describe()
+        except AegisError:  # of a plug-in that is not here, or a hierarchy that only the provider has
+            pass
+    words = {"bucketize": "buckets with ", "regroup": "", "generalize": "generalised to "}.get(
+        name, name.replace("_", " ") + ": "
+    )
+    return (words + ", ".join(_parameter(key, value, records) for key, value in given.items())).removesuffix(": ")
 
 
 def _parameter(key: str, value: Any, records: Sequence[int] | None = None) -> str:

@@ -153,7 +153,7 @@ def _ranking_caption(ranking: Ranking, summary: Summary) -> str:
         return (
             "A dot is what is expected, the line its 95 % interval. Full dots: the group that holds the best with "
             f"{ranking.race.probability:.0%} probability. All are tested on the same rows, so two can differ reliably "
-            "although their intervals overlap."
+            "although their intervals overlap. The broken line is the unmasked table."
         )
     caption = (
         "A dot is the estimate, the line its 95 % interval. Full dots: the first, and those that these records cannot "

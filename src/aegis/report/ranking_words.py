@@ -119,7 +119,7 @@ def _race_headline(ranking: Ranking, race: RaceFacts) -> Headline:
         Fact(term="kept", value="all" if best.kept is not None and best.no_loss_found else kept(best.kept)),
         Fact(term="may be the best as well", value=f"{len(alike):,}", unit=f"of {len(others):,} others")
         if best.privacy is None
-        else Fact(term="smallest class", value=f"{best.privacy.smallest_class:,}", unit="records"),
+        else Fact(term="smallest group", value=f"{best.privacy.smallest_class:,}", unit="records"),
     ]
     return Headline(title=title, sentences=tuple(s for s in sentences if s), facts=tuple(facts))
 
@@ -234,4 +234,4 @@ def attribute_measure(ranking: Ranking) -> str:
     """The measure of single attributes with its unit, where it is not that of the ranking; else the unit alone."""
     if not is_of_whole_configurations(ranking):
         return ranking.unit
-    return f"{BY_ATTRIBUTE.replace('-information', ' information')}, {attribute_unit(ranking)}"
+    return f"{attribute_unit(ranking)} of information about the label"

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from aegis.data.shell import word
 from aegis.report.charts.heat_map import heat_map
 from aegis.report.charts.scatter import Point, scatter
 from aegis.report.figures import count, figure, percent, seconds
@@ -207,10 +208,10 @@ def _refused(tuning: GridTuning) -> str:
 
 def _command(data: str, best: Trial, quasi: Sequence[str], sensitive: Sequence[str], *, diversity: int) -> str:
     setting = best.setting
-    secrets = f" --sensitive {','.join(sensitive)} --trade-off {setting.trade_off:g}" if sensitive else ""
+    secrets = f" --sensitive {word(','.join(sensitive))} --trade-off {setting.trade_off:g}" if sensitive else ""
     diverse = f" --l {diversity}" if diversity > 1 else ""
     return (
-        f"aegis anonymize {data} --quasi {','.join(quasi)}{secrets} --k {setting.k} "
+        f"aegis anonymize {word(data)} --quasi {word(','.join(quasi))}{secrets} --k {setting.k} "
         f"--classes {setting.classes}{diverse} --out OUT.csv"
     )
 

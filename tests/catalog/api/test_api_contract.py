@@ -37,6 +37,24 @@ def test_nobody_gets_anything_else(stage: Stage, method: str, path: str) -> None
         assert Problem.model_validate(answer.json()).type == "urn:aegis:problem:not-signed-in"
 
 
+@pytest.mark.parametrize(
+    ("method", "path", "json", "status"),
+    [
+        ("GET", "/dsp/2025-1/catalog/datasets/nowhere", None, 404),
+        ("GET", "/dsp/2025-1/nothing", None, 404),
+        ("POST", "/dsp/2025-1/catalog/request", {"@type": "CatalogRequestMessage", "filter": [1]}, 422),
+    ],
+)
+def test_a_refusal_of_the_dataspace_protocol_is_a_problem_and_its_own_error(
+    stage: Stage, method: str, path: str, json: Any, status: int
+) -> None:
+    answer = stage.send("visitor", method, path, json=json)
+    told = answer.json()
+    assert Problem.model_validate(told).status == answer.status_code == status
+    assert (told["@type"], told["code"], told["reason"]) == ("CatalogError", str(status), [told["detail"]])
+    assert told["@context"] == ["https://w3id.org/dspace/2025/1/context.jsonld"]
+
+
 @pytest.mark.parametrize("path", ["/openapi.json", "/nothing-here", "/../../etc/passwd"])
 def test_also_addresses_that_are_not_listed_ask_who_it_is(stage: Stage, path: str) -> None:
     assert stage.send(None, "GET", path).status_code in (401, 404)

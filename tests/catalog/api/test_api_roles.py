@@ -6,14 +6,15 @@ The routes are taken from the app itself: one that has no entry here fails the t
 from __future__ import annotations
 
 import datetime
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import pytest
 from sqlalchemy import update
 
-from aegis.catalog.database.tables import Request
+from aegis.catalog.database.tables import Assignment, Request
 from aegis.catalog.server.api.app import description
 
 if TYPE_CHECKING:
@@ -430,3 +431,46 @@ def test_a_token_of_another_product_finds_nothing(stage: Stage, route: tuple[str
     token = stage.token(stage.people["admin"].actor, scopes, product=stage.foreign_product)
     status = _sent(stage, None, *route, TABLE[route][0].call(stage), token)
     assert status in (403, 404)
+
+
+@contextmanager
+def _of_groups(stage: Stage, *, days: int) -> Iterator[None]:
+    """Every role but the administrator's is one that a group of the identity provider gave, for so many days more."""
+    administrator = stage.people["admin"].actor.user_id
+    others = update(Assignment).where(Assignment.user_id != administrator)
+    until = datetime.datetime.now(datetime.UTC) + datetime.timedelta(days=days)
+    with stage.catalog.database.write() as session:
+        session.execute(others.values(valid_until=until))
+        session.commit()
+    try:
+        yield
+    finally:
+        with stage.catalog.database.write() as session:
+            session.execute(others.values(valid_until=None))
+            session.commit()
+
+
+_BY_ROLE = [
+    pytest.param(route, case, id=f"{' '.join(route)} {case.about}")
+    for route, cases in TABLE.items()
+    for case in cases
+    if "visitor" not in case.who and case.who - ADMIN
+]
+
+
+@pytest.mark.parametrize(("route", "case"), _BY_ROLE)
+def test_a_role_that_a_group_gave_counts_like_any_other_until_it_lapses(
+    stage: Stage, route: tuple[str, str], case: Case
+) -> None:
+    call = case.call(stage)
+    for who in sorted(case.who - ADMIN):
+        with _of_groups(stage, days=-1):
+            status = _sent(stage, who, *route, call)
+            theirs = who == "consumer" and route[1] != "/products/{product}/requests"  # a request stays its person's
+            theirs = theirs or route[1].startswith("/notifications/")  # and so does what they were told
+            assert status in (403, 404) or theirs, f"{who} got in with a role that lapsed"
+    who = min(case.who - ADMIN)
+    call = case.call(stage)
+    with _of_groups(stage, days=1):
+        status = _sent(stage, who, *route, call)
+    assert status in {200, 201, 202} | _ALSO.get(route, set()), f"{who} was answered {status}"

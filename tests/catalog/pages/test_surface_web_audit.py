@@ -43,6 +43,13 @@ def test_the_record_is_looked_through_by_what_is_filled_in(clinic_site: Any) -> 
         assert _rows(browser.get("/audit", params=same).text) == everything
 
 
+def test_how_much_a_summary_tells_is_said_in_words(clinic_site: Any) -> None:
+    with _browser(clinic_site, "admin") as browser:
+        page = browser.get("/audit", params={"action": "summary pushed"}).text
+    assert "it tells each column with the label" in page
+    assert "level 2d" not in page
+
+
 def test_pages_keep_what_is_filled_in_and_lose_nothing(battered_site: Any) -> None:
     with battered_site.catalog.database.write() as session:
         at = datetime.datetime(2026, 1, 1, tzinfo=datetime.UTC)

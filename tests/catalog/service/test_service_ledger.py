@@ -222,6 +222,48 @@ def test_a_release_that_left_despite_its_ledger_needs_an_approval_that_says_so(s
         stage.push(request_id=another.id, name="everything-hidden", certificate=despite)
 
 
+def told(stage: Any, name: str) -> list[str]:
+    """The kinds of what somebody was told, the oldest first."""
+    with stage.read(name) as work:
+        return [item.kind for item in reversed(notifications.list_notifications(work).items)]
+
+
+def test_experts_are_told_once_that_what_they_approved_is_refused(small_stage: Any) -> None:
+    stage = small_stage
+    stage.product()
+    made = stage.configurations()
+    stage.provisioned()
+    request, other = waiting(stage), waiting(stage)
+    young, hidden = made["young-or-old"], made["everything-hidden"]
+    stage.approve(request.id, young.id)  # nobody judged it yet
+    stage.approve(other.id, hidden.id)
+    before = told(stage, "expert")
+    judged(stage, part(made["strict"]), part(hidden))
+    assert told(stage, "expert") == before
+    judged(stage, part(made["strict"]), part(young), broken=130)
+    judged(stage, part(made["strict"]), part(young), broken=130)
+    assert told(stage, "expert") == [*before, "ledger refused"]
+    with stage.read("expert") as work:
+        newest = notifications.list_notifications(work).items[0]
+    assert newest.path == f"/requests/{request.id}"
+    assert "130" not in newest.words
+
+
+def test_experts_are_told_that_a_release_did_not_get_in(small_stage: Any) -> None:
+    stage = small_stage
+    stage.product()
+    made = stage.configurations()
+    stage.push(product="clinic", name="everything-hidden")
+    run_pending(stage.catalog)
+    request = waiting(stage)
+    stage.approve(request.id, made["strict"].id)
+    alone = without_ledger(stage.parts.released["strict"][1])
+    for _ in range(2):
+        with pytest.raises(VerificationError):
+            stage.push(request_id=request.id, name="strict", certificate=alone)
+    assert told(stage, "expert") == ["asked", "ledger refused"]
+
+
 def test_what_is_withdrawn_before_anybody_took_it_counts_no_longer(small_stage: Any) -> None:
     stage = small_stage
     stage.product()

@@ -30,7 +30,7 @@ from aegis.errors import (
 )
 from aegis.library.release import release
 from aegis.library.verify import verify
-from aegis.releases.certificate import certificate_paths, digest
+from aegis.releases.certificate import Certificate, certificate_paths, digest
 
 Stage = Any
 
@@ -357,3 +357,18 @@ def test_a_policy_changed_meanwhile_counts(small: Stage) -> None:
         with pytest.raises(VerificationError, match="another policy"), small.catalog.write(actor) as work:
             releases.receive(work, checked)
     _nothing_left(small)
+
+
+@pytest.mark.parametrize("kind", ["boxes", "synthetic"])
+def test_certificates_of_other_commands_are_refused_in_a_sentence(small_stage: Any, kind: str) -> None:
+    """What `anonymize` and `synthesize` write states no masks: the way through `release` is said."""
+    small_stage.product()
+    content = json.loads(small_stage.parts.released["strict"][1])
+    for part in ("certificate_sha256", "configuration", "utility"):
+        content.pop(part, None)
+    if kind == "synthetic":
+        content["aegis_synthesis_certificate"] = content.pop("aegis_certificate")
+        content |= dict.fromkeys(("promise", "private", "rho", "found_delta", "measured", "columns", "left_out"))
+    certificate = Certificate(content=content).to_json().encode()
+    with pytest.raises(DataError, match="certificates that aegis release wrote"):
+        small_stage.push(product="clinic", certificate=certificate)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import re
 import subprocess
 import sys
@@ -101,7 +102,18 @@ class Browser(httpx.Client):
         """Out, agree, and back: the answer of the catalog to the browser that returns."""
         out = self.get(path)
         assert out.status_code == 303, out.text
-        back = WIRE.get(out.headers["location"])
+        return self._come_back(out.headers["location"])
+
+    def link_provider(self) -> httpx.Response:
+        """Add the organisation's account as the account's page does: its form, the link of its answer, and back."""
+        page = self.form("/account/organisation")
+        assert page.status_code == 200, page.text
+        way_out = re.search(r'<a class="button" href="([^"]+)" rel="noreferrer">', page.text)
+        assert way_out is not None
+        return self._come_back(html.unescape(way_out[1]))
+
+    def _come_back(self, address: str) -> httpx.Response:
+        back = WIRE.get(address)
         assert back.status_code == 302, back.text
         return self.get(here(back.headers["location"]))
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import html
 import logging
+import re
 from typing import Any
 
 import httpx
@@ -20,6 +22,8 @@ from aegis.errors import InputError, NotSignedInError
 
 from .conftest import SECRET, WIRE, NewBrowser, Provider, here
 
+PASSWORD = "a clinic that nobody visits"
+
 
 @pytest.fixture
 def at_work(new_stage: Any, provider: Provider) -> Any:
@@ -28,6 +32,15 @@ def at_work(new_stage: Any, provider: Provider) -> Any:
 
 def session_of(on: Any, browser: Any) -> sessions.SessionActor:
     return sessions.actor_of_session(on.catalog, secret=browser.cookies["aegis_session"])
+
+
+def with_a_password(on: Any, browser: Any, name: str) -> Any:
+    """Sign somebody in with a password, in this browser."""
+    with on.write("admin") as work:
+        link = people.reset_link(work, user_id=on.user_id(name))
+    people.accept_link(on.catalog, secret=link.secret, password=PASSWORD)
+    browser.form("/sign-in", {"name": name, "password": PASSWORD})
+    return browser
 
 
 @pytest.mark.parametrize("kind", ["sqlite", "postgres"])
@@ -190,23 +203,47 @@ def test_a_name_that_is_taken_makes_another_person_and_not_that_one(
 
 
 def test_somebody_adds_the_account_of_their_organisation(at_work: Any, provider: Provider, browse: NewBrowser) -> None:
-    with at_work.write("admin") as work:
-        link = people.reset_link(work, user_id=at_work.user_id("consumer"))
-    people.accept_link(at_work.catalog, secret=link.secret, password="a clinic that nobody visits")
-    browser = browse(at_work)
-    browser.form("/sign-in", {"name": "consumer", "password": "a clinic that nobody visits"})
-    back = browser.visit_provider("/sign-in/oidc?link=1")
+    back = with_a_password(at_work, browse(at_work), "consumer").link_provider()
     assert back.headers["location"] == "/account"
     other = browse(at_work)
     other.visit_provider()
     assert session_of(at_work, other).actor.user_id == at_work.user_id("consumer")
-    taken = browse(at_work)
-    with at_work.write("admin") as work:
-        link = people.reset_link(work, user_id=at_work.user_id("provider"))
-    people.accept_link(at_work.catalog, secret=link.secret, password="a clinic that nobody visits")
-    taken.form("/sign-in", {"name": "provider", "password": "a clinic that nobody visits"})
-    taken.visit_provider("/sign-in/oidc?link=1")
+    taken = with_a_password(at_work, browse(at_work), "provider")
+    taken.link_provider()
     assert "somebody else" in taken.notice
+
+
+def test_only_the_form_of_the_account_begins_to_add_another(
+    at_work: Any, provider: Provider, browse: NewBrowser
+) -> None:
+    """A link on another site, or a form of another site, leads nobody to the provider."""
+    browser = with_a_password(at_work, browse(at_work), "consumer")
+    for answer in (
+        browser.get("/sign-in/oidc?link=1"),
+        browser.get("/account/organisation"),
+        browser.post("/account/organisation"),
+        browser.post("/account/organisation", data={"csrf": "x" * 43}),
+    ):
+        assert provider.issuer not in answer.text + answer.headers.get("location", "")
+        assert "aegis_flow" not in browser.cookies
+    stranger = browse(at_work)
+    assert stranger.form("/account/organisation").headers["location"].startswith("/sign-in")
+
+
+def test_what_one_person_began_to_add_is_not_added_to_another(
+    at_work: Any, provider: Provider, browse: NewBrowser
+) -> None:
+    browser = with_a_password(at_work, browse(at_work), "consumer")
+    page = browser.form("/account/organisation")
+    flow = browser.cookies["aegis_flow"]
+    address = html.unescape(re.findall(r'href="([^"]+)" rel="noreferrer"', page.text)[0])
+    answer = here(WIRE.get(address).headers["location"])
+    other = with_a_password(at_work, browse(at_work), "provider")
+    other.cookies.set("aegis_flow", flow)
+    assert other.get(answer).headers["location"] == "/account"
+    assert "Somebody else began" in other.notice
+    with at_work.read("admin") as work:
+        assert work.session.scalars(select(ExternalIdentity)).all() == []
 
 
 def test_somebody_who_was_switched_off_stays_out(at_work: Any, provider: Provider, browse: NewBrowser) -> None:

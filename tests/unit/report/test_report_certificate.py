@@ -39,10 +39,24 @@ def test_masks_show_edges_and_the_names_of_groups_but_no_value() -> None:
         "id": "pseudonym",
     }
     page = said(configuration={"name": "c", "id": "i", "masks": masks})
-    assert "bucketize: 3 edges at 18, 30.5 and 65" in page
-    assert "regroup: 2 groups: group 1 (3 values) and south (1 value)" in page
+    assert "buckets with 3 edges at 18, 30.5 and 65" in page
+    assert "town 2 groups: group 1 (3 values) and south (1 value)" in page
     assert "CANARY" not in page
     assert "entries" not in page
+
+
+def test_masks_without_values_are_said_in_words() -> None:
+    masks = {
+        "age": [{"bucketize": {"width": 20}}, {"top_code": {"at": 80}}],
+        "town": {"generalize": {"level": 2, "hierarchy": "towns"}},
+        "id": "suppress",
+        "ssn": {"of_a_plug_in": {"by": 3}},
+    }
+    page = said(configuration={"name": "c", "id": "i", "masks": masks})
+    assert "age buckets of width 20, then top-coded at 80" in page
+    assert "town generalised to level 2, hierarchy towns" in page
+    assert "id suppressed" in page
+    assert "ssn of a plug in: by 3" in page
 
 
 def test_groups_say_how_many_records_they_hold_where_that_was_counted() -> None:

@@ -105,6 +105,17 @@ def test_one_dot_per_row_and_full_ones_for_the_marked() -> None:
     assert text.count('class="dot best"') == 2
 
 
+def test_the_guide_stays_left_of_the_notes() -> None:
+    """A line beyond every interval is in the picture's scale, not across what stands at the right."""
+    row = IntervalRow(label="strict", value=43.7, low=41, high=46, note="74.2 %", marked=True)
+    picture = interval_plot([row], title="t", axis="a", note_heading="kept", guide=60.0)
+    guide = re.search(r'<line class="guide" x1="([\d.]+)"', picture)
+    axis = re.search(r'<line class="axis" x1="[\d.]+" y1="[\d.]+" x2="([\d.]+)"', picture)
+    assert guide is not None
+    assert axis is not None
+    assert float(guide[1]) < float(axis[1])
+
+
 def test_a_heat_map_prints_its_numbers_and_hatches_what_is_missing() -> None:
     text = heat_map([[0.5, None], [0.125, 0.0]], rows=["r", "s"], columns=["a", "b"], title="t", legend="l")
     assert ">.500<" in text

@@ -170,8 +170,8 @@ def test_single_attributes_are_not_shown_in_the_unit_of_whole_configurations(peo
     assert ranking.measure == "pair-prediction"
     html = render_ranking(ranking, summary, version="1")
     said = words(html).replace("\u00a0", " ")
-    assert "(leave-one-out information, bits)" in said, "the legend of the heat map"
-    assert "Single attributes are shown in leave-one-out information, bits" in said
+    assert "(bits of information about the label)" in said, "the legend of the heat map"
+    assert "Single attributes are shown in bits of information about the label" in said
     assert "bits left" in html, "the tips of the heat map"
     assert re.search(r"(gains|loses [0-9.]+ of) [0-9.]+ bits", said)
     assert "what the configuration loses against the unmasked table" in said

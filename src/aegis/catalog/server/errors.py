@@ -22,6 +22,7 @@ from starlette.exceptions import HTTPException
 from starlette.responses import HTMLResponse, JSONResponse, Response
 from starlette.types import Scope
 
+from aegis.catalog.service.dataspace import DSP_CONTEXT, DSP_PATH
 from aegis.errors import AegisError, NotSignedInError, RequestTimeoutError, TooBusyError, TooManyAttemptsError
 
 log = logging.getLogger("aegis.trouble")
@@ -170,6 +171,9 @@ def problem_response(
     }
     if errors is not None:
         content["errors"] = errors
+    if str(scope.get("path", "")).startswith(DSP_PATH):
+        # The Dataspace Protocol has an error message of its own; a problem may carry further members, so it is both.
+        content |= {"@context": DSP_CONTEXT, "@type": "CatalogError", "code": str(status), "reason": [detail]}
     return ProblemResponse(content, status_code=status, headers=dict(headers or {}))
 
 

@@ -51,6 +51,11 @@ def read_facts(stream: Stream, *, limit_bytes: int) -> CertificateFacts:
 
 def _facts(content: dict[str, Any]) -> CertificateFacts:
     checked_document(content, what="the certificate")
+    if "configuration" not in content:
+        raise DataError(
+            "the catalog takes certificates that aegis release wrote, and this one is of boxes or of synthetic rows; "
+            "release that table (--rows-of names its source) and push what comes out"
+        )
     columns = content["release"]["columns"]
     if not isinstance(columns, list) or not all(isinstance(name, str) for name in columns):
         raise DataError("the certificate does not name the columns of its file; release it again")

@@ -17,7 +17,7 @@ from aegis.catalog.states import ProductState, ReleaseState
 from aegis.errors import NotFoundError
 
 DSP_VERSION, DSP_PATH = "2025-1", "/api/v1/dsp"
-_DSP_CONTEXT = ["https://w3id.org/dspace/2025/1/context.jsonld"]
+DSP_CONTEXT = ["https://w3id.org/dspace/2025/1/context.jsonld"]
 _FORMAT = "HttpData-PULL"
 _MOST_DATASETS = 2_000
 _DCAT_CONTEXT: dict[str, Any] = {
@@ -27,8 +27,11 @@ _DCAT_CONTEXT: dict[str, Any] = {
     "odrl": "http://www.w3.org/ns/odrl/2/",
     "spdx": "http://spdx.org/rdf/terms#",
     "xsd": "http://www.w3.org/2001/XMLSchema#",
-    "aegis": "urn:aegis:",
 }
+_PROFILE = "urn:aegis:odrl"
+"""Says that an offer uses one term that is not ODRL's own: the next."""
+_RE_IDENTIFY = "urn:aegis:re-identify"
+_RESTRICTED = "http://publications.europa.eu/resource/authority/access-right/RESTRICTED"
 _MEDIA = "https://www.iana.org/assignments/media-types/"
 _MEDIA_TYPES = {".csv": "text/csv", ".parquet": "application/vnd.apache.parquet"}
 
@@ -43,7 +46,7 @@ def dcat_catalog(work: Work, *, base_url: str) -> dict[str, Any]:
         "dct:title": _english("Aegis catalog"),
         "dct:description": _english("Data products that are released masked, for a stated purpose and time."),
         "dct:publisher": _agent("Aegis catalog"),
-        "foaf:homepage": {"@id": base},
+        "foaf:homepage": _typed_node(base, "foaf:Document"),
         "dcat:service": [_service(base)],
         "dcat:dataset": [_dataset(work, product, base) for product in _published(work)],
     }
@@ -58,13 +61,14 @@ def dcat_dataset(work: Work, *, product: str, base_url: str) -> dict[str, Any]:
 def dsp_catalog(work: Work, *, base_url: str) -> dict[str, Any]:
     """The answer to a catalog request of the Dataspace Protocol."""
     base = base_url.rstrip("/")
+    datasets = [_dsp_dataset(work, product, base) for product in _published(work)]
     return {
-        "@context": _DSP_CONTEXT,
+        "@context": DSP_CONTEXT,
         "@id": f"{base}{DSP_PATH}",
         "@type": "Catalog",
         "participantId": base,
         "service": [_dsp_service(base)],
-        "dataset": [_dsp_dataset(work, product, base) for product in _published(work)],
+        **({"dataset": datasets} if datasets else {}),  # the schema knows no empty list
     }
 
 
@@ -73,7 +77,7 @@ def dsp_dataset(work: Work, *, product: str, base_url: str) -> dict[str, Any]:
     record = products.product(work, product=product)
     if record.state is not ProductState.PUBLISHED:
         raise NotFoundError("there is no such dataset; look at the catalog")
-    return {"@context": _DSP_CONTEXT, **_dsp_dataset(work, record, base_url.rstrip("/"))}
+    return {"@context": DSP_CONTEXT, **_dsp_dataset(work, record, base_url.rstrip("/"))}
 
 
 def dsp_versions() -> dict[str, Any]:
@@ -110,8 +114,8 @@ def _dataset(work: Work, product: records.Product, base: str) -> dict[str, Any]:
         "dct:issued": _typed(product.created_at.isoformat(), "dateTime"),
         "dct:modified": _typed(product.changed_at.isoformat(), "dateTime"),
         "dcat:keyword": [_english(tag) for tag in product.tags],
-        "dcat:landingPage": {"@id": url},
-        "dct:accessRights": {"@id": "http://publications.europa.eu/resource/authority/access-right/RESTRICTED"},
+        "dcat:landingPage": _typed_node(url, "foaf:Document"),
+        "dct:accessRights": _typed_node(_RESTRICTED, "dct:RightsStatement"),
         "odrl:hasPolicy": _offer(work, product, base),
         "dcat:distribution": [_distribution(release, base) for release in _released(work, product)],
     }
@@ -119,12 +123,14 @@ def _dataset(work: Work, product: records.Product, base: str) -> dict[str, Any]:
 
 def _offer(work: Work, product: records.Product, base: str) -> dict[str, Any]:
     """What one may ask for: the use for a stated purpose, for a time, after an expert agreed; nobody is looked for."""
+    target = {"odrl:target": {"@id": f"{base}/products/{product.name}"}}
     return {
         "@id": f"{base}/products/{product.name}#offer",
         "@type": "odrl:Offer",
+        "odrl:profile": {"@id": _PROFILE},
         "odrl:assigner": _agent(product.owner_name),
         "odrl:permission": {
-            "odrl:target": {"@id": f"{base}/products/{product.name}"},
+            **target,
             "odrl:action": {"@id": "odrl:use"},
             "odrl:constraint": [
                 {
@@ -140,7 +146,10 @@ def _offer(work: Work, product: records.Product, base: str) -> dict[str, Any]:
             ],
             "odrl:duty": {"odrl:action": {"@id": "odrl:obtainConsent"}},
         },
-        "odrl:prohibition": {"odrl:action": {"@id": "aegis:re-identify"}},
+        "odrl:prohibition": {
+            **target,
+            "odrl:action": {"@id": _RE_IDENTIFY, "@type": "odrl:Action", "odrl:includedIn": {"@id": "odrl:use"}},
+        },
         "dct:description": [_english(line) for line in _words(product)],
     }
 
@@ -158,15 +167,15 @@ def _distribution(release: records.Release, base: str) -> dict[str, Any]:
         "dct:title": _english(release.file_name),
         "dcat:accessURL": {"@id": f"{base}/releases/{release.id}"},
         "dcat:downloadURL": {"@id": url},
-        "dcat:mediaType": {"@id": _MEDIA + _MEDIA_TYPES.get(suffix, "application/octet-stream")},
+        "dcat:mediaType": _typed_node(_MEDIA + _MEDIA_TYPES.get(suffix, "application/octet-stream"), "dct:MediaType"),
         "dcat:byteSize": _typed(str(release.bytes), "nonNegativeInteger"),
         "dct:issued": _typed(release.created_at.isoformat(), "dateTime"),
         "spdx:checksum": {
             "@type": "spdx:Checksum",
-            "spdx:algorithm": {"@id": "spdx:checksumAlgorithm_sha256"},
+            "spdx:algorithm": _typed_node("spdx:checksumAlgorithm_sha256", "spdx:ChecksumAlgorithm"),
             "spdx:checksumValue": _typed(release.digest, "hexBinary"),
         },
-        "dcat:accessService": {"@id": f"{base}/api/v1"},
+        "dcat:accessService": _service(base),
     }
 
 
@@ -184,32 +193,34 @@ def _dsp_dataset(work: Work, product: records.Product, base: str) -> dict[str, A
     return {
         "@id": product.id,
         "@type": "Dataset",
-        "title": product.title,
-        "description": [{"@value": product.description or product.title, "@language": "en"}],
-        "keyword": list(product.tags),
+        # The context of the protocol knows the prefixes, but no names for these.
+        "dct:title": _english(product.title),
+        "dct:description": _english(product.description or product.title),
+        **({"dcat:keyword": [_english(tag) for tag in product.tags]} if product.tags else {}),
         "hasPolicy": [
             {
                 "@id": f"{base}/products/{product.name}#offer",
                 "@type": "Offer",
+                "profile": _PROFILE,
                 "permission": [
                     {
                         "action": "use",
                         "constraint": [
                             {
-                                "leftOperand": "purpose",
+                                "leftOperand": "odrl:purpose",
                                 "operator": "eq",
                                 "rightOperand": "the purpose that the request for access states",
                             },
                             {
-                                "leftOperand": "elapsedTime",
+                                "leftOperand": "odrl:elapsedTime",
                                 "operator": "lteq",
                                 "rightOperand": f"P{work.settings.request_days}D",
                             },
                         ],
-                        "duty": [{"action": "obtainConsent"}],
+                        "duty": [{"action": "odrl:obtainConsent"}],
                     }
                 ],
-                "prohibition": [{"action": "urn:aegis:re-identify"}],
+                "prohibition": [{"action": _RE_IDENTIFY}],
             }
         ],
         "distribution": [{"@type": "Distribution", "format": _FORMAT, "accessService": _dsp_service(base)}],
@@ -226,6 +237,11 @@ def _english(text: str) -> dict[str, str]:
 
 def _typed(text: str, kind: str) -> dict[str, str]:
     return {"@value": text, "@type": f"xsd:{kind}"}
+
+
+def _typed_node(address: str, kind: str) -> dict[str, str]:
+    """Something elsewhere, with what it is: whoever checks a document alone cannot look there."""
+    return {"@id": address, "@type": kind}
 
 
 def _agent(name: str) -> dict[str, Any]:

@@ -24,6 +24,7 @@ from aegis.catalog.service.catalog import Work
 from aegis.catalog.service.certificates import NOTHING, certified_id
 from aegis.catalog.service.checks import checked_whole
 from aegis.catalog.service.disclosure import shown_count
+from aegis.catalog.service.notifications import Told, deciders, tell_of_request
 from aegis.catalog.service.permissions import Permission, require
 from aegis.catalog.service.request_steps import in_state
 from aegis.catalog.service.schema import policy_of
@@ -36,6 +37,7 @@ from aegis.releases.ledger_entry import ANYBODY, Act
 
 MOST_VERDICTS = 5_000
 _MOST_PARTS = 50
+_MOST_APPROVALS = 200
 _NAMED = 6
 _KEYS_AT_ONCE = 500
 
@@ -110,10 +112,39 @@ def judge_together(work: Work, *, product: str, policy_id: str, verdicts: Iterab
         kept.broken = [{"model": each.model[:120], "records": int(each.records)} for each in verdict.broken[:20]]
         kept.judged_by, kept.judged_at = work.actor.user_id, work.now
     work.session.flush()
+    _tell_of_broken_approvals(work, row)
     work.record(
         "maskings judged together", subject="product", subject_id=row.id, product_id=row.id, verdicts=len(listed)
     )
     return len(listed)
+
+
+def tell_refused(work: Work, request: Request) -> None:
+    """Tell those who decide that what they approved cannot leave beside what is out: it is their turn again."""
+    words = (
+        "What was approved for {consumer} of {product} is refused by the ledger, because of what is out; revoke it and "
+        "let another masking be asked for."
+    )
+    tell_of_request(work, deciders(work, request.product_id), Told.LEDGER_REFUSED, request, words)
+
+
+def _tell_of_broken_approvals(work: Work, product: Product) -> None:
+    """Approvals that wait for their release and break the policy with what is out, as the provider found just now."""
+    if not work.settings.releases_judged_together:
+        return
+    waiting = work.session.scalars(
+        select(Request)
+        .where(Request.product_id == product.id, in_state(RequestState.APPROVED, work.now), Request.despite.is_(None))
+        .order_by(Request.changed_at)
+        .limit(_MOST_APPROVALS)
+    ).all()
+    for request in waiting:
+        approved = work.session.get(Configuration, request.configuration_id)
+        if approved is None:
+            continue
+        standing = standings(work, product, [approved], request)[approved.id]
+        if standing.standing is Together.BROKEN:
+            tell_refused(work, request)
 
 
 def part_of(configuration: Configuration, request: Request, product: Product) -> MaskedPart:

@@ -33,6 +33,7 @@ class Told(StrEnum):
     REJECTED = "rejected"
     READY = "ready"
     REFUSED = "refused"
+    LEDGER_REFUSED = "ledger refused"
     REVOKED = "revoked"
     WITHDRAWN = "withdrawn"
     EXPIRING = "expiring"

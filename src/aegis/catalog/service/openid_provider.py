@@ -50,30 +50,30 @@ class Flow:
     nonce: str = field(repr=False)
     verifier: str = field(repr=False)
     next: str = ""
-    link: bool = False
-    """Whether somebody who is signed in adds this way to sign in to their account."""
+    links: str = ""
+    """The id of whoever, being signed in, adds this way to sign in to their account; empty for a sign-in."""
 
     @classmethod
-    def new(cls, *, next_path: str, link: bool) -> Flow:
+    def new(cls, *, next_path: str = "", links: str = "") -> Flow:
         """Fresh secrets, 256 bits each."""
         state, nonce, verifier = (secrets.token_urlsafe(32) for _ in range(3))
-        return cls(state=state, nonce=nonce, verifier=verifier, next=next_path, link=link)
+        return cls(state=state, nonce=nonce, verifier=verifier, next=next_path, links=links)
 
     def to_cookie(self) -> str:
-        content = [self.state, self.nonce, self.verifier, self.next, self.link]
+        content = [self.state, self.nonce, self.verifier, self.next, self.links]
         return base64.urlsafe_b64encode(json.dumps(content).encode()).decode()
 
     @classmethod
     def from_cookie(cls, value: str) -> Flow | None:
         """What a browser sends back; None for what is not ours."""
         try:
-            state, nonce, verifier, next_path, link = json.loads(base64.urlsafe_b64decode(value))
+            state, nonce, verifier, next_path, links = json.loads(base64.urlsafe_b64decode(value))
         except (ValueError, TypeError):
             return None
-        texts = (state, nonce, verifier, next_path)
+        texts = (state, nonce, verifier, next_path, links)
         if not all(isinstance(text, str) for text in texts) or not all(len(text) >= 32 for text in texts[:3]):
             return None
-        return cls(state=state, nonce=nonce, verifier=verifier, next=next_path, link=link is True)
+        return cls(state=state, nonce=nonce, verifier=verifier, next=next_path, links=links)
 
     @property
     def challenge(self) -> str:

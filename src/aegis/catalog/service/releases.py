@@ -105,7 +105,12 @@ def incoming(
     with catalog.read(actor) as work:  # before gigabytes arrive; both are asked again when they have
         check_signed(work, certificate=facts.content, signature=signature, user_id=str(actor.user_id))
         awaited = None if request_id is None else seen_request(work, request_id)
-        ledger.check_arrival(work, product_row, certificate=facts.content, digest=facts.sha256, request=awaited)
+        refused = _refused_by_ledger(work, product_row, facts, awaited)
+    if refused is not None:
+        if request_id is not None:
+            with catalog.write(actor) as work:
+                ledger.tell_refused(work, seen_request(work, request_id))
+        raise refused
     draft = catalog.store.draft(file, limit_bytes=room)
     try:
         if draft.digest != facts.sha256:
@@ -121,6 +126,16 @@ def incoming(
         )
     finally:
         catalog.store.discard(draft)
+
+
+def _refused_by_ledger(
+    work: Work, product: Product, facts: CertificateFacts, request: Request | None
+) -> VerificationError | None:
+    try:
+        ledger.check_arrival(work, product, certificate=facts.content, digest=facts.sha256, request=request)
+    except VerificationError as error:
+        return error
+    return None
 
 
 def receive(work: Work, checked: CheckedRelease) -> records.Release:

@@ -135,11 +135,17 @@ def settle(work: Work, claimed: Claimed, measured: Measured) -> str | None:
         try:
             text = None if row.signature is None else row.signature["text"]
             check_signed(work, certificate=row.certificate, signature=text, user_id=row.pushed_by)
+        except VerificationError as error:
+            reason = str(error)
+    if reason is None:
+        try:
             despite = ledger.check_arrival(
                 work, product, certificate=row.certificate, digest=row.digest, request=request
             )
         except VerificationError as error:
             reason = str(error)
+            if request is not None:
+                ledger.tell_refused(work, request)
     row.attacks = list(measured.attacks)
     state_now = ReleaseState.VERIFIED if reason is None else ReleaseState.REFUSED
     check_step(ReleaseState.RECEIVED, state_now, what="the release")

@@ -41,6 +41,8 @@ def interval_plot(
     right = width - (note_room if note_room > 20 else 12)
     bottom = _TOP + _ROW * len(rows)
     edges = [x for row in rows for x in (row.low, row.value, row.high)]
+    if guide is not None and math.isfinite(guide):
+        edges.append(guide)
     scale = Linear.covering(edges, start=left + 8, end=right - 8)
     marked = sum(row.marked for row in rows)
     picture = Svg(

@@ -15,6 +15,7 @@ from aegis.catalog.database.audit_chain import ACTS_OF
 from aegis.catalog.records import Page
 from aegis.catalog.server.pages.page import PageContext, PageRoutes
 from aegis.catalog.server.pages.product_head import head
+from aegis.catalog.server.pages.words import level_words
 from aegis.catalog.service import audit_log, people, products
 from aegis.catalog.service.audit_log import AuditFilter
 from aegis.catalog.service.catalog import Work
@@ -129,7 +130,12 @@ def _row(view: records.Act) -> Row:
 
 
 def _said(details: Mapping[str, Any]) -> str:
-    return ", ".join(f"{key.replace('_', ' ')} {_plain(value)}" for key, value in details.items() if value is not None)
+    """The details of an act for people; how much a summary tells is said as its page does."""
+    known = {key: value for key, value in details.items() if value is not None}
+    return ", ".join(
+        f"it tells {level_words(str(value))}" if key == "level" else f"{key.replace('_', ' ')} {_plain(value)}"
+        for key, value in known.items()
+    )
 
 
 def _plain(value: Any) -> str:

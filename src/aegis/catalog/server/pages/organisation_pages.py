@@ -19,18 +19,37 @@ _FLOW_SECONDS = 600
 
 @routes.get("/sign-in/oidc", is_open=True, lane=identity)
 def go_out(context: PageContext) -> Response:
-    """To the provider. A link and not a form: a page's forms may not lead elsewhere."""
-    link = context.query.get("link") == "1"
-    if context.is_signed_in and not link:
+    """To the provider, to sign in. A link and not a form: a page's forms may not lead elsewhere."""
+    if context.is_signed_in:
         return context.redirect("/")
-    if link and not context.is_signed_in:
-        raise NotSignedInError("sign in first, then add another way to do it")
-    flow = Flow.new(next_path=inside(context.query.get("next", "")), link=link)
+    flow = Flow.new(next_path=inside(context.query.get("next", "")))
     try:
         address = _provider(context).authorization_address(flow)
     except EngineError as error:
-        return context.redirect("/account" if link else "/sign-in", problem=error)
+        return context.redirect("/sign-in", problem=error)
     response = RedirectResponse(address, status_code=303)
+    context.set_cookie(response, FLOW_COOKIE, flow.to_cookie(), seconds=_FLOW_SECONDS)
+    return response
+
+
+@routes.post("/account/organisation", lane=identity)
+def begin_linking(context: PageContext) -> Response:
+    """Begin to add the organisation's account to one's own; no link does, only the form on the account's page.
+
+    Its answer is a page with the way out, because a form may not lead to another site.
+    """
+    assert context.actor.user_id is not None
+    flow = Flow.new(links=context.actor.user_id)
+    try:
+        address = _provider(context).authorization_address(flow)
+    except EngineError as error:
+        return context.redirect("/account", problem=error)
+    response = context.render(
+        "organisation.html",
+        title="Add another way to sign in",
+        organisation=context.catalog.settings.oidc_name,
+        address=address,
+    )
     context.set_cookie(response, FLOW_COOKIE, flow.to_cookie(), seconds=_FLOW_SECONDS)
     return response
 
@@ -51,7 +70,9 @@ def _came_back(context: PageContext, flow: Flow | None) -> Response:
     if flow is None:
         raise NotSignedInError("this answer belongs to no sign-in of this browser, or it took too long; begin again")
     person = _provider(context).person(flow, context.query)
-    if flow.link:
+    if flow.links:
+        if flow.links != context.actor.user_id:
+            raise NotSignedInError("somebody else began to add this account; begin again on your own account's page")
         external_people.link_external(context.catalog, context.actor, person)
         return context.redirect("/account", "Added: from now on you can sign in with it.")
     session = external_people.sign_in_external(context.catalog, person)
