@@ -87,7 +87,7 @@ class Advise(Proposing, WithRoles, WithLedger, Working):
     ] = ()
     candidates: Annotated[
         Sequence[str],
-        Option("Kinds of candidates to make: masks, search, clusters, boxes, sanitized; comma separated."),
+        Option("Kinds of candidates to make: masks, search, clusters, boxes, sanitized, synthetic; comma separated."),
     ] = ("masks",)
     seconds: Annotated[
         float | None, Option("The most that a search for candidates may take (search, sanitized).", above=0)
