@@ -71,8 +71,8 @@ class MasksToJudge:
                 f"{options.generate}",
             )
         passed = sum(configuration.name not in own for configuration in verdicts.passed)
-        if self.policy is not None and passed < options.generate and options.strength in AIMED:
-            stronger = self._stronger(verdicts_of, known={configuration.id for configuration in candidates})
+        if self.policy is not None and passed < made and options.strength in AIMED:
+            stronger = self._stronger(verdicts_of, candidates)
             taken = stronger.passed[: options.generate - passed]
             judged_of = {each.name: stronger.by_name[each.name] for each in taken}
             verdicts = replace(verdicts, passed=(*verdicts.passed, *taken), by_name={**verdicts.by_name, **judged_of})
@@ -97,8 +97,10 @@ class MasksToJudge:
         verdicts = verdicts_of([each for each in fitted if each.name not in refused])
         return replace(verdicts, rejected={**verdicts.rejected, **refused})
 
-    def _stronger(self, verdicts_of: Callable[[Sequence[Configuration]], Verdicts], *, known: set[str]) -> Verdicts:
-        """The verdicts on as many stronger configurations as were asked for, none of them known already."""
+    def _stronger(
+        self, verdicts_of: Callable[[Sequence[Configuration]], Verdicts], others: Sequence[Configuration]
+    ) -> Verdicts:
+        """The verdicts on as many stronger configurations as were asked for, without those that are there already."""
         options = self.options
         drawn = generated(
             to_be_masked(self.counted, self.roles, asked=options.mask_columns),
@@ -108,8 +110,9 @@ class MasksToJudge:
             seed=options.seed,
             hierarchies=self.hierarchies,
         )
-        named = [replace(each, name=f"{STRONGER[0]}{each.name[1:]}") for each in drawn if each.id not in known]
-        return self._verdicts(named, set(), verdicts_of)
+        ids, names = {other.id for other in others}, {other.name for other in others}
+        named = [replace(each, name=f"{STRONGER[0]}{each.name[1:]}") for each in drawn if each.id not in ids]
+        return self._verdicts([each for each in named if each.name not in names], set(), verdicts_of)
 
     def _none_passed(self, verdicts: Verdicts, *, made: int) -> str:
         """Why nothing is left to rank, and the way out."""
