@@ -59,8 +59,8 @@ def _reached(
         split = reference.split(part, draw=0)
         expected = [expect(learner, split, seed=seed + part.number) for learner in trained]
         for goal in goals:
-            values = [goal.by_row(each, part.testing_target, part.training_target) for each in expected]
-            reached[goal.name].append(np.mean(values, axis=0))
+            by_learner = [goal.by_row(each, part.testing_target, part.training_target) for each in expected]
+            reached[goal.name].append(np.mean(by_learner, axis=0))
             guess = np.tile(goal.guess(part.training_target), (len(part.testing), 1))
             guessed[goal.name].append(goal.by_row(guess, part.testing_target, part.training_target))
     told = {}
