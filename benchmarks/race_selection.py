@@ -83,7 +83,9 @@ def main() -> None:
                     continue
                 for goal in ["accuracy"] if together else GOALS:
                     asked = [case.name, family, seed, goal, len(gold.scores[0].accuracy_by_split)]
-                    runs += kept.get(asked) or kept.add(asked, one(case, family, seed, goal, opened, known, chosen, gold))
+                    runs += kept.get(asked) or kept.add(
+                        asked, one(case, family, seed, goal, opened, known, chosen, gold)
+                    )
     public = [run for run in runs if run["table"] not in {case.name for case in TOGETHER}]
     made = [run for run in runs if run not in public]
     payload = {
