@@ -11,21 +11,26 @@ out.
 ``half_gold_regret_points`` is what somebody loses who chooses by half of the gold's own splits, measured by the other
 half: how far the gold agrees with itself, which is what a regret has to be read beside.
 
-Golds are kept in ``.bench`` and used again; ``--only-known`` leaves out families whose gold is not there yet. Tuned on
-the seeds 0 and 1 of these tables: the sizes of the learners, the cells of the schedule and `OTHER_MODELS`.
+Golds are kept in ``.bench`` and used again; ``--only-known`` leaves out families whose gold is not there yet. With
+``--keep FILE`` races are kept too, so that the benchmark can be run in pieces; a race of other source is run again.
+Tuned on the seeds 0 and 1 of these tables: the sizes of the learners, the cells of the schedule and `OTHER_MODELS`.
 """
 
 from __future__ import annotations
 
 import argparse
+import hashlib
+import json
 import math
 import sys
 import time
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 from scipy.stats import spearmanr
 
+import aegis.learners.race as race_source
 from _result import write
 from _selection_data import CACHE, CASES, TOGETHER, Case, configurations, counted
 from aegis.counts.joint import Counted
@@ -57,10 +62,12 @@ def main() -> None:
     parser.add_argument("--families", default="heavy,any,mixed")
     parser.add_argument("--seeds", default="0,1,2")
     parser.add_argument("--only-known", action="store_true", help="leave out families whose gold is not in the cache")
+    parser.add_argument("--keep", type=Path, help="a file that keeps races, to go on with what was begun")
     parser.add_argument("--more", default="", help="the end of the result's name")
     arguments = parser.parse_args()
     runs: list[dict[str, Any]] = []
     absent: list[str] = []
+    kept = KeptRaces(arguments.keep)
     for case in (*CASES, *TOGETHER):
         if case.name not in arguments.cases.split(","):
             continue
@@ -75,7 +82,10 @@ def main() -> None:
                     absent.append(f"{case.name} {family} {seed}")
                     continue
                 for goal in ["accuracy"] if together else GOALS:
-                    runs += one(case, family, seed, goal, opened, known, chosen, gold)
+                    asked = [case.name, family, seed, goal, len(gold.scores[0].accuracy_by_split)]
+                    runs += kept.get(asked) or kept.add(
+                        asked, one(case, family, seed, goal, opened, known, chosen, gold)
+                    )
     public = [run for run in runs if run["table"] not in {case.name for case in TOGETHER}]
     made = [run for run in runs if run not in public]
     payload = {
@@ -96,6 +106,30 @@ def main() -> None:
     for key in ("means", "means_of_all_public_runs", "means_of_made_up_tables"):
         print(key, payload[key])
     write("_".join(["race_selection", *filter(None, [arguments.more])]), payload)
+
+
+class KeptRaces:
+    """Races by name and by the source they ran on, a line each in a file; nothing is kept without a file."""
+
+    def __init__(self, path: Path | None) -> None:
+        self._path = path
+        source = hashlib.sha256()
+        for file in sorted(Path(str(race_source.__file__)).parent.glob("*.py")):
+            source.update(file.read_bytes())
+        self._source = source.hexdigest()[:16]
+        lines = path.read_text().splitlines() if path is not None and path.exists() else []
+        self._runs = {
+            json.dumps(kept["key"]): kept["runs"] for kept in map(json.loads, lines) if kept["source"] == self._source
+        }
+
+    def get(self, key: list[Any]) -> list[dict[str, Any]] | None:
+        return self._runs.get(json.dumps(key))
+
+    def add(self, key: list[Any], runs: list[dict[str, Any]]) -> list[dict[str, Any]]:
+        if self._path is not None:
+            with self._path.open("a") as file:
+                file.write(json.dumps({"key": key, "source": self._source, "runs": runs}) + "\n")
+        return runs
 
 
 def gold_of(

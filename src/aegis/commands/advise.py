@@ -87,7 +87,7 @@ class Advise(Proposing, WithRoles, WithLedger, Working):
     ] = ()
     candidates: Annotated[
         Sequence[str],
-        Option("Kinds of candidates to make: masks, search, clusters, boxes, sanitized; comma separated."),
+        Option("Kinds of candidates to make: masks, search, clusters, boxes, sanitized, synthetic; comma separated."),
     ] = ("masks",)
     seconds: Annotated[
         float | None, Option("The most that a search for candidates may take (search, sanitized).", above=0)
@@ -150,11 +150,6 @@ class Advise(Proposing, WithRoles, WithLedger, Working):
 @command("advise", Advise, run="aegis.library.advise:advise", group=CHOOSE, working="counting")
 def show(ranking: Ranking, options: Advise) -> None:
     """The ranking as a table, with what was left out and the next step."""
-    made = len(ranking.ranking) + len(ranking.rejected)
-    if options.configs is None and made < options.generate:
-        terminal.aside(
-            f"note: these columns and masks allow {made} different configurations, fewer than {options.generate}"
-        )
     show_ranking(ranking, top=options.top)
     if options.report is None and options.save is None and not options.tables:
         terminal.next_step(

@@ -118,13 +118,14 @@ class Roles:
         )
 
     def checked_against(self, schema: Schema) -> Roles:
-        """These roles, or an error that names the column the table does not have."""
-        for column in self.named:
-            if column not in schema:
-                raise RoleError(
-                    f"the roles name column {column!r}, which the table does not have; "
-                    f"its columns are {', '.join(schema.names)}"
-                )
+        """These roles, or an error that names every column the table does not have."""
+        absent = [repr(column) for column in self.named if column not in schema]
+        if absent:
+            several = "columns" if len(absent) > 1 else "column"
+            raise RoleError(
+                f"the roles name {several} {', '.join(absent)}, which the table does not have; "
+                f"its columns are {', '.join(schema.names)}"
+            )
         return self
 
     def to_mapping(self) -> dict[str, object]:

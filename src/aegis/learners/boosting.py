@@ -32,9 +32,9 @@ class Boosting:
     a leaf says, ``rate`` what a tree adds. More than two classes have a tree each in every round. At most 32,767 rows
     are learnt from."""
 
-    trees: int = 30
-    rate: float = 0.2
-    leaves: int = 16
+    trees: int = 20
+    rate: float = 0.3
+    leaves: int = 8
     least_rows: int = 20
     penalty: float = 1.0
 

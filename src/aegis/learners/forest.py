@@ -30,8 +30,8 @@ class Forest:
     gives, for fewer steps. A leaf must rest on ``least_rows``. The root of the number of columns is tried at every cut,
     a third of them where the label is a number."""
 
-    trees: int = 16
-    least_rows: int = 6
+    trees: int = 12
+    least_rows: int = 10
     share: float = 0.632
 
     loop: ClassVar[Loop] = GROW
@@ -57,7 +57,7 @@ class Forest:
             target.numbers,
             testing,
             answers,
-            np.zeros(most_bins * sums, dtype=np.int32),
+            np.zeros((2, most_bins * sums), dtype=np.int32),
             np.zeros(most_bins),
             np.empty((3, sums)),
             np.empty((rows + 2, sums)),

@@ -43,7 +43,8 @@ def grow_forest(
     Each tree grows on so many ``drawn`` rows. ``bins`` and ``tests`` hold a column of the table in each line;
     ``joined`` has the label's class written into the bin, so that one count per row and column is all that a cut needs.
     A column is cut after a bin; where it is not ``ordered`` a bin may also be parted from all others. The arrays after
-    ``answers`` are working memory; counts and amounts come and go as zeros.
+    ``answers`` are working memory; counts and amounts come and go as zeros. Counts are kept twice, every other row in
+    each: rows that follow one another often have the same code, and would wait for one another's count.
     """
     sums = max(classes, 1)
     grow(
@@ -55,7 +56,7 @@ def grow_forest(
         at(numbers_at, (rows,)),
         at(tests_at, (columns, asked)),
         at(answers_at, (asked, sums)),
-        at(counts_at, (most_bins * sums,)),
+        at(counts_at, (2, most_bins * sums)),
         at(amounts_at, (most_bins,)),
         at(sums_at, (3, sums)),
         at(totals_at, (rows + 2, sums)),
@@ -81,7 +82,7 @@ def grow(
     numbers: NDArray[np.float64],
     tests: NDArray[np.uint8],
     answers: NDArray[np.float64],
-    counts: NDArray[np.int32],
+    both_counts: NDArray[np.int32],
     amounts: NDArray[np.float64],
     sums: NDArray[np.float64],
     totals: NDArray[np.float64],
@@ -146,10 +147,12 @@ def grow(
                     shuffled[place] = column
                     alone = not ordered[column] and sizes[column] > 2
                     if classes == 2:
-                        gain, first, last = cut_of_two(counts, joined[column], order, begin, end, total, least, alone)
+                        gain, first, last = cut_of_two(
+                            both_counts, joined[column], order, begin, end, total, least, alone
+                        )
                     else:
                         gain, first, last = cut_of_many(
-                            counts,
+                            both_counts,
                             amounts,
                             joined[column],
                             numbers,
@@ -213,7 +216,7 @@ def below(state: Any, limit: Any) -> Any:
 
 @compiled
 def cut_of_two(
-    counts: NDArray[np.int32],
+    both_counts: NDArray[np.int32],
     line: NDArray[np.uint16],
     order: NDArray[np.int32],
     begin: int,
@@ -227,9 +230,16 @@ def cut_of_two(
     Only bins between the lowest and the highest that occur are looked at. Fractions are compared crosswise: a division
     costs more than the rest.
     """
+    counts, others = both_counts[0], both_counts[1]
     lowest, highest = line[order[begin]], line[order[begin]]
-    for i in range(begin, end):
-        code = line[order[i]]
+    for i in range(begin, end - 1, 2):
+        code, other = line[order[i]], line[order[i + 1]]
+        counts[code] += 1
+        others[other] += 1
+        lowest = min(lowest, code, other)
+        highest = max(highest, code, other)
+    if (end - begin) % 2:
+        code = line[order[end - 1]]
         counts[code] += 1
         lowest = min(lowest, code)
         highest = max(highest, code)
@@ -239,10 +249,12 @@ def cut_of_two(
     least_rows = float(least)
     left, left_second = 0.0, 0.0
     for b in range(low, high + 1):
-        ones = float(counts[2 * b + 1])
-        here = float(counts[2 * b]) + ones
+        ones = float(counts[2 * b + 1] + others[2 * b + 1])
+        here = float(counts[2 * b] + others[2 * b]) + ones
         counts[2 * b] = 0
         counts[2 * b + 1] = 0
+        others[2 * b] = 0
+        others[2 * b + 1] = 0
         if here == 0.0:
             continue
         left += here
@@ -266,7 +278,7 @@ def cut_of_two(
 
 @compiled
 def cut_of_many(
-    counts: NDArray[np.int32],
+    both_counts: NDArray[np.int32],
     amounts: NDArray[np.float64],
     line: NDArray[np.uint16],
     numbers: NDArray[np.float64],
@@ -281,6 +293,7 @@ def cut_of_many(
     alone: bool,
 ) -> tuple[float, int, int]:
     """The best cut of one column for more classes or for numbers, as `cut_of_two` gives it."""
+    counts = both_counts[0]  # numbers are summed beside: a second array of counts would gain little
     outputs = max(classes, 1)
     lowest, highest = line[order[begin]], line[order[begin]]
     for i in range(begin, end):

@@ -30,7 +30,7 @@ class Line:
     penalty: float = 1.0
     most_steps: int = 12
     most_inner_steps: int = 40
-    tolerance: float = 3e-3
+    tolerance: float = 1e-2
 
     loop: ClassVar[Loop] = FIT
 

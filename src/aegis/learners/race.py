@@ -20,6 +20,7 @@ from aegis.learners.features import Split
 from aegis.learners.goal import Goal, goal_for
 from aegis.learners.learner import LEARNERS, Learner, expect, is_compiled
 from aegis.learners.measured import Measured, RowValues, likeliest
+from aegis.learners.other_goals import note_on_other_goals
 from aegis.learners.race_result import Raced, RaceResult, RaceStage, Reached
 from aegis.learners.sample import Sample
 from aegis.learners.schedule import Leg, Schedule, parts, width_of
@@ -67,7 +68,7 @@ def race(
         target=target,
         goal=measured_by,
         learners=known,
-        schedule=plan.for_rare(target) if measured_by.alike else plan,
+        schedule=plan.for_labels_alike(target) if measured_by.alike else plan,
         probability=probability,
         seed=seed,
         progress=progress,
@@ -279,6 +280,10 @@ def _result(
     raced.sort(key=lambda each: (-sign * each.performance, each.name != ahead))
     ranked = tuple(replace(each, rank=rank) for rank, each in enumerate(raced, 1))
     half = NormalDist().inv_cdf(0.975) * last.error("unmasked")
+    notes = sample.notes
+    if goal.better(unmasked_now, guessing_now) <= half and not course.interrupted:
+        known = {"rows": last.stage.rows, "folds": last.stage.folds, "seed": heat.seed}
+        notes = (*notes, note_on_other_goals(goal, heat.tables, heat.target, heat.learners, **known))
     return RaceResult(
         goal=goal.name,
         goal_reason=reason,
@@ -293,6 +298,6 @@ def _result(
         table_rows=sample.table_rows,
         rows_without_label=sample.rows_without_label,
         seed=heat.seed,
-        notes=sample.notes,
+        notes=notes,
         interrupted=course.interrupted,
     )

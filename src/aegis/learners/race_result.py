@@ -134,7 +134,7 @@ class RaceResult:
     def kept_words(self, candidate: Raced) -> str:
         """How much of the gain over guessing is kept, in words: never more than all of it."""
         if candidate.kept is None:
-            return "nothing to keep: the unmasked table is no better than guessing"
+            return "nothing to keep: by this goal the unmasked table is no better than guessing"
         return NO_LOSS if candidate.no_loss_found else f"{candidate.kept:.0%} kept"
 
     def to_json(self) -> dict[str, Any]:

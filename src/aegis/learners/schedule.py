@@ -32,28 +32,30 @@ class Schedule:
     of the one before; when all rows are in they are parted anew, up to ``most_repeats`` times. Where what is left is
     too little for all, the likeliest to be best go on. Where less than ``reliable`` of what the first stage saw would
     be seen again, all candidates get more rows once, for ``second_cells`` beside the others. A table of at most
-    ``small_rows`` rows is split into more parts when all its rows are in. `for_rare` is the plan for a rare label.
+    ``small_rows`` rows is split into more parts when all its rows are in. `for_labels_alike` is the plan for a goal
+    that counts labels alike.
     """
 
-    first_cells: int = 4_000_000
-    cells: int = 8_000_000
-    second_cells: int = 8_500_000
+    first_cells: int = 3_000_000
+    cells: int = 6_000_000
+    second_cells: int = 6_500_000
     least_rows: int = 700
     growth: float = 1.5
     small_rows: int = 3_000
-    most_repeats: int = 6
+    most_repeats: int = 12
     reliable: float = 0.95
+    alike: float = 1.4
     scarcest: float = 3.0
 
-    def for_rare(self, target: Target) -> Self:
-        """The same for a goal that counts labels alike: where one is rare, more rows are needed to see as much.
+    def for_labels_alike(self, target: Target) -> Self:
+        """The same for a goal that counts labels alike: ``alike`` times as much, and more where a label is rare.
 
         As much as rows of two equally common labels would show, but at most ``scarcest`` times as many.
         """
-        if target.classes != 2:
-            return self
-        rarest = max(float(target.shares().min()), 1e-9)
-        times = min(max(1.0, 1.0 / (4.0 * rarest * (1.0 - rarest))), self.scarcest)
+        times = self.alike
+        if target.classes == 2:
+            rarest = max(float(target.shares().min()), 1e-9)
+            times *= min(max(1.0, 1.0 / (4.0 * rarest * (1.0 - rarest))), self.scarcest)
         return replace(
             self,
             first_cells=int(times * self.first_cells),

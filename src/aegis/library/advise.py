@@ -28,12 +28,12 @@ from aegis.learners.sample import Sample
 from aegis.library.candidate_kinds import CANDIDATES, SEARCH_SECONDS, Made, Workshop, make_candidates
 from aegis.library.counting import count, masked
 from aegis.library.finished_tables import JudgedTable, judged_tables
-from aegis.library.judging import judged, read_policy
+from aegis.library.judged_masks import JudgedMasks, MasksToJudge
+from aegis.library.judging import read_policy
 from aegis.library.opening import open_table
-from aegis.library.proposals import find_hierarchies, gather, labels_of, propose
+from aegis.library.proposals import find_hierarchies, gather, labels_of
 from aegis.library.racing import CONTINUOUS_BINS, race_configurations, sample_of
 from aegis.library.scoring import pair_scores
-from aegis.library.sensitive_masks import masks_to_repeat, why_masked_otherwise
 from aegis.library.standing import Standing, constraint_on
 from aegis.masking.configuration import Configuration
 from aegis.masking.configuration_file import as_text, check_ending
@@ -106,7 +106,7 @@ class _Pipeline:
     labels: tuple[str, ...]
     hierarchies: dict[str, Hierarchy]
     options: Advise
-    verdicts: Verdicts | None = None
+    masks: JudgedMasks | None = None
     out: Standing | None = None
 
     def run(self, label: str) -> tuple[Ranking, Summary]:
@@ -134,34 +134,26 @@ class _Pipeline:
         else:
             ranking = _measured(dataset, counted, counts, verdicts, options)  # ③ counts → scores, ④ → ranking
         timing = {"counting_seconds": ready - started, "ranking_seconds": time.perf_counter() - ready}
-        assert self.verdicts is not None
-        masks = {configuration.name: configuration for configuration in self.verdicts.passed}
+        assert self.masks is not None
+        masks = {configuration.name: configuration for configuration in self.masks.verdicts.passed}
         timing = {name: round(seconds, 4) for name, seconds in timing.items()}
-        return replace(ranking, configurations=masks, timing=timing), counts
+        notes = (*ranking.notes, *self.masks.notes)
+        return replace(ranking, configurations=masks, timing=timing, notes=notes), counts
 
     def _judged(self, counted: Counted) -> Verdicts:
-        if self.verdicts is None:
-            candidates = _proposed(self.given, counted, self.labels, self.dataset, self.options, self.hierarchies)
-            out = self._out()
-            refused = {}
-            if out is not None:
-                repeated = masks_to_repeat(out)
-                own = {configuration.name for configuration in self.given}
-                candidates = [
-                    each if each.name in own else replace(each, masks={**repeated, **each.masks}) for each in candidates
-                ]
-                reasons = {each.name: why_masked_otherwise(out, each) for each in candidates}
-                refused = {name: reason for name, reason in reasons.items() if reason is not None}
-            self.verdicts = judged(
-                candidates,
-                self.dataset,
-                _policy(self.options),
+        if self.masks is None:
+            spared = set(self.labels) if self.options.label is not None else set()
+            joints = {name: joint for name, joint in counted.joints.items() if name not in spared}
+            self.masks = MasksToJudge(
+                options=self.options,
+                dataset=self.dataset,
+                counted=replace(counted, joints=joints),  # generated ones leave the labels that were asked for
+                policy=_policy(self.options),
+                roles=_roles(self.dataset, self.options),
                 hierarchies=self.hierarchies,
-                none_is_fine=self.options.has_others,
-                out=out,
-                refused=refused,
-            )
-        return self.verdicts
+                out=self._out(),
+            ).judged(self.given)
+        return self.masks.verdicts
 
     def _out(self) -> Standing | None:
         """What left of the table before, where a policy is to hold together with it."""
@@ -172,29 +164,6 @@ class _Pipeline:
         roles = policy.roles_in(self.dataset.schema, self.dataset.roles)
         self.out = constraint_on(options.data, self.dataset, options, policy=policy, roles=roles)
         return self.out
-
-
-def _proposed(
-    given: list[Configuration],
-    counted: Counted,
-    labels: tuple[str, ...],
-    dataset: Dataset,
-    options: Advise,
-    hierarchies: dict[str, Hierarchy],
-) -> list[Configuration]:
-    """The candidates of masks; generated ones leave every label that was asked for as it is."""
-    spared = set(labels) if options.label is not None else set()
-    joints = {name: joint for name, joint in counted.joints.items() if name not in spared}
-    return propose(
-        given,
-        options,
-        replace(counted, joints=joints),
-        dataset.schema.names,
-        seed=options.seed,
-        hierarchies=hierarchies,
-        roles=_roles(dataset, options),
-        none_is_fine=options.has_others,
-    )
 
 
 def _roles(dataset: Dataset, options: Advise) -> Roles:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Protocol
@@ -49,33 +49,47 @@ def judged(
     policy: PolicyLike | None,
     *,
     hierarchies: Mapping[str, Hierarchy],
-    none_is_fine: bool = False,
-    out: OutOf | None = None,
-    refused: Mapping[str, str] | None = None,
 ) -> Verdicts:
     """What ``policy`` says of each candidate, from one class table of the raw tuples; without one all pass.
 
-    ``out`` is what left of the table before: each candidate is judged together with that, but those that are
-    ``refused`` for a reason already.
+    Raises PolicyNotSatisfiedError where none does.
+    """
+    verdicts = judging(dataset, policy, hierarchies=hierarchies)(candidates)
+    if not verdicts.passed:
+        raise PolicyNotSatisfiedError(
+            f"none of the {len(candidates)} configurations satisfies the policy; mask more, or search for one"
+        )
+    return verdicts
 
+
+def judging(
+    dataset: Dataset,
+    policy: PolicyLike | None,
+    *,
+    hierarchies: Mapping[str, Hierarchy],
+    out: OutOf | None = None,
+) -> Callable[[Sequence[Configuration]], Verdicts]:
+    """A function that says what ``policy`` says of candidates, however often it is asked: the rows are counted once.
+
+    ``out`` is what left of the table before: each candidate is judged together with that.
     Where columns are known to be quasi-identifying the smallest class of each is counted without a policy too.
     """
     if policy is None:
         quasi = dataset.roles.quasi_identifying
-        sizes = class_sizes(candidates, count_classes(dataset, quasi)) if quasi else {}
-        return Verdicts(passed=tuple(candidates), by_name=sizes)
+        counted = count_classes(dataset, quasi) if quasi else None
+
+        def sizes_of(candidates: Sequence[Configuration]) -> Verdicts:
+            sizes = {} if counted is None else class_sizes(candidates, counted)
+            return Verdicts(passed=tuple(candidates), by_name=sizes)
+
+        return sizes_of
     rules = read_policy(policy)
     roles = rules.roles_in(dataset.schema, dataset.roles)
     if out is None:
         classes = classes_of(dataset, rules, roles, hierarchies=hierarchies)
-        return judge(candidates, classes, rules, none_is_fine=none_is_fine)
-    classes = classes_of(out.dataset, rules, roles, hierarchies=hierarchies, known=True)
-    reasons = refused or {}
-    left = [candidate for candidate in candidates if candidate.name not in reasons]
-    if not left and reasons and not none_is_fine:
-        raise PolicyNotSatisfiedError(f"none of the configurations may leave: {next(iter(reasons.values()))}")
-    verdicts = judge(left, classes, rules, none_is_fine=none_is_fine, gone=out.gone_from)
-    return replace(verdicts, rejected={**verdicts.rejected, **reasons})
+        return lambda candidates: judge(candidates, classes, rules)
+    together, gone = classes_of(out.dataset, rules, roles, hierarchies=hierarchies, known=True), out.gone_from
+    return lambda candidates: judge(candidates, together, rules, gone=gone)
 
 
 def read_policy(policy: PolicyLike, *, person: str | None = None) -> Policy:

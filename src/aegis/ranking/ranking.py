@@ -10,6 +10,7 @@ from aegis.errors import ConfigurationError, InputError
 from aegis.learners.goal import goal_called
 from aegis.learners.race_result import NO_LOSS, RaceStage, Reached
 from aegis.masking.configuration import Configuration
+from aegis.masking.configuration_file import configurations_from_mapping, to_mapping
 from aegis.registry import did_you_mean
 from aegis.result import Result, plain, rebuilt
 
@@ -160,8 +161,8 @@ class Ranking(Result):
     ``race`` says how it was found where models decided; otherwise ``measure`` did, from counts, and ``reference`` says
     what its losses are compared with. ``rejected`` names the candidates that do not satisfy the policy, with the
     reason, ``skipped`` the columns that were not counted. For several labels ``labels`` holds a ranking for each.
-    ``configurations`` are the ranked candidates that are masks, to be released or saved; masks name values of the
-    table, so JSON leaves them out.
+    ``configurations`` are the ranked candidates that are masks, to be released or saved; JSON has each as the
+    ``definition`` of its candidate, in the form of a configuration file. A ranking of a summary has none.
     """
 
     label: str
@@ -242,13 +243,17 @@ class Ranking(Result):
                 "interrupted": self.race.interrupted,
             }
         return content | {
-            "ranking": [place.to_json() for place in self.ranking],
+            "ranking": [self._with_definition(place) for place in self.ranking],
             "skipped": self.skipped,
             "rejected": self.rejected,
             "notes": list(self.notes),
             "timing": self.timing,
             **({"labels": [ranking.to_json() for ranking in self.labels]} if self.labels else {}),
         }
+
+    def _with_definition(self, place: RankedConfiguration) -> dict[str, Any]:
+        masks = self.configurations.get(place.configuration)
+        return place.to_json() | ({} if masks is None else {"definition": to_mapping(masks)})
 
     @classmethod
     def from_json(cls, content: Mapping[str, Any]) -> Self:
@@ -260,10 +265,19 @@ class Ranking(Result):
                 higher = goal_called(known["goal"]).higher_is_better
                 known |= {"measure": known["goal"], "unit": "", "higher_is_better": higher, "reference": "exact"}
             labels = tuple(cls.from_json(each) for each in known.pop("labels", ()))
+            definitions = {
+                place["configuration"]: _defined(place["definition"])
+                for place in known["ranking"]
+                if "definition" in place
+            }
             known["ranking"] = [
-                {**place, "like_best": place.get("in_best_group", place.get("like_best"))} for place in known["ranking"]
+                {
+                    **{name: value for name, value in place.items() if name != "definition"},
+                    "like_best": place.get("in_best_group", place.get("like_best")),
+                }
+                for place in known["ranking"]
             ]
-            return replace(rebuilt(cls, known), labels=labels)
+            return replace(rebuilt(cls, known), labels=labels, configurations=definitions)
         except (KeyError, TypeError, ValueError, AttributeError) as error:
             raise InputError(f"this is no JSON of a ranking ({type(error).__name__})") from None
 
@@ -277,8 +291,12 @@ class Ranking(Result):
         ]
 
 
+def _defined(definition: Mapping[str, Any]) -> Configuration:
+    return configurations_from_mapping(definition, name="configuration")[0]
+
+
 def kept_words(place: RankedConfiguration) -> str:
     """How much of the gain over guessing is kept, in words: never more than all of it."""
     if place.kept is None:
-        return "nothing to keep: the unmasked table is no better than guessing"
+        return "nothing to keep: by this goal the unmasked table is no better than guessing"
     return NO_LOSS if place.no_loss_found else f"{place.kept:.0%} kept"

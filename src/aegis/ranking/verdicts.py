@@ -9,7 +9,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from aegis.counts.class_table import ClassTable
-from aegis.errors import PolicyNotSatisfiedError
 from aegis.masking.configuration import Configuration
 from aegis.masking.partition import Partition
 from aegis.masking.transition import transition
@@ -65,22 +64,15 @@ def judge(
     classes: ClassTable,
     policy: Policy,
     *,
-    none_is_fine: bool = False,
     gone: GoneFrom = nobody_gone,
 ) -> Verdicts:
     """Judge each configuration on the merged classes of the one table that was counted.
 
     Where the last column of the table says in which known class a record is, each is judged together with what is out;
     ``gone`` are the records that are no longer in the table.
-
-    Raises PolicyNotSatisfiedError where none passes, unless there are other candidates (``none_is_fine``).
     """
     verdicts = verdicts_on(configurations, classes, policy, gone=gone)
     passed = tuple(configuration for configuration in configurations if verdicts[configuration.name].satisfied)
-    if not passed and not none_is_fine:
-        raise PolicyNotSatisfiedError(
-            f"none of the {len(configurations)} configurations satisfies the policy; mask more, or search for one"
-        )
     rejected = {name: verdict.reason for name, verdict in verdicts.items() if not verdict.satisfied}
     return Verdicts(passed=passed, rejected=rejected, by_name=verdicts)
 

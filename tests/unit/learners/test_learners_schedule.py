@@ -16,15 +16,15 @@ def two_classes(rare: int, rows: int = 1_000) -> Target:
 @pytest.mark.parametrize(("rare", "times"), [(500, 1.0), (100, 1 / 0.36), (10, 3.0), (0, 3.0)])
 def test_a_rare_label_gets_as_many_rows_as_show_as_much(rare: int, times: float) -> None:
     plan = Schedule()
-    scaled = plan.for_rare(two_classes(rare))
-    assert scaled.first_cells == pytest.approx(times * plan.first_cells, rel=1e-5)
-    assert scaled.cells == pytest.approx(times * plan.cells, rel=1e-5)
+    scaled = plan.for_labels_alike(two_classes(rare))
+    assert scaled.first_cells == pytest.approx(plan.alike * times * plan.first_cells, rel=1e-5)
+    assert scaled.cells == pytest.approx(plan.alike * times * plan.cells, rel=1e-5)
 
 
-def test_numbers_and_many_classes_are_planned_for_as_they_are() -> None:
+def test_many_classes_are_planned_for_alike_however_rare_they_are() -> None:
+    plan = Schedule()
     many = Target.of_classes(np.arange(90) % 3, 3)
-    numbers = Target.of_numbers(np.arange(90.0))
-    assert Schedule().for_rare(many) == Schedule().for_rare(numbers) == Schedule()
+    assert plan.for_labels_alike(many).cells == int(plan.alike * plan.cells)
 
 
 def test_few_candidates_get_many_rows_and_no_stage_more_than_what_is_left() -> None:

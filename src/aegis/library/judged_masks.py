@@ -1,0 +1,139 @@
+"""Configurations of masks, given and generated, with what the policy says of each.
+
+Generated ones are aimed at the policy: where fewer satisfy it than were asked for, stronger ones are made beside them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from aegis.commands.advise import Advise
+from aegis.counts.joint import Counted
+from aegis.data.dataset import Dataset
+from aegis.data.hierarchy import Hierarchy
+from aegis.data.schema import Roles
+from aegis.errors import PolicyNotSatisfiedError
+from aegis.library.judging import judging
+from aegis.library.proposals import generated, propose, to_be_masked
+from aegis.library.sensitive_masks import masks_to_repeat, why_masked_otherwise
+from aegis.library.standing import Standing
+from aegis.masking.configuration import Configuration
+from aegis.plural import count
+from aegis.privacy.policy import Policy
+from aegis.ranking.verdicts import Verdicts
+
+STRONGER = "heavy"
+AIMED = ("mixed", "any")
+"""Strengths that stronger ones may be made beside: whoever asks for light or medium ones gets no others."""
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class JudgedMasks:
+    """The verdicts, and what is worth knowing of how the candidates were made."""
+
+    verdicts: Verdicts
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class MasksToJudge:
+    """What configurations are made of and judged by; ``counted`` holds the columns that may be masked."""
+
+    options: Advise
+    dataset: Dataset
+    counted: Counted
+    policy: Policy | None
+    roles: Roles
+    hierarchies: Mapping[str, Hierarchy]
+    out: Standing | None
+
+    def judged(self, given: list[Configuration]) -> JudgedMasks:
+        """The given configurations and the generated ones that the options ask for, each with its verdict."""
+        options, own = self.options, {configuration.name for configuration in given}
+        candidates = propose(
+            given,
+            options,
+            self.counted,
+            self.dataset.schema.names,
+            seed=options.seed,
+            hierarchies=self.hierarchies,
+            roles=self.roles,
+            none_is_fine=options.has_others,
+        )
+        verdicts_of = judging(self.dataset, self.policy, hierarchies=self.hierarchies, out=self.out)
+        verdicts = self._verdicts(candidates, own, verdicts_of)
+        notes: tuple[str, ...] = ()
+        made = len(candidates) - len(given)
+        if made < options.generate:
+            notes = (
+                f"these columns and masks allow {count(made, 'different configuration')}, fewer than "
+                f"{options.generate}",
+            )
+        passed = sum(configuration.name not in own for configuration in verdicts.passed)
+        if self.policy is not None and passed < made and options.strength in AIMED:
+            stronger = self._stronger(verdicts_of, candidates)
+            taken = stronger.passed[: options.generate - passed]
+            judged_of = {each.name: stronger.by_name[each.name] for each in taken}
+            verdicts = replace(verdicts, passed=(*verdicts.passed, *taken), by_name={**verdicts.by_name, **judged_of})
+            notes = (*notes, _aimed_note(passed, made, len(taken), options))
+        if not verdicts.passed and not options.has_others:
+            raise PolicyNotSatisfiedError(self._none_passed(verdicts, made=made))
+        return JudgedMasks(verdicts=verdicts, notes=notes)
+
+    def _verdicts(
+        self,
+        candidates: Sequence[Configuration],
+        own: set[str],
+        verdicts_of: Callable[[Sequence[Configuration]], Verdicts],
+    ) -> Verdicts:
+        """Where something is out, generated ones repeat its masks of sensitive columns; others have to."""
+        if self.out is None:
+            return verdicts_of(candidates)
+        repeated = masks_to_repeat(self.out)
+        fitted = [each if each.name in own else replace(each, masks={**repeated, **each.masks}) for each in candidates]
+        reasons = {each.name: why_masked_otherwise(self.out, each) for each in fitted}
+        refused = {name: reason for name, reason in reasons.items() if reason is not None}
+        verdicts = verdicts_of([each for each in fitted if each.name not in refused])
+        return replace(verdicts, rejected={**verdicts.rejected, **refused})
+
+    def _stronger(
+        self, verdicts_of: Callable[[Sequence[Configuration]], Verdicts], others: Sequence[Configuration]
+    ) -> Verdicts:
+        """The verdicts on as many stronger configurations as were asked for, without those that are there already."""
+        options = self.options
+        drawn = generated(
+            to_be_masked(self.counted, self.roles, asked=options.mask_columns),
+            count=options.generate,
+            strength=STRONGER,
+            masks=options.masks,
+            seed=options.seed,
+            hierarchies=self.hierarchies,
+        )
+        ids, names = {other.id for other in others}, {other.name for other in others}
+        named = [replace(each, name=f"{STRONGER[0]}{each.name[1:]}") for each in drawn if each.id not in ids]
+        return self._verdicts([each for each in named if each.name not in names], set(), verdicts_of)
+
+    def _none_passed(self, verdicts: Verdicts, *, made: int) -> str:
+        """Why nothing is left to rank, and the way out."""
+        first = next(iter(verdicts.rejected.values()), "")
+        if first and not verdicts.by_name:
+            return f"none of the configurations may leave: {first}"
+        tried = f"none of the {len(verdicts.rejected)} configurations satisfies the policy"
+        if not made:
+            return f"{tried}; mask more, or search for one with --candidates search"
+        if self.options.strength in AIMED:
+            return f"{tried}, nor does any of strength {STRONGER}; search for one with --candidates search"
+        return (
+            f"{tried}: they are of strength {self.options.strength}; give --strength {STRONGER}, or search for one "
+            "with --candidates search"
+        )
+
+
+def _aimed_note(passed: int, made: int, taken: int, options: Advise) -> str:
+    said = f"{passed} of {count(made, 'configuration')} of strength {options.strength} satisfy the policy"
+    if taken:
+        said += f"; {taken} of strength {STRONGER} that do {'was' if taken == 1 else 'were'} made beside them"
+    if passed + taken < options.generate:
+        said += f"; no more were found, and --candidates masks,search looks for {'others' if passed + taken else 'one'}"
+    return said
