@@ -9,7 +9,7 @@ from typing import Any
 
 from aegis._version import __version__
 from aegis.commands.fields import READING
-from aegis.commands.start import Start
+from aegis.commands.start import COUNT_ROWS, Start
 from aegis.data.dataset import Dataset
 from aegis.data.project import PROJECT_FILE, Project, read_project
 from aegis.data.schema import Role, Roles
@@ -30,7 +30,15 @@ from aegis.library.guided.leaving import (
     leave,
     leave_finished,
 )
-from aegis.library.guided.looking import Look, SuggestedRole, likely_label, look, roles_of, suggest_roles
+from aegis.library.guided.looking import (
+    Look,
+    SuggestedRole,
+    likely_label,
+    look,
+    person_columns,
+    roles_of,
+    suggest_roles,
+)
 from aegis.library.guided.purposes import PURPOSES, USUAL, policy_for
 from aegis.library.guided.terminal_guide import TerminalGuide
 from aegis.library.judging import read_policy
@@ -76,7 +84,8 @@ class Started(Result):
         if self.out is None:
             return f"{self.chosen} is chosen for {self.data}, and nothing was released yet"
         found = exposure_words(self.attacks)
-        return f"{self.out.name}: {self.rows_released:,} rows, at least {self.smallest_class:,} alike, {found}"
+        who = "" if self.policy.get("unit") is None else " people"
+        return f"{self.out.name}: {self.rows_released:,} rows, at least {self.smallest_class:,}{who} alike, {found}"
 
     @property
     def exposing(self) -> tuple[str, ...]:
@@ -287,7 +296,7 @@ def _roles_in_words(roles: Roles) -> str:
 def with_policy(project: Project, seen: Look, options: Start, guide: Guide) -> Project:
     """What must hold, as it was decided before unless the options say something of it."""
     assert project.roles is not None
-    if project.policy is not None and not {"purpose", "k", "policy"} & set(options.given()):
+    if project.policy is not None and not {"purpose", "k", "person", "policy"} & set(options.given()):
         what = PURPOSES[project.purpose].title if project.purpose in PURPOSES else "a policy of your own"
         guide.note(f"as decided in {project.path.name}: {what}")
         return project
@@ -295,10 +304,29 @@ def with_policy(project: Project, seen: Look, options: Start, guide: Guide) -> P
         policy = read_policy(options.policy).to_mapping()
         return replace(project.without_choice(), purpose=None, policy=policy)
     purpose = options.purpose or project.purpose or guide.purpose(project.roles, USUAL)
-    k = options.k or guide.fewest(purpose, project.roles, PURPOSES[purpose].k)
+    unit = _unit(project.roles, seen, options, guide)
+    k = options.k or guide.fewest(purpose, project.roles, PURPOSES[purpose].k, unit=unit)
     distinct = {column.name: column.distinct for column in seen.profile.columns}
-    policy = policy_for(purpose, project.roles, distinct=distinct, k=k)
+    policy = policy_for(purpose, project.roles, distinct=distinct, k=k, unit=unit)
     return replace(project.without_choice(), purpose=purpose, policy=policy)
+
+
+def _unit(roles: Roles, seen: Look, options: Start, guide: Guide) -> str | None:
+    """The column by which people are counted; None where rows are."""
+    if options.person is not None and options.person != COUNT_ROWS:
+        if options.person not in seen.columns:
+            raise OptionError(f"there is no column {options.person!r}; the columns are {', '.join(seen.columns)}")
+        if options.person not in roles.identifying:
+            raise OptionError(
+                f"people are counted by {options.person!r}, which would be published; name it with --identifying too"
+            )
+        return options.person
+    columns = person_columns(seen, roles)
+    if not columns:
+        return None
+    unit = None if options.person == COUNT_ROWS else guide.person(columns, columns[0])
+    guide.note("rows are counted, not people" if unit is None else f"people are counted, by {unit}, and not rows")
+    return unit
 
 
 def compared(project: Project, options: Start, guide: Guide) -> Comparison:
@@ -344,7 +372,7 @@ def settings_of(project: Project, options: Start) -> Settings:
     return Settings(
         kinds=tuple(options.candidates) or tuple(before.get("kinds", ())),
         generate=options.generate if options.generate is not None else int(before.get("generate", 40)),
-        seconds=options.seconds or float(before.get("seconds", 20.0)),
+        seconds=options.seconds or (float(before["seconds"]) if "seconds" in before else None),
         seed=project.seed,
     )
 

@@ -50,9 +50,10 @@ def sentence(started: Started, comparison: Comparison) -> str:
     best = comparison.named(started.chosen)
     race = comparison.ranking.race
     assert race is not None
-    alike = (
-        "" if not best.smallest_class else f" no row can be told from fewer than {best.smallest_class - 1} others, and"
-    )
+    alike = ""
+    if best.smallest_class:
+        who, others = ("no row", "others") if comparison.unit is None else ("nobody", "other people")
+        alike = f" {who} can be told from fewer than {best.smallest_class - 1} {others}, and"
     verb = "may leave" if started.out is None else "is released"
     reached = f"models reach {race.shown(best.performance)} {race.title} on it"
     original = race.shown(race.unmasked.performance)

@@ -45,7 +45,15 @@ class FormGuide(Guide):
     def purpose(self, roles: Roles, suggestion: str) -> str:
         return self._first("purpose") or suggestion
 
-    def fewest(self, purpose: str, roles: Roles, suggestion: int) -> int:
+    def person(self, columns: Sequence[str], suggestion: str) -> str | None:
+        given = self._first("person")
+        if given is None:
+            return suggestion
+        if given and given not in columns:
+            raise OptionError("a column that does not say whose rows they are was sent; choose one of the list")
+        return given or None
+
+    def fewest(self, purpose: str, roles: Roles, suggestion: int, *, unit: str | None = None) -> int:
         given = (self._first("k") or "").strip()
         if not given:
             return suggestion

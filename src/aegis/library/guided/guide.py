@@ -50,8 +50,13 @@ class Guide:
         """Who gets the table."""
         return suggestion
 
-    def fewest(self, purpose: str, roles: Roles, suggestion: int) -> int:
-        """How many must look alike."""
+    def fewest(self, purpose: str, roles: Roles, suggestion: int, *, unit: str | None = None) -> int:
+        """How many must look alike: people where ``unit`` names their column, else rows."""
+        return suggestion
+
+    def person(self, columns: Sequence[str], suggestion: str) -> str | None:
+        """The column by which people are counted, out of those that look as if they said whose rows they are; None
+        to count rows."""
         return suggestion
 
     @contextmanager

@@ -102,6 +102,17 @@ def likely_label(seen: Look) -> str:
     return varied[-1]
 
 
+def person_columns(seen: Look, roles: Roles) -> tuple[str, ...]:
+    """The columns that look as if they said whose rows they are, the likeliest first.
+
+    Only identifying ones: a column by which people are counted is never published.
+    """
+    likeliest = seen.profile.person
+    others = (each.column for each in seen.findings.people)
+    columns = dict.fromkeys((*((likeliest,) if likeliest is not None else ()), *others))
+    return tuple(name for name in columns if name in roles.identifying)
+
+
 def suggest_roles(seen: Look, label: str) -> tuple[SuggestedRole, ...]:
     """A role with its reason for every column but the label, in the table's order.
 

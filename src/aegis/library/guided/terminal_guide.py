@@ -104,10 +104,19 @@ class TerminalGuide(Guide):
             terminal.talk().print(f"{purpose.name}: {purpose.title}, k = {purpose.k}: {purpose.why}", soft_wrap=True)
         return self._choice("Who gets the table?", list(PURPOSES), suggestion)
 
-    def fewest(self, purpose: str, roles: Roles, suggestion: int) -> int:
+    def fewest(self, purpose: str, roles: Roles, suggestion: int, *, unit: str | None = None) -> int:
         k = self._number("How many must look alike (k)?", suggestion, least=1)
-        terminal.talk().print(f"k = {k}: {k_in_words(k, roles.quasi_identifying)}", soft_wrap=True)
+        terminal.talk().print(f"k = {k}: {k_in_words(k, roles.quasi_identifying, unit)}", soft_wrap=True)
         return k
+
+    def person(self, columns: Sequence[str], suggestion: str) -> str | None:
+        question = (
+            f"{suggestion} looks as if it said whose the rows are, and several belong to one person. Count people or "
+            "rows? People is safer: a group of rows may be one person's"
+        )
+        if self._choice(question, ["people", "rows"], "people") == "rows":
+            return None
+        return suggestion if len(columns) == 1 else self._choice("People by which column?", list(columns), suggestion)
 
     @contextmanager
     def working(self, title: str) -> Iterator[Progress | None]:

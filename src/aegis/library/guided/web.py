@@ -18,6 +18,7 @@ from aegis._version import __version__
 from aegis.commands import terminal
 from aegis.commands.start import Start
 from aegis.data.schema import Role
+from aegis.library.guided.looking import person_columns
 from aegis.library.guided.purposes import PURPOSES, k_in_words
 from aegis.library.guided.web_session import Session
 from aegis.library.start import Started
@@ -95,10 +96,15 @@ class Site:
             context |= {"suggested": session.suggested, "roles": roles, "label": session.label}
         decided = session.project.roles
         if stage == "policy" and decided is not None:
+            people = person_columns(session.seen, decided)
             context |= {
                 "purposes": tuple(PURPOSES.values()),
                 "purpose": session.purpose,
-                "words": {each.name: k_in_words(each.k, decided.quasi_identifying) for each in PURPOSES.values()},
+                "words": {
+                    each.name: k_in_words(each.k, decided.quasi_identifying, next(iter(people), None))
+                    for each in PURPOSES.values()
+                },
+                "person_columns": people,
             }
         if stage == "choose" and session.comparison is not None:
             context |= {
