@@ -75,7 +75,7 @@ def show(done: Tuning, options: Tune) -> None:
         return
     best = done.tuning.recommended.setting
     secrets = f"--sensitive {','.join(done.sensitive)} --trade-off {best.trade_off:g} " if done.sensitive else ""
-    again = terminal.data_words(options.data, table=options.table, engine=options.engine)
+    again = terminal.data_words(options.data, options)
     terminal.next_step(
         f"aegis anonymize {again} --quasi {','.join(done.quasi)} {secrets}--k {best.k} --classes {best.classes} "
         "--out OUT.csv"

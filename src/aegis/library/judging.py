@@ -84,6 +84,11 @@ def read_policy(policy: PolicyLike, *, person: str | None = None) -> Policy:
         rules = Policy.from_mapping(policy)
     else:
         rules = policy if isinstance(policy, Policy) else Policy.read(Path(policy))
+    if rules.attacks:
+        from aegis.attacks.attack import ATTACKS  # learners, which most policies do without
+
+        for name, _ in rules.attacks:
+            ATTACKS[name]  # says which there are if it is not one of them
     return by_person(rules, person)
 
 

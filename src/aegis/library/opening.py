@@ -31,6 +31,9 @@ def reading(options: Reading) -> dict[str, Any]:
         "delimiter": _DELIMITERS.get(options.delimiter or "", options.delimiter),
         "encoding": options.encoding,
         "missing": tuple(options.missing),
+        "decimal_comma": tuple(options.decimal_comma),
+        "day_first": tuple(options.day_first),
+        "month_first": tuple(options.month_first),
         "table": options.table,
         "engine": options.engine,
     }

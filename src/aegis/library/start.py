@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any
 
 from aegis._version import __version__
-from aegis.commands.fields import READING
+from aegis.commands.fields import READING, Reading
 from aegis.commands.start import COUNT_ROWS, Start
 from aegis.data.dataset import Dataset
 from aegis.data.project import PROJECT_FILE, Project, read_project
@@ -31,6 +31,7 @@ from aegis.library.guided.leaving import (
     leave_finished,
 )
 from aegis.library.guided.looking import (
+    NOTATION_WORDS,
     Look,
     SuggestedRole,
     likely_label,
@@ -196,8 +197,7 @@ def opened_project(options: Start) -> Project:
             )
         return project
     given = {name: getattr(options, name) for name in READING if name in options.given()}
-    if "missing" in given:
-        given["missing"] = list(given["missing"])
+    given = {name: list(value) if isinstance(value, tuple) else value for name, value in given.items()}
     if "engine" in given and "@" in str(given["engine"]):
         raise OptionError("the URL of the engine holds a password, which no project file should; give one without it")
     named = data if "://" in data or options.engine else _relative(Path(data), path)
@@ -214,25 +214,29 @@ def _relative(data: Path, project: Path) -> str:
 
 def reading_of(project: Project) -> dict[str, Any]:
     """The options of reading that a project holds."""
-    given = dict(project.reading)
-    if "missing" in given:
-        given["missing"] = tuple(given["missing"])
-    return given
+    return {name: tuple(value) if isinstance(value, list) else value for name, value in project.reading.items()}
 
 
 def looked(project: Project, options: Start, guide: Guide) -> tuple[Project, Dataset, Look]:
     dataset = open_project_table(project, options)
     seen = look(dataset)
     guide.show_look(seen)
-    if seen.marks and project.roles is None:
-        chosen = guide.missing(seen)
-        if chosen:
-            project = replace(
-                project, reading={**project.reading, "missing": [*project.reading.get("missing", ()), *chosen]}
-            )
-            guide.note(f"read as missing: {' '.join(chosen)}")
-            dataset = open_project_table(project, options)
-            seen = look(dataset)
+    if project.roles is not None:
+        return project, dataset, seen
+    added: dict[str, tuple[str, ...]] = {}
+    if seen.marks and (chosen := guide.missing(seen)):
+        added["missing"] = chosen
+        guide.note(f"read as missing: {' '.join(chosen)}")
+    for written in seen.findings.written:
+        how = guide.notation(written)
+        if how is not None:
+            added[how] = (*added.get(how, ()), written.column)
+            guide.note(f"{written.column} is read as {NOTATION_WORDS[how]}")
+    if added:
+        both = {name: [*project.reading.get(name, ()), *values] for name, values in added.items()}
+        project = replace(project, reading={**project.reading, **both})
+        dataset = open_project_table(project, options)
+        seen = look(dataset)
     return project, dataset, seen
 
 
@@ -242,7 +246,7 @@ def open_project_table(project: Project, options: Start) -> Dataset:
 
 
 def _reading_defaults() -> dict[str, Any]:
-    return {"delimiter": None, "encoding": "utf-8", "missing": (), "table": None, "engine": None}
+    return {field.name: field.default for field in fields(Reading) if field.name in READING}
 
 
 _ROLES_GIVEN = ("label", "label_bins", "identifying", "quasi", "sensitive", "insensitive", "roles")

@@ -10,6 +10,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
+from aegis.counts.findings import Written
 from aegis.data.schema import Roles
 from aegis.library.guided.changes import ColumnChange
 from aegis.library.guided.comparing import Comparison
@@ -33,6 +34,10 @@ class Guide:
     def missing(self, seen: Look) -> tuple[str, ...]:
         """The texts that mean a missing value, out of those that look like it."""
         return seen.marks
+
+    def notation(self, written: Written) -> str | None:
+        """How a column is read that is written so, by the name of the option; None to leave it as text."""
+        return written.likely
 
     def label(self, seen: Look, suggestion: str) -> str:
         """The column to be predicted."""

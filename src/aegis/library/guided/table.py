@@ -173,12 +173,21 @@ def open(
     """Open a table and decide about it as `aegis start -y` would: label, roles, and a policy for a partner.
 
     ``missing`` lists texts that mean a missing value; those that look like it are taken unless it is given. ``reading``
-    are the other options of reading: delimiter, encoding, table, engine.
+    are the other options of reading: delimiter, encoding, decimal_comma, day_first, month_first, table, engine. Numbers
+    with a decimal comma and dates with the day or the month first are read as such; a column that could be either is
+    left as text.
     """
     given = {**reading, **({} if missing is None else {"missing": tuple(missing)})}
     seen = look(open_dataset(data, **given))
+    added: dict[str, tuple[str, ...]] = {}
     if missing is None and seen.marks:
-        given["missing"] = seen.marks
+        added["missing"] = seen.marks
+    for written in seen.findings.written:
+        if written.likely is not None and written.what != "day or month first":
+            columns = (*given.get(written.likely, ()), *added.get(written.likely, ()), written.column)
+            added[written.likely] = columns
+    if added:
+        given = {**given, **added}
         seen = look(open_dataset(data, **given))
     if label is not None and label not in seen.columns:
         raise RoleError(f"there is no column {label!r}; the columns are {', '.join(seen.columns)}")

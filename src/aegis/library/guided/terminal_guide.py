@@ -12,12 +12,13 @@ import typer
 
 from aegis.commands import terminal
 from aegis.counts.collect import Limits
+from aegis.counts.findings import Written
 from aegis.data.schema import Role, Roles
 from aegis.library.guided.changes import ColumnChange
 from aegis.library.guided.comparing import Comparison
 from aegis.library.guided.guide import Guide
 from aegis.library.guided.leaving import Left
-from aegis.library.guided.looking import Look, SuggestedRole
+from aegis.library.guided.looking import NOTATION_WORDS, Look, SuggestedRole
 from aegis.library.guided.purposes import PURPOSES, k_in_words
 from aegis.library.guided.text_picture import bars, picture
 from aegis.operation import listed, names
@@ -63,6 +64,16 @@ class TerminalGuide(Guide):
     def missing(self, seen: Look) -> tuple[str, ...]:
         marks = seen.marks
         return marks if self._agree(f"Read {' '.join(marks)} as missing?") else ()
+
+    def notation(self, written: Written) -> str | None:
+        likely = written.likely
+        if likely is None:
+            return None
+        if written.what != "day or month first":
+            return likely if self._agree(f"Read {written.column} as {NOTATION_WORDS[likely]}?") else None
+        question = f"{written.column} holds dates. Which comes first?"
+        chosen = self._choice(question, ["day", "month", "text"], "day")
+        return {"day": "day_first", "month": "month_first", "text": None}[chosen]
 
     def label(self, seen: Look, suggestion: str) -> str:
         return self._column("Which column shall be predicted (the label)?", suggestion, seen.columns)

@@ -18,7 +18,9 @@ from aegis._version import __version__
 from aegis.commands import terminal
 from aegis.commands.start import Start
 from aegis.data.schema import Role
-from aegis.library.guided.looking import person_columns
+from aegis.errors import AegisError
+from aegis.library.guided.hierarchy_drafts import FEWEST_ROWS
+from aegis.library.guided.looking import NOTATION_WORDS, person_columns
 from aegis.library.guided.purposes import PURPOSES, k_in_words
 from aegis.library.guided.web_session import Session
 from aegis.library.start import Started
@@ -90,7 +92,9 @@ class Site:
         if stage in ("look", "roles"):
             context |= {"columns": columns_of(session.seen), "noticed": session.seen.sentences()}
         if stage == "look":
+            written = [each for each in session.seen.findings.written if each.likely is not None]
             context |= {"marks": session.seen.marks, "label": session.likely_label}
+            context |= {"written": written, "notations": NOTATION_WORDS}
         if stage == "roles":
             roles = [role.value for role in Role if role is not Role.LABEL]
             context |= {"suggested": session.suggested, "roles": roles, "label": session.label}
@@ -106,6 +110,8 @@ class Site:
                 },
                 "person_columns": people,
             }
+        if stage == "compare":
+            context["has_hierarchies"] = session.may_edit_hierarchies
         if stage == "choose" and session.comparison is not None:
             context |= {
                 "chart": picture(risk_chart(session.comparison)),
@@ -128,6 +134,26 @@ class Site:
             **context,
         )
 
+    def hierarchies_page(self) -> str:
+        """The hierarchies of the quasi-identifiers, to be looked at and changed."""
+        session = self.session
+        policy = session.project.policy or {}
+        try:
+            found = session.hierarchy_drafts()
+        except AegisError as error:
+            found, session.problem = (), str(error)
+        return render_page(
+            "start_hierarchies.html",
+            title=f"{session.project.data} · hierarchies · Aegis",
+            version=__version__,
+            source=session.project.data,
+            problem=session.problem,
+            drafts=found,
+            k=policy.get("k", FEWEST_ROWS),
+            counted="rows" if policy.get("unit") is None else "people",
+            fewest=FEWEST_ROWS,
+        )
+
 
 class _Handler(BaseHTTPRequestHandler):
     """Answers for a `Site`; it logs nothing, because an address holds the token."""
@@ -144,6 +170,8 @@ class _Handler(BaseHTTPRequestHandler):
             return
         if self._step() == "":
             self._send(self.site.page())
+        elif self._step() == "hierarchies" and self.site.session.may_edit_hierarchies:
+            self._send(self.site.hierarchies_page())
         elif self._step() == "report" and self.site.session.started is not None:
             self._send(self.site.session.started.report.read_text(encoding="utf-8"))
         else:
@@ -169,7 +197,8 @@ class _Handler(BaseHTTPRequestHandler):
         else:
             self.site.session.take(self._step(), parse_qs(body, keep_blank_values=True, max_num_fields=10_000))
         self.send_response(HTTPStatus.SEE_OTHER)
-        self.send_header("Location", f"/{self.site.token}/")
+        back_to = "hierarchies" if self._step() == "hierarchies" else ""
+        self.send_header("Location", f"/{self.site.token}/{back_to}")
         self.send_header("Content-Length", "0")
         self.end_headers()
 
