@@ -18,6 +18,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from aegis.counts.answer import ask
+from aegis.counts.associations import Association, associations
 from aegis.counts.profile import Profile
 from aegis.data.dataset import Dataset
 from aegis.data.kind import Kind
@@ -109,13 +110,17 @@ class Tells:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Findings:
-    """What was noticed; ``shapes`` are heights of bars, 0 to 1, by column; ``rows_looked_at`` says of how many rows."""
+    """What was noticed; ``shapes`` are heights of bars, 0 to 1, by column; ``rows_looked_at`` says of how many rows.
+
+    ``associations`` are the pairs of columns that go together most.
+    """
 
     marks: tuple[Marks, ...] = ()
     written: tuple[Written, ...] = ()
     people: tuple[People, ...] = ()
     shapes: Mapping[str, tuple[float, ...]]
     rows_looked_at: int
+    associations: tuple[Association, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
@@ -143,14 +148,16 @@ def find(dataset: Dataset, profile: Profile) -> tuple[Findings, FirstRows]:
     table = _fetched(dataset)
     texts = [column.name for column in dataset.schema if column.kind is Kind.TEXT]
     marks = _marks(dataset, table, texts)
+    coded = _coded(table, dataset)
     found = Findings(
         marks=marks,
         written=_confirmed(_written(table, texts, {mark.column: mark.texts for mark in marks}), dataset, marks),
         people=_people(profile),
         shapes={column.name: _shape(table[column.name], column.kind) for column in dataset.schema},
         rows_looked_at=len(table),
+        associations=associations(coded.codes),
     )
-    return found, _coded(table, dataset)
+    return found, coded
 
 
 def leaks(rows: FirstRows, label: str, columns: Sequence[str]) -> tuple[Tells, ...]:

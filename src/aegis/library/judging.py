@@ -179,4 +179,5 @@ def why_not(judged: Judgement, table: ClassTable) -> str | None:
     failed = "; ".join(
         verdict.sentence().removesuffix(": NOT satisfied") for verdict in judged.verdicts if not verdict.satisfied
     )
-    return "; ".join(part for part in (failed, judged.reason) if part) + "; mask more"
+    said = "; ".join(part for part in (failed, judged.reason) if part)
+    return said if "mask more" in said else f"{said}; mask more"

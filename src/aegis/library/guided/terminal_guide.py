@@ -30,7 +30,7 @@ _ROLE_WORDS = (
     "identifying: names a person, or is to be left out · quasi_identifying: could single one out with others · "
     "sensitive: must not be learned about a person · insensitive: neither"
 )
-_SHOWN = 12
+_SHOWN, _TOGETHER = 12, 5
 
 
 class TerminalGuide(Guide):
@@ -58,6 +58,10 @@ class TerminalGuide(Guide):
         ]
         columns: list[Any] = ["column", "kind", ("distinct", "right"), ("missing", "right"), "shape"]
         terminal.talk().print(terminal.table(f"{seen.profile.name}: {count(seen.profile.rows, 'row')}", columns, rows))
+        together = seen.findings.associations[:_TOGETHER]
+        if together:
+            pairs = (f"{each.left} and {each.right} ({each.strength:.2f})" for each in together)
+            terminal.aside(f"go together (0 to 1): {', '.join(pairs)}")
         for sentence in seen.sentences():
             terminal.talk().print(f"! {sentence}", soft_wrap=True)
 
@@ -200,7 +204,7 @@ class TerminalGuide(Guide):
             terminal.talk().print(f"{count(len(ran), 'attack')} run, nobody singled out: {', '.join(ran)}")
         ledger = left.released.ledger
         if ledger is not None:
-            terminal.aside(f"entry {ledger['number']} of the ledger {ledger['name']}")
+            terminal.aside(f"noted in the ledger {ledger['name']}, line {ledger['number']}")
 
     def _text(self, question: str, suggestion: str) -> str:
         if not self._ask:

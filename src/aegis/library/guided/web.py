@@ -25,7 +25,7 @@ from aegis.library.guided.purposes import PURPOSES, k_in_words
 from aegis.library.guided.web_session import Session
 from aegis.library.start import Started
 from aegis.report.page import picture, render_page
-from aegis.report.start_report import columns_of, risk_chart, rows_of
+from aegis.report.start_report import associations_of, columns_of, risk_chart, rows_of
 
 LOOPBACK = "127.0.0.1"
 _MOST_BYTES = 1_000_000
@@ -95,6 +95,10 @@ class Site:
             written = [each for each in session.seen.findings.written if each.likely is not None]
             context |= {"marks": session.seen.marks, "label": session.likely_label}
             context |= {"written": written, "notations": NOTATION_WORDS}
+            context |= {
+                "associations": associations_of(session.seen),
+                "rows_looked_at": session.seen.findings.rows_looked_at,
+            }
         if stage == "roles":
             roles = [role.value for role in Role if role is not Role.LABEL]
             context |= {"suggested": session.suggested, "roles": roles, "label": session.label}
