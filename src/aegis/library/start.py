@@ -19,6 +19,7 @@ from aegis.library.candidate_kinds import CANDIDATES
 from aegis.library.guided.changes import ColumnChange, becomes
 from aegis.library.guided.comparing import Compared, Comparison, Settings, compare
 from aegis.library.guided.finishing import FINISHED, Finishing, boxes_path
+from aegis.library.guided.first_picture import quick_settings
 from aegis.library.guided.guide import Guide
 from aegis.library.guided.kept import comparison_path, keep, kept, key_of
 from aegis.library.guided.leaving import (
@@ -354,8 +355,23 @@ def compared(project: Project, options: Start, guide: Guide) -> Comparison:
     if known is not None:
         guide.note("as raced in the last sitting: nothing changed since")
         return known
-    with guide.working("making candidates") as progress:
-        comparison = compare(
+    quick = quick_settings(settings)
+    if quick is not None:
+        try:
+            guide.show_first_picture(_made(project, quick, options, guide, "a first picture"))
+        except PolicyNotSatisfiedError as error:
+            guide.note(f"no first picture: {error}")
+    comparison = _made(project, settings, options, guide, "making candidates")
+    keep(path, key, comparison)
+    return comparison
+
+
+def _made(project: Project, settings: Settings, options: Start, guide: Guide, title: str) -> Comparison:
+    """Candidates made and raced under what the project decided."""
+    assert project.roles is not None
+    assert project.policy is not None
+    with guide.working(title) as progress:
+        return compare(
             project.source,
             roles=project.roles,
             policy=project.policy,
@@ -366,8 +382,6 @@ def compared(project: Project, options: Start, guide: Guide) -> Comparison:
             recipient=options.recipient,
             progress=progress,
         )
-    keep(path, key, comparison)
-    return comparison
 
 
 def settings_of(project: Project, options: Start) -> Settings:

@@ -69,6 +69,9 @@ class Guide:
         """Long work, with somebody to tell how far it is."""
         yield None
 
+    def show_first_picture(self, comparison: Comparison) -> None:
+        """The candidates that are made quickly, while the others are not made yet."""
+
     def show_comparison(self, comparison: Comparison) -> None:
         """The candidates, the picture and the recommendation."""
 

@@ -16,6 +16,7 @@ from aegis.counts.findings import Written
 from aegis.data.schema import Role, Roles
 from aegis.library.guided.changes import ColumnChange
 from aegis.library.guided.comparing import Comparison
+from aegis.library.guided.first_picture import first_words
 from aegis.library.guided.guide import Guide
 from aegis.library.guided.leaving import Left
 from aegis.library.guided.looking import NOTATION_WORDS, Look, SuggestedRole
@@ -137,6 +138,10 @@ class TerminalGuide(Guide):
     def working(self, title: str) -> Iterator[Progress | None]:
         with terminal.progress(title) as progress:
             yield progress
+
+    def show_first_picture(self, comparison: Comparison) -> None:
+        terminal.talk().print(picture(comparison), markup=False, soft_wrap=True)
+        terminal.talk().print(first_words(comparison), soft_wrap=True)
 
     def show_comparison(self, comparison: Comparison) -> None:
         talk = terminal.talk()

@@ -19,6 +19,7 @@ from aegis.commands import terminal
 from aegis.commands.start import Start
 from aegis.data.schema import Role
 from aegis.errors import AegisError
+from aegis.library.guided.first_picture import first_words
 from aegis.library.guided.hierarchy_drafts import FEWEST_ROWS
 from aegis.library.guided.looking import NOTATION_WORDS, person_columns
 from aegis.library.guided.purposes import PURPOSES, k_in_words
@@ -114,6 +115,9 @@ class Site:
                 },
                 "person_columns": people,
             }
+        if stage == "working" and session.first is not None and session.comparison is None:
+            context["first_chart"] = picture(risk_chart(session.first))
+            context["first_words"] = first_words(session.first)
         if stage == "compare":
             context["has_hierarchies"] = session.may_edit_hierarchies
         if stage == "choose" and session.comparison is not None:

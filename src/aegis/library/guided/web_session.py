@@ -57,6 +57,7 @@ class Session:
         self.seen: Look = look(self.dataset)
         self.label: str | None = None if self.project.roles is None else self.project.roles.label
         self.comparison: Comparison | None = None
+        self.first: Comparison | None = None
         self.started: Started | None = None
         self.problem = ""
         self.doing = ""
@@ -248,6 +249,9 @@ class _Telling(Guide):
 
     def __init__(self, session: Session) -> None:
         self._session = session
+
+    def show_first_picture(self, comparison: Comparison) -> None:
+        self._session.first = comparison
 
     @contextmanager
     def working(self, title: str) -> Iterator[Progress | None]:
