@@ -59,9 +59,9 @@ TEXTS = {
     "policy_unit.yaml": "quasi_identifying: [age]\nk: 3\nunit: nobody\n",
     "policy_l.yaml": "quasi_identifying: [age]\nk: 3\nl: {region: {kind: wild, l: 2}}\n",
     "masks.yaml": "age: {bucketize: {width: 10}}\nzip: suppress\n",
-    "masks_none.yaml": "age: unchanged\n",
+    "masks_none.yaml": "age: identity\n",
     "masks_no_column.yaml": "height: suppress\n",
-    "masks_unknown.yaml": "age: {blur: {radius: 3}}\n",
+    "masks_unknown.yaml": "age: {smudge: {radius: 3}}\n",
     "masks_parameter.yaml": "age: {bucketize: {breadth: 10}}\n",
     "masks_width.yaml": "age: {bucketize: {width: -5}}\n",
     "masks_text.yaml": "region: {bucketize: {width: 10}}\n",
@@ -132,7 +132,7 @@ MISTAKES: dict[str, tuple[str, ...]] = {
     "a label of one row": ("advise", "one_row.csv", "--label", "y", "--generate", "4"),
     "a label that names people": ("advise", "good.csv", "--label", "customer_id", "--generate", "4"),
     "a label with a second role": ("advise", "good.csv", "--label", "outcome", "--quasi", "outcome", "--generate", "4"),
-    "a column with two roles": ("check", "good.csv", "--quasi", "age", "--sensitive", "age", "--policy", "policy.yaml"),
+    "a column with two roles": ("inspect", "good.csv", "--quasi", "age", "--sensitive", "age"),
     "a measure that does not exist": (
         "advise", "good.csv", "--label", "outcome", "--generate", "4", "--measure", "luck",
     ),
@@ -145,7 +145,8 @@ MISTAKES: dict[str, tuple[str, ...]] = {
         "advise", "good.csv", "--label", "outcome", "--generate", "4", "--mask-columns", "height",
     ),
     "a kind of candidate nobody knows": (
-        "advise", "good.csv", "--label", "outcome", "--generate", "4", "--candidates", "dreams",
+        "advise", "good.csv", "--label", "outcome", "--generate", "4", "--candidates", "dreams", "--policy",
+        "policy.yaml",
     ),
     "a strength without generation": (
         "advise", "good.csv", "--label", "outcome", "--configs", "masks.yaml", "--strength", "light",
@@ -200,8 +201,8 @@ MISTAKES: dict[str, tuple[str, ...]] = {
     "a certificate that is none": ("verify", "good.csv", "note.json"),
     "half a certificate": ("verify", "good.csv", "certificate.json"),
     "a certificate that is not there": ("verify", "good.csv", "gone.json"),
-    "an attack nobody knows": ("attack", "good.csv", "--original", "good.csv", "--attacks", "wizard"),
-    "an attack on what is not there": ("attack", "gone.csv", "--original", "good.csv"),
+    "an attack nobody knows": ("attack", "good.csv", "--original", "good.csv", "--quasi", "age", "--attacks", "wizard"),
+    "an attack on what is not there": ("attack", "gone.csv", "--original", "good.csv", "--quasi", "age"),
     "a ledger of nothing": ("ledger", "show", "header.csv"),
     # the path and its project
     "a purpose that does not exist": ("start", "good.csv", "-y", "--purpose", "friends"),
@@ -228,8 +229,8 @@ MISTAKES: dict[str, tuple[str, ...]] = {
     "a budget of nothing": ("synthesize", "good.csv", "--epsilon", "0", "--out", "out.csv"),
     "hierarchies that are not there": ("search", "good.csv", "--label", "outcome", "--policy", "policy.yaml",
                                        "--hierarchies", "gone"),
-    "a summary that is a file": ("merge", "good.csv", "good.csv", "--out", "merged"),
-    "a table without the label": ("compare", "good.csv", "constant.csv", "--label", "outcome"),
+    "a summary that is a file": ("merge", "good.csv", "header.csv", "--out", "merged"),
+    "a table without the label": ("compare", "good.csv", "--label", "income", "--quasi", "age", "--k", "3"),
 }  # fmt: skip
 
 _WAYS_OUT = re.compile(

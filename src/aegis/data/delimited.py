@@ -22,6 +22,7 @@ from aegis.data.line_ends import evened
 from aegis.data.sql_text import quoted_name, quoted_text
 from aegis.data.unpacked import unpacked
 from aegis.errors import DataError
+from aegis.plural import count
 
 if TYPE_CHECKING:
     import ibis.expr.types as ir
@@ -286,10 +287,10 @@ def names_of(header: str, delimiter: str, path: Path) -> list[str]:
     alike = sum(times > 1 for times in Counter(name.lower() for name in set(names)).values())
     # The names stay unsaid: the line may be a record, and they its values.
     if twice:
-        raise DataError(f"{path.name}: {twice} column names occur twice; rename them")
+        raise DataError(f"{path.name}: {count(twice, 'column name')} more than once; rename the columns")
     if alike:
         raise DataError(
-            f"{path.name}: {alike} column names differ from others in upper and lower case only; rename them"
+            f"{path.name}: {count(alike, 'column name')} twice but for upper and lower case; rename the columns"
         )
     return names
 

@@ -110,7 +110,10 @@ def likely_label(seen: Look) -> str:
             return few[-1]
     varied = [column.name for column in free if column.distinct >= 2]
     if not varied:
-        raise LabelError(f"no column of {seen.profile.name} has two values, so there is nothing to predict")
+        raise LabelError(
+            f"no column of {seen.profile.name} has two values, so there is nothing to predict; give a table whose rows "
+            "differ"
+        )
     return varied[-1]
 
 
