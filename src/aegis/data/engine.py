@@ -67,7 +67,8 @@ def open_dataset(
     """
     beside = roles_beside(source)
     missing = tuple(missing) or beside.missing
-    notation = _notation(beside.notation, decimal_comma=decimal_comma, day_first=day_first, month_first=month_first)
+    written = Notation() if as_text else _written_so(source, beside.notation)
+    notation = _notation(written, decimal_comma=decimal_comma, day_first=day_first, month_first=month_first)
     name, opened = _open(
         source,
         engine=engine,
@@ -89,6 +90,17 @@ def open_dataset(
     if engine is None and _is_parquet(source) and not notation.columns:
         return replace(dataset, blocks=blocks_of(dataset.table, opened, Path(source), missing=missing))
     return dataset
+
+
+def _written_so(source: Any, beside: Notation) -> Notation:
+    """How the columns of a file are written, as its roles file says.
+
+    A release finds the roles of its source, ``mine.released.csv`` those of ``mine.csv``; its values are written anew.
+    """
+    if not isinstance(source, str | Path):
+        return beside
+    name = without_compression(Path(source)).name
+    return beside if Path(name).stem == name.split(".")[0] else Notation()
 
 
 def _notation(beside: Notation, **given: Sequence[str]) -> Notation:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+import gzip
 from pathlib import Path
 from typing import Any
 
@@ -95,6 +96,17 @@ def test_what_does_not_fit_is_said(tmp_path: Path, reading: dict[str, Any], sent
 def test_a_column_that_is_no_text_needs_no_notation() -> None:
     with pytest.raises(DataError, match="'age' is read as int64 without help; leave it out of --day-first"):
         open_dataset(pa.table({"age": [1, 2]}), day_first=("age",))
+
+
+def test_a_release_is_not_read_as_its_source_is_written(tmp_path: Path) -> None:
+    (tmp_path / "shop.roles.yaml").write_text("day_first: [born]\n", encoding="utf-8")
+    released = _csv(tmp_path / "shop.released.csv", born=["[1980, 1990)", "*"], city=["a", "b"])
+    assert _column(released, "born") == ["[1980, 1990)", "*"]
+    packed = tmp_path / "shop.csv.gz"
+    packed.write_bytes(gzip.compress(b"born;city\n31.12.1980;a\n01.02.1990;b\n"))
+    assert open_dataset(packed).schema.kind("born") is Kind.DATE
+    plain = _csv(tmp_path / "shop.csv", born=["31.12.1980", "01.02.1990"], city=["a", "b"])
+    assert open_dataset(plain, as_text=True).schema.kind("born") is Kind.TEXT
 
 
 def test_a_roles_file_says_how_columns_are_written(tmp_path: Path) -> None:

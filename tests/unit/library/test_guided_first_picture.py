@@ -11,14 +11,14 @@ import pytest
 
 from aegis.errors import PolicyNotSatisfiedError
 from aegis.library.guided.comparing import Settings
-from aegis.library.guided.first_picture import QUICK_SECONDS, quick_settings
+from aegis.library.guided.first_picture import QUICK_ROWS, QUICK_SECONDS, quick_settings
 
 Aegis = Callable[..., Any]
 
 
 def test_quick_kinds_are_raced_first_unless_somebody_named_some() -> None:
     quick = quick_settings(Settings(seed=3))
-    assert quick == Settings(kinds=("search", "boxes"), generate=0, seconds=QUICK_SECONDS, seed=3)
+    assert quick == Settings(kinds=("search", "boxes"), generate=0, seconds=QUICK_SECONDS, rows=QUICK_ROWS, seed=3)
     assert quick_settings(Settings(kinds=("masks",))) is None
     limited = quick_settings(Settings(seconds=1.0))
     assert limited is not None

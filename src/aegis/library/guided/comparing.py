@@ -39,12 +39,13 @@ AS_GOOD = 0.001
 class Settings:
     """What is made: kinds of the registry, how many generated maskings, and how long a search may take.
 
-    ``seconds`` is a limit. None stands for the usual ones: see `USUAL_SECONDS`.
+    ``seconds`` is a limit. None stands for the usual ones: see `USUAL_SECONDS`. Models are trained on at most ``rows``.
     """
 
     kinds: tuple[str, ...] = ()
     generate: int = 40
     seconds: float | None = None
+    rows: int = 20_000
     seed: int = 0
 
     @property
@@ -291,6 +292,7 @@ def compare(
         generate=settings.generate if "masks" in settings.wanted else 0,
         candidates=("masks", *kinds),
         seconds=settings.tries[0] if "sanitized" in kinds else None,
+        rows=settings.rows,
         label_bins=label_bins,
         seed=settings.seed,
         progress=progress,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from aegis.library.guided.comparing import Comparison, Settings
 
 QUICK_KINDS = ("search", "boxes")
-QUICK_SECONDS = 3.0
+QUICK_SECONDS, QUICK_ROWS = 2.0, 5_000
 
 
 def quick_settings(settings: Settings) -> Settings | None:
@@ -14,7 +14,7 @@ def quick_settings(settings: Settings) -> Settings | None:
     if settings.kinds or len(quick) < len(QUICK_KINDS):
         return None
     seconds = min(QUICK_SECONDS, settings.tries[0])
-    return Settings(kinds=quick, generate=0, seconds=seconds, seed=settings.seed)
+    return Settings(kinds=quick, generate=0, seconds=seconds, rows=QUICK_ROWS, seed=settings.seed)
 
 
 def first_words(comparison: Comparison) -> str:
