@@ -17,7 +17,7 @@ from aegis.data.shell import word
 from aegis.errors import OptionError, PolicyNotSatisfiedError, ProjectError, RoleError
 from aegis.library.candidate_kinds import CANDIDATES
 from aegis.library.guided.changes import ColumnChange, becomes
-from aegis.library.guided.comparing import Compared, Comparison, Settings, compare
+from aegis.library.guided.comparing import NO_LEDGER, Compared, Comparison, Settings, compare, something_left
 from aegis.library.guided.finishing import FINISHED, Finishing, boxes_path
 from aegis.library.guided.first_picture import quick_settings
 from aegis.library.guided.guide import Guide
@@ -136,7 +136,7 @@ def walk(options: Start, guide: Guide) -> Started:
     guide.begin(3, "What must hold")
     project = with_policy(project, seen, options, guide).write()
     guide.begin(4, "Candidates, side by side")
-    comparison = compared(project, options, guide)
+    comparison = compared(project, options, guide, dataset)
     guide.show_comparison(comparison)
     while True:
         guide.begin(5, "What each column becomes")
@@ -334,8 +334,11 @@ def _unit(roles: Roles, seen: Look, options: Start, guide: Guide) -> str | None:
     return unit
 
 
-def compared(project: Project, options: Start, guide: Guide) -> Comparison:
-    """The candidates of a project: those of the last sitting if nothing changed, or raced now."""
+def compared(project: Project, options: Start, guide: Guide, dataset: Dataset) -> Comparison:
+    """The candidates of a project: those of the last sitting if nothing changed, or raced now.
+
+    ``dataset`` is the table of the project, open already: a first picture is drawn from it.
+    """
     assert project.roles is not None
     assert project.policy is not None
     settings = settings_of(project, options)
@@ -355,33 +358,26 @@ def compared(project: Project, options: Start, guide: Guide) -> Comparison:
     if known is not None:
         guide.note("as raced in the last sitting: nothing changed since")
         return known
+    decided: dict[str, Any] = {
+        "roles": project.roles,
+        "policy": project.policy,
+        "label_bins": project.label_bins,
+    }
+    together: dict[str, Any] = {"ledger": options.ledger, "recipient": options.recipient}
     quick = quick_settings(settings)
-    if quick is not None:
+    if quick is not None and not something_left(project.source, options.ledger, reading_of(project)):
         try:
-            guide.show_first_picture(_made(project, quick, options, guide, "a first picture"))
+            with guide.working("a first picture") as progress:
+                first = compare(dataset, **decided, settings=quick, reading={}, ledger=NO_LEDGER, progress=progress)
+            guide.show_first_picture(first)
         except PolicyNotSatisfiedError as error:
             guide.note(f"no first picture: {error}")
-    comparison = _made(project, settings, options, guide, "making candidates")
+    with guide.working("making candidates") as progress:
+        comparison = compare(
+            project.source, **decided, settings=settings, reading=reading_of(project), **together, progress=progress
+        )
     keep(path, key, comparison)
     return comparison
-
-
-def _made(project: Project, settings: Settings, options: Start, guide: Guide, title: str) -> Comparison:
-    """Candidates made and raced under what the project decided."""
-    assert project.roles is not None
-    assert project.policy is not None
-    with guide.working(title) as progress:
-        return compare(
-            project.source,
-            roles=project.roles,
-            policy=project.policy,
-            settings=settings,
-            reading=reading_of(project),
-            label_bins=project.label_bins,
-            ledger=options.ledger,
-            recipient=options.recipient,
-            progress=progress,
-        )
 
 
 def settings_of(project: Project, options: Start) -> Settings:

@@ -7,11 +7,14 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
 import pytest
 
+from aegis.data.engine import open_dataset
+from aegis.data.schema import Roles
 from aegis.errors import PolicyNotSatisfiedError
-from aegis.library.guided.comparing import Settings
-from aegis.library.guided.first_picture import QUICK_ROWS, QUICK_SECONDS, quick_settings
+from aegis.library.guided.comparing import NO_LEDGER, Settings, compare
+from aegis.library.guided.first_picture import QUICK_ROWS, QUICK_SECONDS, first_words, quick_settings
 
 Aegis = Callable[..., Any]
 
@@ -25,12 +28,29 @@ def test_quick_kinds_are_raced_first_unless_somebody_named_some() -> None:
     assert limited.seconds == 1.0, "a limit is a limit"
 
 
+def test_a_table_that_is_open_is_enough_for_it() -> None:
+    ages = [20 + i % 20 for i in range(160)]
+    labels = ["uv"[(age > 29) != (i * i // 11 % 5 == 0)] for i, age in enumerate(ages)]
+    quick = quick_settings(Settings())
+    assert quick is not None
+    compared = compare(
+        open_dataset(pa.table({"age": ages, "outcome": labels})),
+        roles=Roles(label="outcome", quasi_identifying=("age",)),
+        policy={"quasi_identifying": ["age"], "k": 3},
+        settings=quick,
+        reading={},
+        ledger=NO_LEDGER,
+    )
+    assert {each.kind for each in compared.candidates} == {"search", "boxes"}
+    assert first_words(compared).startswith(f"a first picture: {compared.recommended} reaches ")
+
+
 @pytest.mark.parametrize("refused", [False, True])
 def test_the_first_picture_comes_before_the_rest(
     aegis: Aegis, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, refused: bool
 ) -> None:
     starting: Any = import_module("aegis.library.start")
-    compare, asked = starting.compare, []
+    asked: list[tuple[str, ...]] = []
     small = Settings(kinds=("masks",), generate=4)
 
     def made(data: Any, *, settings: Settings, **options: Any) -> Any:

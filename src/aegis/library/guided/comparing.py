@@ -9,6 +9,7 @@ from typing import Any
 
 from aegis.commands.fields import TableLike
 from aegis.counts.collect_classes import count_classes
+from aegis.data.dataset import Dataset
 from aegis.data.engine import open_dataset
 from aegis.data.schema import Roles
 from aegis.errors import ConfigurationError, GuaranteeError, LabelError, PolicyNotSatisfiedError
@@ -31,6 +32,8 @@ FOUND_BY_MASKS = frozenset({"masks", "search"})
 """Kinds that are configurations of masks: `release` writes them with certificate, attacks and ledger."""
 USUAL_SECONDS, MORE_SECONDS = 20.0, 120.0
 """How long a search may take if nobody says so; one that found nothing but hiding everything is given more."""
+NO_LEDGER = "none"
+"""The answer to ``--ledger`` that judges a table alone."""
 AS_GOOD = 0.001
 """Candidates this near to the best are taken for equally useful; the safer one is recommended."""
 
@@ -251,7 +254,7 @@ def compare(
     """Make candidates of the kinds that are wanted and race those that satisfy the policy, with the ledger."""
     asked = read_policy(policy)
     together: dict[str, Any] = {"ledger": ledger, "recipient": recipient}
-    something_left = _something_left(data, ledger, reading)
+    constrained = something_left(data, ledger, reading)
     notes: list[str] = []
     rejected: dict[str, str] = {}
     configurations: list[Configuration] = []
@@ -278,7 +281,7 @@ def compare(
         except (GuaranteeError, LabelError) as error:
             rejected[SEARCHED] = str(error)
     kinds = tuple(kind for kind in settings.wanted if kind not in FOUND_BY_MASKS)
-    if something_left and kinds:
+    if constrained and kinds:
         notes.append(
             f"something left of this table before, and only masks can be judged together with that: "
             f"{', '.join(kinds)} were not made"
@@ -299,7 +302,8 @@ def compare(
         **together,
         **reading,
     )
-    before = count_classes(open_dataset(data, **reading), roles.quasi_identifying)
+    opened = data if isinstance(data, Dataset) else open_dataset(data, **reading)
+    before = count_classes(opened, roles.quasi_identifying)
     known = dict(ranking.configurations)
     raced = {place.configuration for place in ranking.ranking if place.kind in FINISHED}
     because = why_not_finished(data, asked, reading=reading, ledger=ledger) if raced else None
@@ -324,8 +328,8 @@ def compare(
     )
 
 
-def _something_left(data: TableLike, ledger: str | Path | None, reading: Mapping[str, Any]) -> bool:
-    if str(ledger) == "none" or not isinstance(data, str | Path) or "://" in str(data):
+def something_left(data: TableLike, ledger: str | Path | None, reading: Mapping[str, Any]) -> bool:
+    if str(ledger) == NO_LEDGER or not isinstance(data, str | Path) or "://" in str(data):
         return False
     return (Path(ledger) if ledger is not None else ledger_path(Path(data), table=reading.get("table"))).is_file()
 

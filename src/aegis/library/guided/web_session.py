@@ -173,7 +173,7 @@ class Session:
 
     def _compare(self, fields: Fields) -> None:
         def work(guide: Guide) -> None:
-            self.comparison = compared(self.project, self.options, guide)
+            self.comparison = compared(self.project, self.options, guide, self.dataset)
 
         self._in_background("making candidates", work)
 
