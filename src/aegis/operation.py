@@ -251,7 +251,7 @@ def _check_value(field: Field, value: Any) -> None:
                 f"it is one of {', '.join(option.choices)}"
             )
         if option.minimum is not None and isinstance(part, int | float) and not part >= option.minimum:
-            raise OptionError(f"{field.flag} is at least {option.minimum:g}")
+            raise OptionError(f"{field.flag} is at least {option.minimum:g}; give a number from there on")
         if option.maximum is not None and isinstance(part, int | float) and not part <= option.maximum:
             raise OptionError(f"{field.flag} is at most {option.maximum:g}")
         if option.above is not None and isinstance(part, int | float) and not part > option.above:

@@ -85,7 +85,7 @@ def show(checked: Checked, options: Check) -> None:
     )
     _show_worst(checked)
     _show_unlisted(checked.unlisted_are_insensitive)
-    again = terminal.data_words(options.data, table=options.table, engine=options.engine)
+    again = terminal.data_words(options.data, options)
     policy = terminal.word(options.policy)
     if checked.reason is not None:
         terminal.out().print(Text.assemble(("not satisfied: ", "bold red"), checked.reason), soft_wrap=True)

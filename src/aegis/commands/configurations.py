@@ -60,7 +60,7 @@ class Generate(WithIdentifying, Working):
 def show_generated(generated: Generated, options: Generate) -> None:
     """Where they are, and how to rank them."""
     terminal.talk().print(f"{options.out}: {counted(len(generated), 'configuration')}", soft_wrap=True)
-    again = terminal.data_words(options.data, table=options.table, engine=options.engine)
+    again = terminal.data_words(options.data, options)
     again += terminal.label_words(options.label, options.label_bins)
     terminal.next_step(f"aegis advise {again} --configs {terminal.word(options.out)}")
 

@@ -94,11 +94,20 @@ class Reading(Options):
     delimiter: Annotated[str | None, Option("Field delimiter of a text file.", section=DATA)] = None
     encoding: Annotated[str, Option("Encoding of a text file.", section=DATA)] = "utf-8"
     missing: Annotated[Sequence[str], Option("A text that means a missing value.", section=DATA, repeat=True)] = ()
+    decimal_comma: Annotated[
+        Sequence[str], Option("Columns of numbers that are written 1.234,5, comma separated.", section=DATA)
+    ] = ()
+    day_first: Annotated[
+        Sequence[str], Option("Columns of dates that are written 31.12.2024, comma separated.", section=DATA)
+    ] = ()
+    month_first: Annotated[
+        Sequence[str], Option("Columns of dates that are written 12/31/2024, comma separated.", section=DATA)
+    ] = ()
     table: Annotated[str | None, Option("The table of a database.", section=DATA)] = None
     engine: Engine = None
 
 
-READING = ("delimiter", "encoding", "missing", "table", "engine")
+READING = ("delimiter", "encoding", "missing", "decimal_comma", "day_first", "month_first", "table", "engine")
 """The options of `Reading`: useless where the table is open already."""
 
 

@@ -77,5 +77,5 @@ def show(preview: HierarchyPreview, options: MakeHierarchies) -> None:
     if preview.out is None:
         terminal.aside("add --out FOLDER to keep and edit them")
     else:
-        again = terminal.data_words(options.data, table=options.table, engine=options.engine)
+        again = terminal.data_words(options.data, options)
         terminal.next_step(f"aegis search {again} --policy POLICY.yaml --hierarchies {terminal.word(preview.out)}")

@@ -58,7 +58,7 @@ def show(profile: Profile, options: Inspect) -> None:
             f"and not rows, with unit: {profile.person} in the policy or --person {terminal.word(profile.person)}"
         )
     label = next((c.name for c in profile.columns if (c.role or c.suggested).value == "label"), "COLUMN")
-    again = terminal.data_words(options.data, table=options.table, engine=options.engine)
+    again = terminal.data_words(options.data, options)
     empty = [c.name for c in profile.columns if not c.distinct and (c.role is None or c.role.value != "identifying")]
     left_out = f" --identifying {terminal.word(listed(empty))}" if empty else ""
     terminal.next_step(f"aegis advise {again} --label {terminal.word(label)}{left_out} --generate 50")

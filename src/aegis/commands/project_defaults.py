@@ -10,11 +10,14 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from aegis.operation import listed
+
 if TYPE_CHECKING:
     from aegis.data.project import Project
 
 PROJECT_FILE = "aegis.yaml"
-_READ = ("delimiter", "encoding", "missing", "table", "engine")
+_COLUMNS = ("decimal_comma", "day_first", "month_first")
+_READ = ("delimiter", "encoding", "missing", *_COLUMNS, "table", "engine")
 
 USES: Mapping[str, tuple[str, ...]] = {
     "inspect": ("data", *_READ, "roles"),
@@ -80,6 +83,8 @@ def _words(name: str, project: Project) -> tuple[str, ...]:
     if name in _READ:
         value = project.reading.get(name)
         values = value if isinstance(value, list) else [] if value is None else [value]
+        if name in _COLUMNS and values:
+            return (f"--{name.replace('_', '-')}", listed(values))
         return tuple(word for each in values for word in (f"--{name}", str(each)))
     made: Mapping[str, Callable[[], tuple[str, ...]]] = {
         "data": lambda: (project.source,),

@@ -130,7 +130,7 @@ def _show_configuration(found: Found, options: Search) -> None:
     if options.out is None:
         terminal.aside("add --out BEST.yaml to keep it")
     config = terminal.word(options.out or "BEST.yaml")
-    again = terminal.data_words(options.data, table=options.table, engine=options.engine)
+    again = terminal.data_words(options.data, options)
     policy = terminal.word(options.policy)
     terminal.next_step(f"aegis release {again} --config {config} --policy {policy} --out released.parquet")
 
@@ -147,7 +147,7 @@ def _show_boxes(found: FoundBoxes, options: Search) -> None:
         terminal.aside("add --out BOXES.json to keep it for aegis apply")
     else:
         terminal.aside(f"new rows: aegis apply NEW --config {terminal.word(options.out)} --out FILE")
-    again = terminal.data_words(options.data, table=options.table, engine=options.engine)
+    again = terminal.data_words(options.data, options)
     words = [f"--policy {terminal.word(options.policy)}", f"--label {terminal.word(found.label)}"]
     if options.person is not None:
         words.append(f"--person {terminal.word(options.person)}")

@@ -26,6 +26,8 @@ if TYPE_CHECKING:
     from aegis.library.start import Started
 
 PURPOSE_NAMES = ("internal", "partner", "public")
+COUNT_ROWS = "none"
+"""The answer to ``--person`` that counts rows."""
 MUST_HOLD = "What must hold"
 MADE = "What is tried"
 
@@ -50,6 +52,14 @@ class Start(WithRoles, WithLedger):
     k: Annotated[
         int | None, Option("How many must look alike, instead of the purpose's.", section=MUST_HOLD, minimum=1)
     ] = None
+    person: Annotated[
+        str | None,
+        Option(
+            "The column that says whose rows they are: people are counted (default: one that looks like it, if any); "
+            "none to count rows.",
+            section=MUST_HOLD,
+        ),
+    ] = None
     policy: Annotated[PolicyLike | None, Option("A policy of your own (YAML).", section=MUST_HOLD)] = None
     candidates: Annotated[
         Sequence[str], Option("Only these kinds of candidates, comma separated (default: all).", section=MADE)
@@ -58,7 +68,13 @@ class Start(WithRoles, WithLedger):
         int | None, Option("How many maskings are generated (default: 40).", section=MADE, minimum=0)
     ] = None
     seconds: Annotated[
-        float | None, Option("The most that a search may take (default: 20).", section=MADE, above=0)
+        float | None,
+        Option(
+            "The most that the search for masks may take; what is found is raced afterwards, which takes its own time "
+            "(default: 20, and 120 more where that found nothing but hiding everything).",
+            section=MADE,
+            above=0,
+        ),
     ] = None
     out: Annotated[PathLike | None, Option("The release (default: NAME.released.csv beside the project).")] = None
     report: Annotated[PathLike | None, Option("The report (default: NAME.report.html beside the project).")] = None
@@ -72,7 +88,7 @@ class Start(WithRoles, WithLedger):
         if self.web:
             self.refuse("yes", because="a page asks; without questions no page is needed")
         if self.policy is not None:
-            self.refuse("purpose", "k", because="the policy says what must hold")
+            self.refuse("purpose", "k", "person", because="the policy says what must hold")
 
 
 @command(

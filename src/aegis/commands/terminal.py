@@ -13,8 +13,10 @@ from rich.console import Console, Group
 from rich.table import Table
 from rich.text import Text
 
+from aegis.commands.fields import READING, Reading
 from aegis.data.shell import word as word
 from aegis.errors import AegisError
+from aegis.operation import fields_of, listed
 
 
 def out() -> Console:
@@ -56,18 +58,31 @@ def table(title: str, columns: Sequence[str | tuple[str, str]], rows: Sequence[S
     return Group(Text(title, style="bold"), drawn)  # a title of the table itself would wrap at the table's width
 
 
-def data_words(data: object, *, table: str | None = None, engine: str | None = None) -> str:
-    """The data with where it lies, as they are typed, for commands that are shown.
+def data_words(data: object, options: Reading) -> str:
+    """The data with where it lies and how it is read, as they are typed, for commands that are shown.
 
-    >>> data_words("visits", engine="duckdb://shop.duckdb")
+    >>> from aegis.commands.fields import Reading
+    >>> data_words("visits", Reading(engine="duckdb://shop.duckdb"))
     'visits --engine duckdb://shop.duckdb'
-    >>> data_words("visits", engine="postgres://me:secret@host/shop")
+    >>> data_words("visits", Reading(engine="postgres://me:secret@host/shop"))
     'visits --engine URL'
+    >>> data_words("visits.csv", Reading(missing=("?", "NA"), day_first=("born", "seen"), encoding="latin-1"))
+    "visits.csv --encoding latin-1 --missing '?' --missing NA --day-first 'born, seen'"
     """
-    if engine and (urlsplit(engine).password or "password" in engine):
-        engine = "URL"
-    where = (("--table", table), ("--engine", engine))
-    return word(data) + "".join(f" {option} {word(value)}" for option, value in where if value)
+    words = [word(data)]
+    for field in fields_of(type(options)):
+        if field.name not in READING or field.name not in options.given():
+            continue
+        value = getattr(options, field.name)
+        flag = f"--{field.name.replace('_', '-')}"
+        if isinstance(value, str):
+            hidden = field.name == "engine" and (urlsplit(value).password or "password" in value)
+            words.append(f"{flag} {'URL' if hidden else word(value)}")
+        elif field.option.repeat:
+            words += [f"{flag} {word(each)}" for each in value]
+        else:
+            words.append(f"{flag} {word(listed(value))}")
+    return " ".join(words)
 
 
 def label_words(label: str | None, bins: int | None) -> str:

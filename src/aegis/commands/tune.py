@@ -77,7 +77,7 @@ def show(done: Tuning, options: Tune) -> None:
     sensitive = terminal.word(",".join(done.sensitive))
     secrets = f"--sensitive {sensitive} --trade-off {best.trade_off:g} " if done.sensitive else ""
     quasi = terminal.word(",".join(done.quasi))
-    again = terminal.data_words(options.data, table=options.table, engine=options.engine)
+    again = terminal.data_words(options.data, options)
     terminal.next_step(
         f"aegis anonymize {again} --quasi {quasi} {secrets}--k {best.k} --classes {best.classes} --out OUT.csv"
     )

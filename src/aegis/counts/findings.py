@@ -18,10 +18,13 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from aegis.counts.answer import ask
+from aegis.counts.associations import Association, associations
 from aegis.counts.profile import Profile
 from aegis.data.dataset import Dataset
 from aegis.data.kind import Kind
+from aegis.data.notation import Notation
 from aegis.data.schema import Role
+from aegis.data.written_values import misfits
 
 LOOKED_AT = 10_000
 """Shapes, formats and dependencies are read off so many rows."""
@@ -33,7 +36,14 @@ LIKELY_MARKS = ("-", "--", ".", "..", "none", "None", "missing", "Missing", "unk
 
 _NUMBER = re.compile(r"^\s*[-+]?\d+([.]\d+)?\s*$")
 _COMMA_NUMBER = re.compile(r"^\s*[-+]?\d{1,3}(\.\d{3})*(,\d+)?\s*$|^\s*[-+]?\d+(,\d+)?\s*$")
-_DAY_FIRST = re.compile(r"^\s*\d{1,2}[./-]\d{1,2}[./-](\d{4}|\d{2})\s*$")
+_DAY_FIRST = re.compile(r"^\s*(\d{1,2})[./-](\d{1,2})[./-](\d{4}|\d{2})\s*$")
+_READ_BY = {
+    "decimal comma": "decimal_comma",
+    "day first": "day_first",
+    "month first": "month_first",
+    "day or month first": "day_first",
+}
+_MONTHS = 12
 _MOSTLY = 0.97
 _TELLS = 0.95
 """A column tells another where it removes this share of the errors that guessing makes."""
@@ -55,10 +65,19 @@ class Marks:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Written:
-    """A column of text whose values are something else: ``decimal comma`` numbers or ``day first`` dates."""
+    """A column of text whose values are something else.
+
+    ``what`` is ``decimal comma`` (numbers), ``day first``, ``month first``, ``day or month first`` or ``short years``
+    (dates).
+    """
 
     column: str
     what: str
+
+    @property
+    def likely(self) -> str | None:
+        """How it would be read, by the name of the option; None where no option reads it."""
+        return _READ_BY.get(self.what)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -91,13 +110,17 @@ class Tells:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Findings:
-    """What was noticed; ``shapes`` are heights of bars, 0 to 1, by column; ``rows_looked_at`` says of how many rows."""
+    """What was noticed; ``shapes`` are heights of bars, 0 to 1, by column; ``rows_looked_at`` says of how many rows.
+
+    ``associations`` are the pairs of columns that go together most.
+    """
 
     marks: tuple[Marks, ...] = ()
     written: tuple[Written, ...] = ()
     people: tuple[People, ...] = ()
     shapes: Mapping[str, tuple[float, ...]]
     rows_looked_at: int
+    associations: tuple[Association, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
@@ -125,14 +148,16 @@ def find(dataset: Dataset, profile: Profile) -> tuple[Findings, FirstRows]:
     table = _fetched(dataset)
     texts = [column.name for column in dataset.schema if column.kind is Kind.TEXT]
     marks = _marks(dataset, table, texts)
+    coded = _coded(table, dataset)
     found = Findings(
         marks=marks,
-        written=_written(table, texts, {mark.column: mark.texts for mark in marks}),
+        written=_confirmed(_written(table, texts, {mark.column: mark.texts for mark in marks}), dataset, marks),
         people=_people(profile),
         shapes={column.name: _shape(table[column.name], column.kind) for column in dataset.schema},
         rows_looked_at=len(table),
+        associations=associations(coded.codes),
     )
-    return found, _coded(table, dataset)
+    return found, coded
 
 
 def leaks(rows: FirstRows, label: str, columns: Sequence[str]) -> tuple[Tells, ...]:
@@ -208,7 +233,7 @@ def _marks(dataset: Dataset, table: pa.Table, texts: Sequence[str]) -> tuple[Mar
     for name in texts:
         values = [value for value in table[name].combine_chunks().dictionary_encode().dictionary.to_pylist() if value]
         others = [value for value in values if value not in SURE_MARKS and value not in LIKELY_MARKS]
-        numbers = sum(1 for value in others if _NUMBER.match(value))
+        numbers = sum(1 for value in others if _NUMBER.match(value) or _COMMA_NUMBER.match(value))
         numeric = bool(others) and numbers >= _MOSTLY * len(others)
         wanted[name] = SURE_MARKS + (LIKELY_MARKS if numeric else ())
     if not wanted:
@@ -232,11 +257,34 @@ def _written(table: pa.Table, texts: Sequence[str], marks: Mapping[str, tuple[st
         known = [value for value in values if value and value not in marks.get(name, ())]
         if len(known) < 2:
             continue
+        dates = [match for value in known if (match := _DAY_FIRST.match(value))]
         if all(_COMMA_NUMBER.match(value) for value in known) and any("," in value for value in known):
             found.append(Written(column=name, what="decimal comma"))
-        elif all(_DAY_FIRST.match(value) for value in known):
-            found.append(Written(column=name, what="day first"))
+        elif len(dates) == len(known):
+            found.append(Written(column=name, what=_which_first(dates)))
     return tuple(found)
+
+
+def _which_first(dates: Sequence[re.Match[str]]) -> str:
+    """What comes first in dates: a number above twelve is a day."""
+    if any(len(date[3]) == 2 for date in dates):
+        return "short years"
+    if any(int(date[1]) > _MONTHS for date in dates):
+        return "day first"
+    return "month first" if any(int(date[2]) > _MONTHS for date in dates) else "day or month first"
+
+
+def _confirmed(found: Sequence[Written], dataset: Dataset, marks: Sequence[Marks]) -> tuple[Written, ...]:
+    """What all rows agree with, and not only the first ones; other engines than the embedded one read no notation."""
+    readable = [each for each in found if each.likely is not None]
+    if not readable or dataset.backend.name != "duckdb":
+        return tuple(each for each in found if each.likely is None)
+    notation = Notation(
+        **{how: tuple(each.column for each in readable if each.likely == how) for how in _READ_BY.values()}
+    )
+    missing = sorted({text for mark in marks for text in mark.texts})
+    wrong = misfits(dataset.table, notation, missing=missing)
+    return tuple(each for each in found if not wrong.get(each.column))
 
 
 def _people(profile: Profile) -> tuple[People, ...]:

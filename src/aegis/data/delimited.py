@@ -18,9 +18,11 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
 from aegis.data.interruption import is_interruption
+from aegis.data.line_ends import evened
 from aegis.data.sql_text import quoted_name, quoted_text
 from aegis.data.unpacked import unpacked
 from aegis.errors import DataError
+from aegis.plural import count
 
 if TYPE_CHECKING:
     import ibis.expr.types as ir
@@ -62,10 +64,12 @@ def read(
     encoding: str,
     missing: Sequence[str] = (),
     as_text: bool = False,
+    texts: Sequence[str] = (),
     header: str | None = None,
 ) -> ir.Table:
     """Load a delimited file into a temporary table of an embedded DuckDB; ``as_text`` leaves values as written.
 
+    ``texts`` are columns that stay text, whatever they look like: somebody else reads them.
     ``header`` is its first line, where somebody has looked into the file before: it is not opened for that once more.
     """
     encoding = checked_encoding(encoding)
@@ -73,9 +77,16 @@ def read(
         raise DataError("the delimiter must be one character, such as a comma, a semicolon, a tab or a bar")
     with unpacked(path) as plain:
         return _read_plain(
-            connection, plain, path, delimiter=delimiter, encoding=encoding, missing=missing, as_text=as_text,
+            connection,
+            plain,
+            path,
+            delimiter=delimiter,
+            encoding=encoding,
+            missing=missing,
+            as_text=as_text,
+            texts=texts,
             header=header,
-        )  # fmt: skip
+        )
 
 
 def _read_plain(
@@ -87,6 +98,7 @@ def _read_plain(
     encoding: str,
     missing: Sequence[str],
     as_text: bool,
+    texts: Sequence[str],
     header: str | None,
 ) -> ir.Table:
     """The same of a file that is not compressed; errors name the one that was given."""
@@ -102,10 +114,10 @@ def _read_plain(
         "strict_mode=true, null_padding=false)"
     )
     try:
-        database.execute(f"CREATE TEMP TABLE aegis_text AS FROM {parsed}")
+        _load(database, parsed, plain, encoding)
         fields = _record_fields(database, names)
         if not fields and not as_text:
-            types = _types(database, names)
+            types = _types(database, names, texts)
             typed = ", ".join(f"CAST({quoted_name(name)} AS {types[name]}) AS {quoted_name(name)}" for name in names)
             database.execute(f"CREATE TEMP TABLE aegis_data AS SELECT {typed} FROM aegis_text")  # noqa: S608  quoted
             database.execute("DROP TABLE aegis_text")
@@ -119,6 +131,18 @@ def _read_plain(
             "dates or other values of the kind that their columns hold; add a header line"
         )
     return connection.table("aegis_text" if as_text else "aegis_data")
+
+
+def _load(database: Any, parsed: str, plain: Path, encoding: str) -> None:
+    """Parse the file into ``aegis_text``; where its lines end in different ways, a copy in which they do not."""
+    try:
+        database.execute(f"CREATE TEMP TABLE aegis_text AS FROM {parsed}")
+    except Exception as error:
+        if "invalid state" not in str(error) or encoding == "utf-16":
+            raise
+        with evened(plain) as even:
+            again = parsed.replace(quoted_text(str(plain)), quoted_text(str(even)), 1)
+            database.execute(f"CREATE TEMP TABLE aegis_text AS FROM {again}")
 
 
 def _record_fields(database: Any, names: list[str]) -> int:
@@ -178,15 +202,15 @@ def _is_counted(numbers: list[str]) -> bool:
     return len(steps) > 1 and set(steps) == {1}
 
 
-def _types(database: Any, names: list[str]) -> dict[str, str]:
-    """The narrowest type of each column: proposed by the first rows, confirmed by all of them.
+def _types(database: Any, names: list[str], texts: Sequence[str]) -> dict[str, str]:
+    """The narrowest type of each column but ``texts``: proposed by the first rows, confirmed by all of them.
 
     One value of each column settles most of it: what does not fit a single value is not tried on the others.
     """
     some_value = ", ".join(f"any_value({quoted_name(name)}) AS {quoted_name(name)}" for name in names)
     database.execute(f"CREATE TEMP TABLE aegis_one AS SELECT {some_value} FROM aegis_text")  # noqa: S608  quoted
     values = database.execute("FROM aegis_one").fetchone()
-    filled = [name for name, value in zip(names, values, strict=True) if value is not None]
+    filled = [name for name, value in zip(names, values, strict=True) if value is not None and name not in texts]
     types: dict[str, str] = {}
     for candidate in _LADDER:
         possible = _fitting(database, {name: candidate for name in filled if name not in types}, "aegis_one")
@@ -263,10 +287,10 @@ def names_of(header: str, delimiter: str, path: Path) -> list[str]:
     alike = sum(times > 1 for times in Counter(name.lower() for name in set(names)).values())
     # The names stay unsaid: the line may be a record, and they its values.
     if twice:
-        raise DataError(f"{path.name}: {twice} column names occur twice; rename them")
+        raise DataError(f"{path.name}: {count(twice, 'column name')} more than once; rename the columns")
     if alike:
         raise DataError(
-            f"{path.name}: {alike} column names differ from others in upper and lower case only; rename them"
+            f"{path.name}: {count(alike, 'column name')} twice but for upper and lower case; rename the columns"
         )
     return names
 
@@ -284,6 +308,8 @@ def _explain(message: str, path: Path, delimiter: str, encoding: str) -> str:
             f"{where} does not have as many fields as the header (delimiter {shown!r}); "
             "repair the row or give the right delimiter"
         )
+    if "invalid state" in lowered:
+        return f"{where} has lines that end in different ways; save it again with one kind of line end"
     if "quote" in lowered:
         return f"{where} has a quote that is not closed; repair the row"
     return f"{where} cannot be read as a delimited file; check its delimiter, quotes and encoding"

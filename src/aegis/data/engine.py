@@ -20,10 +20,12 @@ from aegis.data import delimited, frames, spark
 from aegis.data.dataset import Dataset, blocks_of
 from aegis.data.interruption import is_interruption
 from aegis.data.json_lines import LINES, read_json
+from aegis.data.notation import NOTATIONS, Notation
 from aegis.data.schema import Column, Roles, Schema, roles_beside
 from aegis.data.tidy import kind_of, tidied
 from aegis.data.unpacked import without_compression
 from aegis.data.workbook import WORKBOOKS, read_sheet
+from aegis.data.written_values import as_values
 from aegis.errors import AegisError, DataError, EngineError, MissingExtraError
 
 if TYPE_CHECKING:
@@ -50,27 +52,63 @@ def open_dataset(
     delimiter: str | None = None,
     encoding: str = "utf-8",
     missing: Sequence[str] = (),
+    decimal_comma: Sequence[str] = (),
+    day_first: Sequence[str] = (),
+    month_first: Sequence[str] = (),
     as_text: bool = False,
 ) -> Dataset:
     """Open ``source``: a path, a database URL, a pandas, Polars or Arrow table, or an Ibis table.
 
     With an ``engine``, the URL of one, ``source`` is the name of a table inside it, or of a file that it reads itself;
     otherwise embedded DuckDB reads files. ``table`` names a table of a database; ``missing`` lists texts that mean a
-    missing value; ``as_text`` leaves the values of a delimited file as they are written, so that 1 and 1.0 stay apart.
-    Roles given here override those in the ``<stem>.roles.yaml`` beside the file.
+    missing value; ``decimal_comma``, ``day_first`` and ``month_first`` name columns that are written so, see
+    `aegis.data.written_values`; ``as_text`` leaves the values of a delimited file as they are written, so that 1 and
+    1.0 stay apart. Roles given here override those in the ``<stem>.roles.yaml`` beside the file.
     """
     beside = roles_beside(source)
     missing = tuple(missing) or beside.missing
+    written = Notation() if as_text else _written_so(source, beside.notation)
+    notation = _notation(written, decimal_comma=decimal_comma, day_first=day_first, month_first=month_first)
     name, opened = _open(
-        source, engine=engine, table=table, delimiter=delimiter, encoding=encoding, missing=missing, as_text=as_text
+        source,
+        engine=engine,
+        table=table,
+        delimiter=delimiter,
+        encoding=encoding,
+        missing=missing,
+        as_text=as_text,
+        texts=notation.columns,
     )
+    if notation.columns:
+        if as_text:
+            raise DataError("values that are left as they are written are not read by their notation")
+        opened = as_values(opened, notation, name=name, missing=missing)
     merged = beside.roles.overridden_by(roles) if roles is not None else beside.roles
     dataset = replace(as_dataset(opened, name=name, roles=merged, missing=missing), orders=beside.order)
     for column in beside.order:
         dataset.schema.kind(column)  # says which columns there are if it is not one of them
-    if engine is None and _is_parquet(source):
+    if engine is None and _is_parquet(source) and not notation.columns:
         return replace(dataset, blocks=blocks_of(dataset.table, opened, Path(source), missing=missing))
     return dataset
+
+
+def _written_so(source: Any, beside: Notation) -> Notation:
+    """How the columns of a file are written, as its roles file says.
+
+    A release finds the roles of its source, ``mine.released.csv`` those of ``mine.csv``; its values are written anew.
+    """
+    if not isinstance(source, str | Path):
+        return beside
+    name = without_compression(Path(source)).name
+    return beside if Path(name).stem == name.split(".")[0] else Notation()
+
+
+def _notation(beside: Notation, **given: Sequence[str]) -> Notation:
+    """How columns are written: as given for the columns that are named, else as the roles file says."""
+    named = {column for columns in given.values() for column in columns}
+    return Notation(
+        **{how: (*given[how], *(column for column in getattr(beside, how) if column not in named)) for how in NOTATIONS}
+    )
 
 
 def read_frame(path: str | Path) -> pd.DataFrame:
@@ -108,6 +146,7 @@ def _open(
     encoding: str,
     missing: Sequence[str],
     as_text: bool,
+    texts: Sequence[str],
 ) -> tuple[str, ir.Table]:
     if table is not None and not isinstance(source, str | Path):
         raise DataError("a data frame is one table; leave out the name of a table, which is for databases")
@@ -116,7 +155,13 @@ def _open(
     if not isinstance(source, str | Path):
         return "table", _from_frame(source)
     text = str(source)
-    reading: dict[str, Any] = {"delimiter": delimiter, "encoding": encoding, "missing": missing, "as_text": as_text}
+    reading: dict[str, Any] = {
+        "delimiter": delimiter,
+        "encoding": encoding,
+        "missing": missing,
+        "as_text": as_text,
+        "texts": texts,
+    }
     if engine is not None:
         return _inside(text, engine, table, reading)
     if "://" in text:
@@ -133,7 +178,7 @@ def _inside(name: str, engine: str, table: str | None, reading: dict[str, Any]) 
     _check_there(engine)
     connection = connect(engine)
     if spark.is_spark(engine):
-        return Path(name).stem, spark.open_in_spark(connection, name, **reading)
+        return Path(name).stem, spark.open_in_spark(connection, name, **_of_spark(reading))
     try:
         tables = set(connection.list_tables())
     except Exception as error:
@@ -142,6 +187,11 @@ def _inside(name: str, engine: str, table: str | None, reading: dict[str, Any]) 
     if engine.lower().startswith("duckdb") and name not in tables and _names_a_file(name):
         return _from_file(name, None, connection, reading)
     return name, _database_table(connection, name, "the database")
+
+
+def _of_spark(reading: dict[str, Any]) -> dict[str, Any]:
+    """The options that Spark takes; it reads no notation, which `as_values` says."""
+    return {option: value for option, value in reading.items() if option != "texts"}
 
 
 def _check_there(address: str) -> None:
@@ -307,7 +357,7 @@ def _from_url(url: str, table: str | None, reading: dict[str, Any]) -> tuple[str
     _check_there(address)
     connection = connect(address)
     if spark.is_spark(address) and name:
-        return Path(name).stem, spark.open_in_spark(connection, name, **reading)
+        return Path(name).stem, spark.open_in_spark(connection, name, **_of_spark(reading))
     try:
         return name or "table", _database_table(connection, name, "the database")
     except AegisError:

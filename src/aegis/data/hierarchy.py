@@ -182,14 +182,19 @@ def read_hierarchies(folder: Path | str) -> dict[str, Hierarchy]:
     folder = Path(folder)
     if not folder.is_dir():
         raise HierarchyError(f"there is no folder {folder} to read hierarchies from")
-    found: dict[str, Hierarchy] = {}
+    return {column: Hierarchy.read(path) for column, path in hierarchy_files(folder).items()}
+
+
+def hierarchy_files(folder: Path) -> dict[str, Path]:
+    """The file of each column; none where there is no such folder."""
+    files: dict[str, Path] = {}
     for path in sorted(folder.glob("*.csv")):
         match = _FILE_NAME.match(path.name)
         column = match["column"] if match else path.stem
-        if column in found:
+        if column in files:
             raise HierarchyError(f"{folder} holds two hierarchies of column {column!r}; keep one")
-        found[column] = Hierarchy.read(path)
-    return found
+        files[column] = path
+    return files
 
 
 def write_hierarchies(hierarchies: Mapping[str, Hierarchy], folder: Path | str, *, dataset: str) -> None:

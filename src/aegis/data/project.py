@@ -11,6 +11,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from aegis.data.notation import NOTATIONS
 from aegis.data.output import draft_of
 from aegis.data.project_part import MARK
 from aegis.data.schema import Roles
@@ -20,7 +21,7 @@ from aegis.errors import ProjectError, RoleError
 PROJECT_FILE = "aegis.yaml"
 FORMAT = 1
 _HEAD = "# What was decided about this table; aegis start writes it, every command in this folder reads it.\n"
-_READING = ("delimiter", "encoding", "missing", "table", "engine")
+_READING = ("delimiter", "encoding", "missing", *NOTATIONS, "table", "engine")
 _KEYS = (
     *(MARK, "data", "reading", "roles", "label_bins", "purpose", "policy", "candidates", "chosen", "configuration"),
     *("release", "seed"),
@@ -132,6 +133,10 @@ def read_project(path: Path) -> Project:
     strange = sorted(set(reading) - set(_READING))
     if strange:
         raise ProjectError(f"{path.name}: reading has unknown options {', '.join(strange)}")
+    for name in ("missing", *NOTATIONS):
+        listed = reading.get(name, [])
+        if not isinstance(listed, list) or not all(isinstance(each, str) for each in listed):
+            raise ProjectError(f"{path.name}: reading: {name} must be a list of texts")
     if not isinstance(content.get("purpose", ""), str):
         raise ProjectError(f"{path.name}: purpose must be a word")
     bins, seed = content.get("label_bins"), content.get("seed", 0)

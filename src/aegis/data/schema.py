@@ -12,9 +12,10 @@ from pathlib import Path
 from typing import Any
 
 from aegis.data.kind import Kind
+from aegis.data.notation import NOTATIONS, Notation
 from aegis.data.project_part import MARK, part_of
 from aegis.data.yaml_text import read_mapping
-from aegis.errors import RoleError
+from aegis.errors import DataError, RoleError
 
 
 class Role(StrEnum):
@@ -163,11 +164,13 @@ class Roles:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RolesFile:
-    """Roles, the texts that mean a missing value, and the order of texts that have one (``order``, by column)."""
+    """Roles, the texts that mean a missing value, the order of texts that have one (``order``, by column), and how
+    columns are written (``notation``)."""
 
     roles: Roles = field(default_factory=Roles)
     missing: tuple[str, ...] = ()
     order: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    notation: Notation = field(default_factory=Notation)
 
 
 def roles_path(data: Path) -> Path:
@@ -194,16 +197,36 @@ def roles_beside(source: Any) -> RolesFile:
 
 
 def read_roles(path: Path) -> RolesFile:
-    """Read ``{label: …, …, missing: ["?"], order: {size: [small, large]}}``, or the roles of a project file."""
+    """Read ``{label: …, …, missing: ["?"], order: {size: [small, large]}, day_first: [born]}``, or a project file."""
     whole = read_mapping(path, error=RoleError)
     content = dict(part_of(whole, "roles", where=path.name))
     missing = content.pop("missing", []) if MARK not in whole else (whole.get("reading") or {}).get("missing", [])
+    notation = _read_notation(whole.get("reading") or {} if MARK in whole else content, where=path.name)
+    for how in NOTATIONS:
+        content.pop(how, None)
     if isinstance(missing, str):
         missing = [missing]
     if not isinstance(missing, list) or not all(isinstance(text, str) for text in missing):
         raise RoleError(f"{path.name}: missing must be a list of texts")
     order = _read_order(content.pop("order", None) or {}, where=path.name)
-    return RolesFile(roles=Roles.from_mapping(content, where=path.name), missing=tuple(missing), order=order)
+    return RolesFile(
+        roles=Roles.from_mapping(content, where=path.name), missing=tuple(missing), order=order, notation=notation
+    )
+
+
+def _read_notation(content: Mapping[str, Any], *, where: str) -> Notation:
+    read = {}
+    for how in NOTATIONS:
+        columns = content.get(how) or []
+        if isinstance(columns, str):
+            columns = [columns]
+        if not isinstance(columns, list) or not all(isinstance(column, str) for column in columns):
+            raise RoleError(f"{where}: {how} must be a list of column names")
+        read[how] = tuple(columns)
+    try:
+        return Notation(**read)
+    except DataError as error:
+        raise RoleError(f"{where}: {error}") from None
 
 
 def _read_order(order: Any, *, where: str) -> dict[str, tuple[str, ...]]:

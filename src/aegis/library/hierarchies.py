@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -14,7 +14,7 @@ from aegis.counts.class_table import ClassTable
 from aegis.counts.collect_classes import count_classes
 from aegis.counts.grouping import summed
 from aegis.data.dataset import Dataset
-from aegis.data.hierarchy import file_name, read_hierarchies, write_hierarchies
+from aegis.data.hierarchy import Hierarchy, file_name, read_hierarchies, write_hierarchies
 from aegis.data.output import check_free
 from aegis.data.schema import Role
 from aegis.errors import OptionError, RoleError
@@ -87,16 +87,12 @@ def hierarchies(options: MakeHierarchies) -> HierarchyPreview:
             raise OptionError(f"--order names {column!r}, which gets no hierarchy here; those are {', '.join(names)}")
     made, chains = [], {}
     for name in names:
-        table = count_classes(dataset, (name,), unit=options.person)
-        table = with_orders(table, {**dataset.orders, **declared})
-        domain = table.domains[0]
-        if name in files:
-            chain = Chain.of_hierarchy(name, domain, files[name])
-        else:
-            chain = automatic_chain(name, domain, summed(table.sizes, table.codes[:, 0], domain.size))
+        chain, table = column_chain(dataset, name, files, orders={**dataset.orders, **declared}, unit=options.person)
         chains[name] = chain
-        source = "from its file" if name in files else f"made from {domain.kind.value} values"
-        levels = tuple(_preview(level, table.merged({name: level.partition}), k=options.k) for level in chain.levels)
+        source = "from its file" if name in files else f"made from {table.domains[0].kind.value} values"
+        levels = tuple(
+            level_preview(level, table.merged({name: level.partition}), k=options.k) for level in chain.levels
+        )
         made.append(ColumnHierarchy(name=name, source=source, levels=levels))
     if options.out is not None:
         write_hierarchies(
@@ -108,6 +104,22 @@ def hierarchies(options: MakeHierarchies) -> HierarchyPreview:
         unit=options.person,
         out=None if options.out is None else Path(options.out),
     )
+
+
+def column_chain(
+    dataset: Dataset,
+    name: str,
+    files: Mapping[str, Hierarchy],
+    *,
+    orders: Mapping[str, tuple[str, ...]],
+    unit: str | None,
+) -> tuple[Chain, ClassTable]:
+    """The levels of a column, from its file or from the kind of its values, and the column as it was counted."""
+    table = with_orders(count_classes(dataset, (name,), unit=unit), orders)
+    domain = table.domains[0]
+    if name in files:
+        return Chain.of_hierarchy(name, domain, files[name]), table
+    return automatic_chain(name, domain, summed(table.sizes, table.codes[:, 0], domain.size)), table
 
 
 def _columns(dataset: Dataset, named: Sequence[str], files: Sequence[str]) -> tuple[str, ...]:
@@ -124,7 +136,8 @@ def _columns(dataset: Dataset, named: Sequence[str], files: Sequence[str]) -> tu
     return chosen
 
 
-def _preview(level: Level, merged: ClassTable, *, k: int) -> LevelPreview:
+def level_preview(level: Level, merged: ClassTable, *, k: int) -> LevelPreview:
+    """What a level leaves of the column that it ``merged``."""
     small = merged.persons < k
     return LevelPreview(
         number=level.number,

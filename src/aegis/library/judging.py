@@ -98,6 +98,11 @@ def read_policy(policy: PolicyLike, *, person: str | None = None) -> Policy:
         rules = Policy.from_mapping(policy)
     else:
         rules = policy if isinstance(policy, Policy) else Policy.read(Path(policy))
+    if rules.attacks:
+        from aegis.attacks.attack import ATTACKS  # learners, which most policies do without
+
+        for name, _ in rules.attacks:
+            ATTACKS[name]  # says which there are if it is not one of them
     return by_person(rules, person)
 
 
@@ -189,4 +194,4 @@ def why_not(judged: Judgement, table: ClassTable) -> str | None:
         verdict.sentence().removesuffix(": NOT satisfied") for verdict in judged.verdicts if not verdict.satisfied
     )
     said = "; ".join(part for part in (failed, judged.reason) if part)
-    return said if judged.reason is not None and "mask more" in judged.reason else f"{said}; mask more"
+    return said if "mask more" in said else f"{said}; mask more"

@@ -99,6 +99,9 @@ def ledger_add(options: LedgerAdd) -> LedgerShown:
         delimiter=options.delimiter,
         encoding=options.encoding,
         missing=options.missing,
+        decimal_comma=options.decimal_comma,
+        day_first=options.day_first,
+        month_first=options.month_first,
         table=options.table,
         engine=options.engine,
     )

@@ -10,12 +10,16 @@ from aegis.commands.fields import READING, Reading, TableLike, WithIdentifying, 
 from aegis.data.dataset import Dataset
 from aegis.data.engine import open_dataset
 from aegis.data.schema import Roles, read_roles
+from aegis.library.unlisted import REST
+from aegis.operation import names
 
 _DELIMITERS = {"tab": "\t", "\\t": "\t"}
 
 
 def open_table(data: TableLike, options: Reading) -> Dataset:
     """``data`` as a dataset; one that is open already takes no options of reading."""
+    if isinstance(options, WithRoles) and REST in options.insensitive:
+        return _with_the_rest(data, options)
     roles = roles_given(options) if isinstance(options, WithIdentifying) else None
     if isinstance(data, Dataset):
         options.refuse(*READING, because="the table is open already, so nothing is read by these options")
@@ -25,12 +29,27 @@ def open_table(data: TableLike, options: Reading) -> Dataset:
     return open_dataset(data, roles=roles, **reading(options))
 
 
+def _with_the_rest(data: TableLike, options: WithRoles) -> Dataset:
+    """The table where somebody said ``--insensitive rest``: every column without another role is insensitive."""
+    named = tuple(name for name in options.insensitive if name != REST)
+    dataset = open_table(data, replace(options, insensitive=named))
+    if REST in dataset.schema:
+        return dataset.with_roles(dataset.roles.overridden_by(Roles(insensitive=(REST,))))
+    label = getattr(options, "label", None)
+    labels = names(label) if isinstance(label, str) else tuple(label or ())
+    rest = tuple(each for each in dataset.schema.names if dataset.roles.get(each) is None and each not in labels)
+    return dataset.with_roles(dataset.roles.overridden_by(Roles(insensitive=rest)))
+
+
 def reading(options: Reading) -> dict[str, Any]:
     """The options of `open_dataset` as keywords."""
     return {
         "delimiter": _DELIMITERS.get(options.delimiter or "", options.delimiter),
         "encoding": options.encoding,
         "missing": tuple(options.missing),
+        "decimal_comma": tuple(options.decimal_comma),
+        "day_first": tuple(options.day_first),
+        "month_first": tuple(options.month_first),
         "table": options.table,
         "engine": options.engine,
     }

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any
 
 from aegis._version import __version__
-from aegis.commands.fields import READING
-from aegis.commands.start import Start
+from aegis.commands.fields import READING, Reading
+from aegis.commands.start import COUNT_ROWS, Start
 from aegis.data.dataset import Dataset
 from aegis.data.project import PROJECT_FILE, Project, read_project
 from aegis.data.schema import Role, Roles
@@ -17,8 +17,9 @@ from aegis.data.shell import word
 from aegis.errors import OptionError, PolicyNotSatisfiedError, ProjectError, RoleError
 from aegis.library.candidate_kinds import CANDIDATES
 from aegis.library.guided.changes import ColumnChange, becomes
-from aegis.library.guided.comparing import Compared, Comparison, Settings, compare
+from aegis.library.guided.comparing import NO_LEDGER, Compared, Comparison, Settings, compare, something_left
 from aegis.library.guided.finishing import FINISHED, Finishing, boxes_path
+from aegis.library.guided.first_picture import quick_settings
 from aegis.library.guided.guide import Guide
 from aegis.library.guided.kept import comparison_path, keep, kept, key_of
 from aegis.library.guided.leaving import (
@@ -30,7 +31,16 @@ from aegis.library.guided.leaving import (
     leave,
     leave_finished,
 )
-from aegis.library.guided.looking import Look, SuggestedRole, likely_label, look, roles_of, suggest_roles
+from aegis.library.guided.looking import (
+    NOTATION_WORDS,
+    Look,
+    SuggestedRole,
+    likely_label,
+    look,
+    person_columns,
+    roles_of,
+    suggest_roles,
+)
 from aegis.library.guided.purposes import PURPOSES, USUAL, policy_for
 from aegis.library.guided.terminal_guide import TerminalGuide
 from aegis.library.judging import read_policy
@@ -76,7 +86,8 @@ class Started(Result):
         if self.out is None:
             return f"{self.chosen} is chosen for {self.data}, and nothing was released yet"
         found = exposure_words(self.attacks)
-        return f"{self.out.name}: {self.rows_released:,} rows, at least {self.smallest_class:,} alike, {found}"
+        who = "" if self.policy.get("unit") is None else " people"
+        return f"{self.out.name}: {self.rows_released:,} rows, at least {self.smallest_class:,}{who} alike, {found}"
 
     @property
     def exposing(self) -> tuple[str, ...]:
@@ -125,7 +136,7 @@ def walk(options: Start, guide: Guide) -> Started:
     guide.begin(3, "What must hold")
     project = with_policy(project, seen, options, guide).write()
     guide.begin(4, "Candidates, side by side")
-    comparison = compared(project, options, guide)
+    comparison = compared(project, options, guide, dataset)
     guide.show_comparison(comparison)
     while True:
         guide.begin(5, "What each column becomes")
@@ -187,8 +198,7 @@ def opened_project(options: Start) -> Project:
             )
         return project
     given = {name: getattr(options, name) for name in READING if name in options.given()}
-    if "missing" in given:
-        given["missing"] = list(given["missing"])
+    given = {name: list(value) if isinstance(value, tuple) else value for name, value in given.items()}
     if "engine" in given and "@" in str(given["engine"]):
         raise OptionError("the URL of the engine holds a password, which no project file should; give one without it")
     named = data if "://" in data or options.engine else _relative(Path(data), path)
@@ -205,25 +215,29 @@ def _relative(data: Path, project: Path) -> str:
 
 def reading_of(project: Project) -> dict[str, Any]:
     """The options of reading that a project holds."""
-    given = dict(project.reading)
-    if "missing" in given:
-        given["missing"] = tuple(given["missing"])
-    return given
+    return {name: tuple(value) if isinstance(value, list) else value for name, value in project.reading.items()}
 
 
 def looked(project: Project, options: Start, guide: Guide) -> tuple[Project, Dataset, Look]:
     dataset = open_project_table(project, options)
     seen = look(dataset)
     guide.show_look(seen)
-    if seen.marks and project.roles is None:
-        chosen = guide.missing(seen)
-        if chosen:
-            project = replace(
-                project, reading={**project.reading, "missing": [*project.reading.get("missing", ()), *chosen]}
-            )
-            guide.note(f"read as missing: {' '.join(chosen)}")
-            dataset = open_project_table(project, options)
-            seen = look(dataset)
+    if project.roles is not None:
+        return project, dataset, seen
+    added: dict[str, tuple[str, ...]] = {}
+    if seen.marks and (chosen := guide.missing(seen)):
+        added["missing"] = chosen
+        guide.note(f"read as missing: {' '.join(chosen)}")
+    for written in seen.findings.written:
+        how = guide.notation(written)
+        if how is not None:
+            added[how] = (*added.get(how, ()), written.column)
+            guide.note(f"{written.column} is read as {NOTATION_WORDS[how]}")
+    if added:
+        both = {name: [*project.reading.get(name, ()), *values] for name, values in added.items()}
+        project = replace(project, reading={**project.reading, **both})
+        dataset = open_project_table(project, options)
+        seen = look(dataset)
     return project, dataset, seen
 
 
@@ -233,7 +247,7 @@ def open_project_table(project: Project, options: Start) -> Dataset:
 
 
 def _reading_defaults() -> dict[str, Any]:
-    return {"delimiter": None, "encoding": "utf-8", "missing": (), "table": None, "engine": None}
+    return {field.name: field.default for field in fields(Reading) if field.name in READING}
 
 
 _ROLES_GIVEN = ("label", "label_bins", "identifying", "quasi", "sensitive", "insensitive", "roles")
@@ -287,7 +301,7 @@ def _roles_in_words(roles: Roles) -> str:
 def with_policy(project: Project, seen: Look, options: Start, guide: Guide) -> Project:
     """What must hold, as it was decided before unless the options say something of it."""
     assert project.roles is not None
-    if project.policy is not None and not {"purpose", "k", "policy"} & set(options.given()):
+    if project.policy is not None and not {"purpose", "k", "person", "policy"} & set(options.given()):
         what = PURPOSES[project.purpose].title if project.purpose in PURPOSES else "a policy of your own"
         guide.note(f"as decided in {project.path.name}: {what}")
         return project
@@ -295,14 +309,36 @@ def with_policy(project: Project, seen: Look, options: Start, guide: Guide) -> P
         policy = read_policy(options.policy).to_mapping()
         return replace(project.without_choice(), purpose=None, policy=policy)
     purpose = options.purpose or project.purpose or guide.purpose(project.roles, USUAL)
-    k = options.k or guide.fewest(purpose, project.roles, PURPOSES[purpose].k)
+    unit = _unit(project.roles, seen, options, guide)
+    k = options.k or guide.fewest(purpose, project.roles, PURPOSES[purpose].k, unit=unit)
     distinct = {column.name: column.distinct for column in seen.profile.columns}
-    policy = policy_for(purpose, project.roles, distinct=distinct, k=k)
+    policy = policy_for(purpose, project.roles, distinct=distinct, k=k, unit=unit)
     return replace(project.without_choice(), purpose=purpose, policy=policy)
 
 
-def compared(project: Project, options: Start, guide: Guide) -> Comparison:
-    """The candidates of a project: those of the last sitting if nothing changed, or raced now."""
+def _unit(roles: Roles, seen: Look, options: Start, guide: Guide) -> str | None:
+    """The column by which people are counted; None where rows are."""
+    if options.person is not None and options.person != COUNT_ROWS:
+        if options.person not in seen.columns:
+            raise OptionError(f"there is no column {options.person!r}; the columns are {', '.join(seen.columns)}")
+        if options.person not in roles.identifying:
+            raise OptionError(
+                f"people are counted by {options.person!r}, which would be published; name it with --identifying too"
+            )
+        return options.person
+    columns = person_columns(seen, roles)
+    if not columns:
+        return None
+    unit = None if options.person == COUNT_ROWS else guide.person(columns, columns[0])
+    guide.note("rows are counted, not people" if unit is None else f"people are counted, by {unit}, and not rows")
+    return unit
+
+
+def compared(project: Project, options: Start, guide: Guide, dataset: Dataset) -> Comparison:
+    """The candidates of a project: those of the last sitting if nothing changed, or raced now.
+
+    ``dataset`` is the table of the project, open already: a first picture is drawn from it.
+    """
     assert project.roles is not None
     assert project.policy is not None
     settings = settings_of(project, options)
@@ -322,17 +358,23 @@ def compared(project: Project, options: Start, guide: Guide) -> Comparison:
     if known is not None:
         guide.note("as raced in the last sitting: nothing changed since")
         return known
+    decided: dict[str, Any] = {
+        "roles": project.roles,
+        "policy": project.policy,
+        "label_bins": project.label_bins,
+    }
+    together: dict[str, Any] = {"ledger": options.ledger, "recipient": options.recipient}
+    quick = quick_settings(settings)
+    if quick is not None and not something_left(project.source, options.ledger, reading_of(project)):
+        try:
+            with guide.working("a first picture") as progress:
+                first = compare(dataset, **decided, settings=quick, reading={}, ledger=NO_LEDGER, progress=progress)
+            guide.show_first_picture(first)
+        except PolicyNotSatisfiedError as error:
+            guide.note(f"no first picture: {error}")
     with guide.working("making candidates") as progress:
         comparison = compare(
-            project.source,
-            roles=project.roles,
-            policy=project.policy,
-            settings=settings,
-            reading=reading_of(project),
-            label_bins=project.label_bins,
-            ledger=options.ledger,
-            recipient=options.recipient,
-            progress=progress,
+            project.source, **decided, settings=settings, reading=reading_of(project), **together, progress=progress
         )
     keep(path, key, comparison)
     return comparison
@@ -344,7 +386,7 @@ def settings_of(project: Project, options: Start) -> Settings:
     return Settings(
         kinds=tuple(options.candidates) or tuple(before.get("kinds", ())),
         generate=options.generate if options.generate is not None else int(before.get("generate", 40)),
-        seconds=options.seconds or float(before.get("seconds", 20.0)),
+        seconds=options.seconds or (float(before["seconds"]) if "seconds" in before else None),
         seed=project.seed,
     )
 

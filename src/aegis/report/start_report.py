@@ -38,6 +38,8 @@ def render_start(started: Started, seen: Look, comparison: Comparison, *, policy
         rejected=sorted(started.rejected.items()),
         changes=started.changes,
         columns=columns_of(seen),
+        associations=associations_of(seen),
+        rows_looked_at=seen.findings.rows_looked_at,
         noticed=started.noticed,
         attacks=started.attacks,
         policy=policy,
@@ -50,9 +52,10 @@ def sentence(started: Started, comparison: Comparison) -> str:
     best = comparison.named(started.chosen)
     race = comparison.ranking.race
     assert race is not None
-    alike = (
-        "" if not best.smallest_class else f" no row can be told from fewer than {best.smallest_class - 1} others, and"
-    )
+    alike = ""
+    if best.smallest_class:
+        who, others = ("no row", "others") if comparison.unit is None else ("nobody", "other people")
+        alike = f" {who} can be told from fewer than {best.smallest_class - 1} {others}, and"
     verb = "may leave" if started.out is None else "is released"
     reached = f"models reach {race.shown(best.performance)} {race.title} on it"
     original = race.shown(race.unmasked.performance)
@@ -146,6 +149,26 @@ def columns_of(seen: Look) -> list[dict[str, Any]]:
         }
         for column in seen.profile.columns
     ]
+
+
+def associations_of(seen: Look) -> list[dict[str, Any]]:
+    """The pairs of columns that go together most, each with a bar."""
+    return [
+        {
+            "left": each.left,
+            "right": each.right,
+            "strength": f"{each.strength:.2f}",
+            "bar": picture(strength_chart(each.left, each.right, each.strength)),
+        }
+        for each in seen.findings.associations
+    ]
+
+
+def strength_chart(left: str, right: str, strength: float) -> str:
+    """A bar as long as two columns go together."""
+    svg = Svg(96, 12, title=f"{left} and {right}", description=f"{strength:.2f} of 1.")
+    svg.rect(0, 1, 96 * strength, 10, "bar masked")
+    return svg.markup()
 
 
 def shape_chart(name: str, heights: tuple[float, ...]) -> str:

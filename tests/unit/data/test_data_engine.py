@@ -164,7 +164,7 @@ BAD_FILES = {
     "latin-1": (b"a,b\n1,CANARY\xe9\n", "not text in utf-8"),
     "empty": (b"", "is empty"),
     "open quote": (b'a,b\n1,"CANARY\n', "quote"),
-    "two columns of one name": (b"a,a\n1,CANARY\n", "occur twice"),
+    "two columns of one name": (b"a,a\n1,CANARY\n", "1 column name more than once"),
     "a column without name": (b"a,,c\n1,CANARY,3\n", "no name"),
 }
 

@@ -10,7 +10,7 @@ import pyarrow as pa
 import pytest
 
 from aegis.data.schema import Roles
-from aegis.library.guided.comparing import MORE_TIME, Settings, compare
+from aegis.library.guided.comparing import MORE_SECONDS, USUAL_SECONDS, Settings, compare
 
 ROLES = Roles(label="y", quasi_identifying=("age",))
 POLICY = {"quasi_identifying": ["age"], "k": 3}
@@ -21,9 +21,17 @@ def _table() -> pa.Table:
     return pa.table({"age": ages, "y": ["uv"[(age > 23) != (i * i // 11 % 6 == 0)] for i, age in enumerate(ages)]})
 
 
-@pytest.mark.parametrize(("cut_short", "tries"), [(True, 2), (False, 1)])
-def test_a_search_that_was_cut_short_gets_more_time(
-    monkeypatch: pytest.MonkeyPatch, cut_short: bool, tries: int
+@pytest.mark.parametrize(
+    ("limit", "cut_short", "tries"),
+    [
+        (None, True, [USUAL_SECONDS, MORE_SECONDS]),
+        (None, False, [USUAL_SECONDS]),
+        (2.0, True, [2.0]),
+        (2.0, False, [2.0]),
+    ],
+)
+def test_a_search_that_was_cut_short_gets_more_time_unless_somebody_gave_a_limit(
+    monkeypatch: pytest.MonkeyPatch, limit: float | None, cut_short: bool, tries: list[float]
 ) -> None:
     comparing: Any = import_module("aegis.library.guided.comparing")
     search, given = comparing.search, []
@@ -34,9 +42,11 @@ def test_a_search_that_was_cut_short_gets_more_time(
         return replace(found, proved=False, classes=1) if cut_short and len(given) == 1 else found
 
     monkeypatch.setattr(comparing, "search", cut)
-    settings = Settings(kinds=("search",), generate=0, seconds=2.0)
+    settings = Settings(kinds=("search",), generate=0, seconds=limit)
     compared = compare(_table(), roles=ROLES, policy=POLICY, settings=settings, reading={}, ledger="none")
-    assert given == [2.0, 2.0 * MORE_TIME][:tries]
+    assert given == tries
+    told = "the search ended after 2 s without a proof with nothing but hiding everything"
+    assert any(note.startswith(told) for note in compared.notes) == (limit == 2.0 and cut_short)
     assert compared.recommended == "search"
     assert compared.alone_before == 0
     assert compared.best.smallest_class is not None

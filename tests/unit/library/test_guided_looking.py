@@ -56,17 +56,26 @@ def test_a_word_is_a_mark_only_among_numbers() -> None:
     assert words.marks == ()
 
 
-def test_decimal_commas_and_days_before_months_are_said() -> None:
+def test_decimal_commas_and_dates_are_found_with_what_comes_first() -> None:
     seen = _look(
         _plain(
             price=[f"{i % 90},{i % 10}" for i in range(ROWS)],
             day=[f"{1 + i % 28:02d}.{1 + i % 12:02d}.2024" for i in range(ROWS)],
+            month=[f"{1 + i % 12}/{1 + i % 28}/2024" for i in range(ROWS)],
+            either=[f"{1 + i % 12}/{1 + i % 9}/2024" for i in range(ROWS)],
+            short=[f"{1 + i % 28}.{1 + i % 12}.24" for i in range(ROWS)],
+            never=[f"{1 + i % 31}.2.2024" for i in range(ROWS)],
+            version=[f"{i % 9},{i % 7},{i % 5}" for i in range(ROWS)],
         )
     )
     assert {(each.column, each.what) for each in seen.findings.written} == {
         ("price", "decimal comma"),
         ("day", "day first"),
-    }
+        ("month", "month first"),
+        ("either", "day or month first"),
+        ("short", "short years"),
+    }, "what is no date in some row, or no number, is a text"
+    assert [each.likely for each in seen.findings.written if each.column in ("either", "short")] == ["day_first", None]
 
 
 def test_people_with_several_rows_are_counted() -> None:

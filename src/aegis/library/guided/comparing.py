@@ -9,6 +9,7 @@ from typing import Any
 
 from aegis.commands.fields import TableLike
 from aegis.counts.collect_classes import count_classes
+from aegis.data.dataset import Dataset
 from aegis.data.engine import open_dataset
 from aegis.data.schema import Roles
 from aegis.errors import ConfigurationError, GuaranteeError, LabelError, PolicyNotSatisfiedError
@@ -29,20 +30,31 @@ from aegis.result import Result
 SEARCHED = "search"
 FOUND_BY_MASKS = frozenset({"masks", "search"})
 """Kinds that are configurations of masks: `release` writes them with certificate, attacks and ledger."""
-MORE_TIME = 6.0
-"""A search that found nothing but hiding everything gets so many times its time once more."""
+USUAL_SECONDS, MORE_SECONDS = 20.0, 120.0
+"""How long a search may take if nobody says so; one that found nothing but hiding everything is given more."""
+NO_LEDGER = "none"
+"""The answer to ``--ledger`` that judges a table alone."""
 AS_GOOD = 0.001
 """Candidates this near to the best are taken for equally useful; the safer one is recommended."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Settings:
-    """What is made: kinds of the registry, how many generated maskings, and how long a search may take."""
+    """What is made: kinds of the registry, how many generated maskings, and how long a search may take.
+
+    ``seconds`` is a limit. None stands for the usual ones: see `USUAL_SECONDS`. Models are trained on at most ``rows``.
+    """
 
     kinds: tuple[str, ...] = ()
     generate: int = 40
-    seconds: float = 20.0
+    seconds: float | None = None
+    rows: int = 20_000
     seed: int = 0
+
+    @property
+    def tries(self) -> tuple[float, ...]:
+        """How long a search may take, and how long once more where it found nothing."""
+        return (USUAL_SECONDS, MORE_SECONDS) if self.seconds is None else (self.seconds,)
 
     @property
     def wanted(self) -> tuple[str, ...]:
@@ -50,7 +62,8 @@ class Settings:
         return self.kinds or tuple(name for name, _ in CANDIDATES.items())
 
     def to_mapping(self) -> dict[str, Any]:
-        return {"kinds": list(self.wanted), "generate": self.generate, "seconds": self.seconds}
+        limit = {} if self.seconds is None else {"seconds": self.seconds}
+        return {"kinds": list(self.wanted), "generate": self.generate, **limit}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -101,7 +114,8 @@ class Comparison(Result):
 
     ``rejected`` says why others were no candidates. ``alone_before`` is how many rows of the table as it is stand alone
     by their quasi-identifiers, ``average_risk_before`` its average risk (see `Compared`). ``finished`` are boxes and
-    clusters that can be released, row by row; they are made with ``seed`` as they were raced.
+    clusters that can be released, row by row; they are made with ``seed`` as they were raced. ``unit`` is the column
+    by which people were counted; None where rows were.
     """
 
     ranking: Ranking
@@ -115,6 +129,7 @@ class Comparison(Result):
     notes: tuple[str, ...] = field(default=())
     finished: frozenset[str] = field(default=frozenset())
     seed: int = 0
+    unit: str | None = None
 
     @property
     def best(self) -> Compared:
@@ -140,7 +155,7 @@ class Comparison(Result):
             self,
             candidates=left,
             recommended=recommended.name,
-            why=_why(recommended, others, self.ranking),
+            why=_why(recommended, others, self.ranking, self.unit),
             rejected={**self.rejected, name: because},
             configurations={each: masks for each, masks in self.configurations.items() if each != name},
             finished=self.finished - {name},
@@ -198,6 +213,7 @@ class Comparison(Result):
             "notes": list(self.notes),
             "finished": sorted(self.finished),
             "seed": self.seed,
+            "unit": self.unit,
         }
 
     @classmethod
@@ -219,6 +235,7 @@ class Comparison(Result):
             notes=tuple(content["notes"]),
             finished=finished,
             seed=int(content["seed"]),
+            unit=content["unit"],
         )
 
 
@@ -235,14 +252,15 @@ def compare(
     progress: Progress | None = None,
 ) -> Comparison:
     """Make candidates of the kinds that are wanted and race those that satisfy the policy, with the ledger."""
+    asked = read_policy(policy)
     together: dict[str, Any] = {"ledger": ledger, "recipient": recipient}
-    something_left = _something_left(data, ledger, reading)
+    constrained = something_left(data, ledger, reading)
     notes: list[str] = []
     rejected: dict[str, str] = {}
     configurations: list[Configuration] = []
     if SEARCHED in settings.wanted:
         try:
-            for seconds in (settings.seconds, MORE_TIME * settings.seconds):
+            for seconds in settings.tries:
                 answer = search(
                     data,
                     policy=policy,
@@ -258,11 +276,12 @@ def compare(
                     break  # on a busy machine a search may be cut before it found more than hiding everything
             configurations.append(replace(searched.configuration, name=SEARCHED))
             if not searched.proved:
-                notes.append(f"the search ended after {seconds:g} s without a proof; --seconds gives it more")
+                nothing = " with nothing but hiding everything" if searched.classes <= 1 else ""
+                notes.append(f"the search ended after {seconds:g} s without a proof{nothing}; --seconds gives it more")
         except (GuaranteeError, LabelError) as error:
             rejected[SEARCHED] = str(error)
     kinds = tuple(kind for kind in settings.wanted if kind not in FOUND_BY_MASKS)
-    if something_left and kinds:
+    if constrained and kinds:
         notes.append(
             f"something left of this table before, and only masks can be judged together with that: "
             f"{', '.join(kinds)} were not made"
@@ -275,17 +294,19 @@ def compare(
         configs=configurations or None,
         generate=settings.generate if "masks" in settings.wanted else 0,
         candidates=("masks", *kinds),
-        seconds=settings.seconds if "sanitized" in kinds else None,
+        seconds=settings.tries[0] if "sanitized" in kinds else None,
+        rows=settings.rows,
         label_bins=label_bins,
         seed=settings.seed,
         progress=progress,
         **together,
         **reading,
     )
-    before = count_classes(open_dataset(data, **reading), roles.quasi_identifying)
+    opened = data if isinstance(data, Dataset) else open_dataset(data, **reading)
+    before = count_classes(opened, roles.quasi_identifying)
     known = dict(ranking.configurations)
     raced = {place.configuration for place in ranking.ranking if place.kind in FINISHED}
-    because = why_not_finished(data, read_policy(policy), reading=reading, ledger=ledger) if raced else None
+    because = why_not_finished(data, asked, reading=reading, ledger=ledger) if raced else None
     if because is not None:
         notes.append(because)
     finished = frozenset() if because is not None else frozenset(raced)
@@ -295,7 +316,7 @@ def compare(
         ranking=replace(ranking, rejected={**rejected, **ranking.rejected}),
         candidates=candidates,
         recommended=recommended.name,
-        why=_why(recommended, candidates, ranking),
+        why=_why(recommended, candidates, ranking, asked.unit),
         configurations={name: known[name] for name in known if name in {each.name for each in candidates}},
         rejected={**rejected, **ranking.rejected},
         alone_before=int((before.sizes == 1).sum()),
@@ -303,11 +324,12 @@ def compare(
         notes=tuple(notes),
         finished=finished,
         seed=settings.seed,
+        unit=asked.unit,
     )
 
 
-def _something_left(data: TableLike, ledger: str | Path | None, reading: Mapping[str, Any]) -> bool:
-    if str(ledger) == "none" or not isinstance(data, str | Path) or "://" in str(data):
+def something_left(data: TableLike, ledger: str | Path | None, reading: Mapping[str, Any]) -> bool:
+    if str(ledger) == NO_LEDGER or not isinstance(data, str | Path) or "://" in str(data):
         return False
     return (Path(ledger) if ledger is not None else ledger_path(Path(data), table=reading.get("table"))).is_file()
 
@@ -373,7 +395,7 @@ def _recommended(candidates: Sequence[Compared], ranking: Ranking) -> Compared:
     return min(near, key=lambda each: (each.average_risk or 0.0, each.suppressed, -sign * each.performance))
 
 
-def _why(chosen: Compared, candidates: Sequence[Compared], ranking: Ranking) -> str:
+def _why(chosen: Compared, candidates: Sequence[Compared], ranking: Ranking, unit: str | None) -> str:
     race = ranking.race
     assert race is not None
     said = (
@@ -382,7 +404,8 @@ def _why(chosen: Compared, candidates: Sequence[Compared], ranking: Ranking) -> 
         f"guessing {race.shown(race.guessing)}"
     )
     if chosen.smallest_class:
-        said += f"; nobody can be narrowed down to fewer than {count(chosen.smallest_class, 'row')}"
+        counted = ("row",) if unit is None else ("person", "people")
+        said += f"; nobody can be narrowed down to fewer than {count(chosen.smallest_class, *counted)}"
     if chosen.average_risk is not None:
         said += f", and whoever guesses names {100 * chosen.average_risk:.2g} % of the rows rightly"
     if chosen.suppressed:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
+from aegis.counts.findings import Written
+from aegis.data.notation import NOTATIONS
 from aegis.data.schema import Role, Roles
 from aegis.errors import OptionError
 from aegis.library.guided.comparing import Comparison
@@ -24,6 +26,12 @@ class FormGuide(Guide):
 
     def missing(self, seen: Look) -> tuple[str, ...]:
         return seen.marks if self._first("missing") == "yes" else ()
+
+    def notation(self, written: Written) -> str | None:
+        given = self._first(f"notation-{written.column}")
+        if given not in (None, "", *NOTATIONS):
+            raise OptionError("a notation that does not exist was sent; choose one of the list")
+        return given or None
 
     def label(self, seen: Look, suggestion: str) -> str:
         return self._first("label") or suggestion
@@ -45,7 +53,15 @@ class FormGuide(Guide):
     def purpose(self, roles: Roles, suggestion: str) -> str:
         return self._first("purpose") or suggestion
 
-    def fewest(self, purpose: str, roles: Roles, suggestion: int) -> int:
+    def person(self, columns: Sequence[str], suggestion: str) -> str | None:
+        given = self._first("person")
+        if given is None:
+            return suggestion
+        if given and given not in columns:
+            raise OptionError("a column that does not say whose rows they are was sent; choose one of the list")
+        return given or None
+
+    def fewest(self, purpose: str, roles: Roles, suggestion: int, *, unit: str | None = None) -> int:
         given = (self._first("k") or "").strip()
         if not given:
             return suggestion

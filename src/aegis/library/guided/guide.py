@@ -10,6 +10,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
+from aegis.counts.findings import Written
 from aegis.data.schema import Roles
 from aegis.library.guided.changes import ColumnChange
 from aegis.library.guided.comparing import Comparison
@@ -34,6 +35,10 @@ class Guide:
         """The texts that mean a missing value, out of those that look like it."""
         return seen.marks
 
+    def notation(self, written: Written) -> str | None:
+        """How a column is read that is written so, by the name of the option; None to leave it as text."""
+        return written.likely
+
     def label(self, seen: Look, suggestion: str) -> str:
         """The column to be predicted."""
         return suggestion
@@ -50,14 +55,22 @@ class Guide:
         """Who gets the table."""
         return suggestion
 
-    def fewest(self, purpose: str, roles: Roles, suggestion: int) -> int:
-        """How many must look alike."""
+    def fewest(self, purpose: str, roles: Roles, suggestion: int, *, unit: str | None = None) -> int:
+        """How many must look alike: people where ``unit`` names their column, else rows."""
+        return suggestion
+
+    def person(self, columns: Sequence[str], suggestion: str) -> str | None:
+        """The column by which people are counted, out of those that look as if they said whose rows they are; None
+        to count rows."""
         return suggestion
 
     @contextmanager
     def working(self, title: str) -> Iterator[Progress | None]:
         """Long work, with somebody to tell how far it is."""
         yield None
+
+    def show_first_picture(self, comparison: Comparison) -> None:
+        """The candidates that are made quickly, while the others are not made yet."""
 
     def show_comparison(self, comparison: Comparison) -> None:
         """The candidates, the picture and the recommendation."""

@@ -32,6 +32,8 @@ def key_of(source: str, ledger: object, **decided: Any) -> str:
         state += [about.st_size, about.st_mtime_ns]
         beside = file.with_name(f"{file.name}.ledger.jsonl")
         state.append(beside.stat().st_size if beside.is_file() else 0)
+        found = sorted((file.parent / "hierarchies").glob("*.csv"))
+        state.append([[path.name, path.stat().st_size, path.stat().st_mtime_ns] for path in found])
     text = json.dumps([__version__, state, str(ledger), decided], sort_keys=True, default=str)
     return hashlib.sha256(text.encode()).hexdigest()
 

@@ -14,6 +14,24 @@ from aegis.errors import LabelError
 from aegis.plural import count
 from aegis.result import plain
 
+NOTATION_WORDS = {
+    "decimal_comma": "numbers with a decimal comma",
+    "day_first": "dates with the day first",
+    "month_first": "dates with the month first",
+}
+"""What a column holds that is read by its notation, by the name of the option."""
+_ADVICE = {
+    "decimal comma": "holds numbers with a decimal comma: as text it is masked like a category, and --decimal-comma "
+    "reads numbers",
+    "day first": "holds dates with the day first: as text it is masked like a category, and --day-first reads dates",
+    "month first": "holds dates with the month first: as text it is masked like a category, and --month-first reads "
+    "dates",
+    "day or month first": "holds dates, and nothing says whether the day or the month comes first: --day-first or "
+    "--month-first reads them",
+    "short years": "holds dates with years of two digits, which are read as text: write the years in full, or it is "
+    "masked like a category",
+}
+
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Look:
@@ -40,13 +58,7 @@ class Look:
             f"{'mean' if len(each.texts) > 1 else 'means'} a missing value"
             for each in found.marks
         ]
-        advice = {
-            "decimal comma": "holds numbers with a decimal comma, which are read as text: write them with a point, or "
-            "it is masked like a category",
-            "day first": "holds dates written day or month first, which are read as text: write them as 2024-05-31, or "
-            "it is masked like a category",
-        }
-        said += [f"{each.column} {advice[each.what]}" for each in found.written]
+        said += [f"{each.column} {_ADVICE[each.what]}" for each in found.written]
         said += [
             f"{each.column}: {each.people:,} of them in {each.rows:,} rows, {each.rows_each:.1f} rows each: a class of "
             "five rows may be fewer people"
@@ -98,8 +110,22 @@ def likely_label(seen: Look) -> str:
             return few[-1]
     varied = [column.name for column in free if column.distinct >= 2]
     if not varied:
-        raise LabelError(f"no column of {seen.profile.name} has two values, so there is nothing to predict")
+        raise LabelError(
+            f"no column of {seen.profile.name} has two values, so there is nothing to predict; give a table whose rows "
+            "differ"
+        )
     return varied[-1]
+
+
+def person_columns(seen: Look, roles: Roles) -> tuple[str, ...]:
+    """The columns that look as if they said whose rows they are, the likeliest first.
+
+    Only identifying ones: a column by which people are counted is never published.
+    """
+    likeliest = seen.profile.person
+    others = (each.column for each in seen.findings.people)
+    columns = dict.fromkeys((*((likeliest,) if likeliest is not None else ()), *others))
+    return tuple(name for name in columns if name in roles.identifying)
 
 
 def suggest_roles(seen: Look, label: str) -> tuple[SuggestedRole, ...]:

@@ -30,7 +30,15 @@ from aegis.library.guided.changes import ColumnChange, becomes
 from aegis.library.guided.comparing import Comparison, Settings, compare
 from aegis.library.guided.finishing import Finishing
 from aegis.library.guided.leaving import Left, leave, leave_finished
-from aegis.library.guided.looking import Look, SuggestedRole, likely_label, look, roles_of, suggest_roles
+from aegis.library.guided.looking import (
+    Look,
+    SuggestedRole,
+    likely_label,
+    look,
+    person_columns,
+    roles_of,
+    suggest_roles,
+)
 from aegis.library.guided.purposes import PURPOSES, USUAL, policy_for
 from aegis.library.judging import read_policy
 from aegis.progress import Progress
@@ -81,11 +89,16 @@ class OpenTable:
         assert chosen is not None, "a table that is open has a label"
         return _decided(self.data, self.reading, self.seen, chosen, named, self.purpose or USUAL)
 
-    def for_purpose(self, purpose: str, *, k: int | None = None) -> OpenTable:
-        """The table with what must hold for ``purpose``: internal, partner or public."""
+    def for_purpose(self, purpose: str, *, k: int | None = None, people: bool = True) -> OpenTable:
+        """The table with what must hold for ``purpose``: internal, partner or public.
+
+        Where an identifying column says whose rows they are, people are counted and not rows, unless ``people`` is
+        False.
+        """
         if purpose not in PURPOSES:
             raise OptionError(f"there is no purpose {purpose!r}; there are {', '.join(PURPOSES)}")
-        policy = policy_for(purpose, self.roles, distinct=_distinct(self.seen), k=k)
+        unit = _unit(self.seen, self.roles) if people else None
+        policy = policy_for(purpose, self.roles, distinct=_distinct(self.seen), k=k, unit=unit)
         return replace(self, purpose=purpose, policy=policy)
 
     def with_policy(self, policy: PolicyLike) -> OpenTable:
@@ -97,7 +110,7 @@ class OpenTable:
         *,
         candidates: Sequence[str] = (),
         generate: int = 40,
-        seconds: float = 20.0,
+        seconds: float | None = None,
         seed: int = 0,
         ledger: str | Path | None = None,
         progress: Progress | None = None,
@@ -160,12 +173,21 @@ def open(
     """Open a table and decide about it as `aegis start -y` would: label, roles, and a policy for a partner.
 
     ``missing`` lists texts that mean a missing value; those that look like it are taken unless it is given. ``reading``
-    are the other options of reading: delimiter, encoding, table, engine.
+    are the other options of reading: delimiter, encoding, decimal_comma, day_first, month_first, table, engine. Numbers
+    with a decimal comma and dates with the day or the month first are read as such; a column that could be either is
+    left as text.
     """
     given = {**reading, **({} if missing is None else {"missing": tuple(missing)})}
     seen = look(open_dataset(data, **given))
+    added: dict[str, tuple[str, ...]] = {}
     if missing is None and seen.marks:
-        given["missing"] = seen.marks
+        added["missing"] = seen.marks
+    for written in seen.findings.written:
+        if written.likely is not None and written.what != "day or month first":
+            columns = (*given.get(written.likely, ()), *added.get(written.likely, ()), written.column)
+            added[written.likely] = columns
+    if added:
+        given = {**given, **added}
         seen = look(open_dataset(data, **given))
     if label is not None and label not in seen.columns:
         raise RoleError(f"there is no column {label!r}; the columns are {', '.join(seen.columns)}")
@@ -191,13 +213,18 @@ def _decided(
         seen=seen,
         roles=roles,
         why={each.column: each.why for each in suggested},
-        policy=policy_for(purpose, roles, distinct=_distinct(seen)),
+        policy=policy_for(purpose, roles, distinct=_distinct(seen), unit=_unit(seen, roles)),
         purpose=purpose,
     )
 
 
 def _distinct(seen: Look) -> dict[str, int]:
     return {column.name: column.distinct for column in seen.profile.columns}
+
+
+def _unit(seen: Look, roles: Roles) -> str | None:
+    """The column by which people are counted, as ``aegis start -y`` would."""
+    return next(iter(person_columns(seen, roles)), None)
 
 
 def _temporary() -> Path:

@@ -12,12 +12,14 @@ import typer
 
 from aegis.commands import terminal
 from aegis.counts.collect import Limits
+from aegis.counts.findings import Written
 from aegis.data.schema import Role, Roles
 from aegis.library.guided.changes import ColumnChange
 from aegis.library.guided.comparing import Comparison
+from aegis.library.guided.first_picture import first_words
 from aegis.library.guided.guide import Guide
 from aegis.library.guided.leaving import Left
-from aegis.library.guided.looking import Look, SuggestedRole
+from aegis.library.guided.looking import NOTATION_WORDS, Look, SuggestedRole
 from aegis.library.guided.purposes import PURPOSES, k_in_words
 from aegis.library.guided.text_picture import bars, picture
 from aegis.operation import listed, names
@@ -29,7 +31,7 @@ _ROLE_WORDS = (
     "identifying: names a person, or is to be left out · quasi_identifying: could single one out with others · "
     "sensitive: must not be learned about a person · insensitive: neither"
 )
-_SHOWN = 12
+_SHOWN, _TOGETHER = 12, 5
 
 
 class TerminalGuide(Guide):
@@ -57,12 +59,26 @@ class TerminalGuide(Guide):
         ]
         columns: list[Any] = ["column", "kind", ("distinct", "right"), ("missing", "right"), "shape"]
         terminal.talk().print(terminal.table(f"{seen.profile.name}: {count(seen.profile.rows, 'row')}", columns, rows))
+        together = seen.findings.associations[:_TOGETHER]
+        if together:
+            pairs = (f"{each.left} and {each.right} ({each.strength:.2f})" for each in together)
+            terminal.aside(f"go together (0 to 1): {', '.join(pairs)}")
         for sentence in seen.sentences():
             terminal.talk().print(f"! {sentence}", soft_wrap=True)
 
     def missing(self, seen: Look) -> tuple[str, ...]:
         marks = seen.marks
         return marks if self._agree(f"Read {' '.join(marks)} as missing?") else ()
+
+    def notation(self, written: Written) -> str | None:
+        likely = written.likely
+        if likely is None:
+            return None
+        if written.what != "day or month first":
+            return likely if self._agree(f"Read {written.column} as {NOTATION_WORDS[likely]}?") else None
+        question = f"{written.column} holds dates. Which comes first?"
+        chosen = self._choice(question, ["day", "month", "text"], "day")
+        return {"day": "day_first", "month": "month_first", "text": None}[chosen]
 
     def label(self, seen: Look, suggestion: str) -> str:
         return self._column("Which column shall be predicted (the label)?", suggestion, seen.columns)
@@ -104,15 +120,28 @@ class TerminalGuide(Guide):
             terminal.talk().print(f"{purpose.name}: {purpose.title}, k = {purpose.k}: {purpose.why}", soft_wrap=True)
         return self._choice("Who gets the table?", list(PURPOSES), suggestion)
 
-    def fewest(self, purpose: str, roles: Roles, suggestion: int) -> int:
+    def fewest(self, purpose: str, roles: Roles, suggestion: int, *, unit: str | None = None) -> int:
         k = self._number("How many must look alike (k)?", suggestion, least=1)
-        terminal.talk().print(f"k = {k}: {k_in_words(k, roles.quasi_identifying)}", soft_wrap=True)
+        terminal.talk().print(f"k = {k}: {k_in_words(k, roles.quasi_identifying, unit)}", soft_wrap=True)
         return k
+
+    def person(self, columns: Sequence[str], suggestion: str) -> str | None:
+        question = (
+            f"{suggestion} looks as if it said whose the rows are, and several belong to one person. Count people or "
+            "rows? People is safer: a group of rows may be one person's"
+        )
+        if self._choice(question, ["people", "rows"], "people") == "rows":
+            return None
+        return suggestion if len(columns) == 1 else self._choice("People by which column?", list(columns), suggestion)
 
     @contextmanager
     def working(self, title: str) -> Iterator[Progress | None]:
         with terminal.progress(title) as progress:
             yield progress
+
+    def show_first_picture(self, comparison: Comparison) -> None:
+        terminal.talk().print(picture(comparison), markup=False, soft_wrap=True)
+        terminal.talk().print(first_words(comparison), soft_wrap=True)
 
     def show_comparison(self, comparison: Comparison) -> None:
         talk = terminal.talk()
@@ -180,7 +209,7 @@ class TerminalGuide(Guide):
             terminal.talk().print(f"{count(len(ran), 'attack')} run, nobody singled out: {', '.join(ran)}")
         ledger = left.released.ledger
         if ledger is not None:
-            terminal.aside(f"entry {ledger['number']} of the ledger {ledger['name']}")
+            terminal.aside(f"noted in the ledger {ledger['name']}, line {ledger['number']}")
 
     def _text(self, question: str, suggestion: str) -> str:
         if not self._ask:

@@ -18,11 +18,15 @@ from aegis._version import __version__
 from aegis.commands import terminal
 from aegis.commands.start import Start
 from aegis.data.schema import Role
+from aegis.errors import AegisError
+from aegis.library.guided.first_picture import first_words
+from aegis.library.guided.hierarchy_drafts import FEWEST_ROWS
+from aegis.library.guided.looking import NOTATION_WORDS, person_columns
 from aegis.library.guided.purposes import PURPOSES, k_in_words
 from aegis.library.guided.web_session import Session
 from aegis.library.start import Started
 from aegis.report.page import picture, render_page
-from aegis.report.start_report import columns_of, risk_chart, rows_of
+from aegis.report.start_report import associations_of, columns_of, risk_chart, rows_of
 
 LOOPBACK = "127.0.0.1"
 _MOST_BYTES = 1_000_000
@@ -89,17 +93,33 @@ class Site:
         if stage in ("look", "roles"):
             context |= {"columns": columns_of(session.seen), "noticed": session.seen.sentences()}
         if stage == "look":
+            written = [each for each in session.seen.findings.written if each.likely is not None]
             context |= {"marks": session.seen.marks, "label": session.likely_label}
+            context |= {"written": written, "notations": NOTATION_WORDS}
+            context |= {
+                "associations": associations_of(session.seen),
+                "rows_looked_at": session.seen.findings.rows_looked_at,
+            }
         if stage == "roles":
             roles = [role.value for role in Role if role is not Role.LABEL]
             context |= {"suggested": session.suggested, "roles": roles, "label": session.label}
         decided = session.project.roles
         if stage == "policy" and decided is not None:
+            people = person_columns(session.seen, decided)
             context |= {
                 "purposes": tuple(PURPOSES.values()),
                 "purpose": session.purpose,
-                "words": {each.name: k_in_words(each.k, decided.quasi_identifying) for each in PURPOSES.values()},
+                "words": {
+                    each.name: k_in_words(each.k, decided.quasi_identifying, next(iter(people), None))
+                    for each in PURPOSES.values()
+                },
+                "person_columns": people,
             }
+        if stage == "working" and session.first is not None and session.comparison is None:
+            context["first_chart"] = picture(risk_chart(session.first))
+            context["first_words"] = first_words(session.first)
+        if stage == "compare":
+            context["has_hierarchies"] = session.may_edit_hierarchies
         if stage == "choose" and session.comparison is not None:
             context |= {
                 "chart": picture(risk_chart(session.comparison)),
@@ -122,6 +142,26 @@ class Site:
             **context,
         )
 
+    def hierarchies_page(self) -> str:
+        """The hierarchies of the quasi-identifiers, to be looked at and changed."""
+        session = self.session
+        policy = session.project.policy or {}
+        try:
+            found = session.hierarchy_drafts()
+        except AegisError as error:
+            found, session.problem = (), str(error)
+        return render_page(
+            "start_hierarchies.html",
+            title=f"{session.project.data} · hierarchies · Aegis",
+            version=__version__,
+            source=session.project.data,
+            problem=session.problem,
+            drafts=found,
+            k=policy.get("k", FEWEST_ROWS),
+            counted="rows" if policy.get("unit") is None else "people",
+            fewest=FEWEST_ROWS,
+        )
+
 
 class _Handler(BaseHTTPRequestHandler):
     """Answers for a `Site`; it logs nothing, because an address holds the token."""
@@ -138,6 +178,8 @@ class _Handler(BaseHTTPRequestHandler):
             return
         if self._step() == "":
             self._send(self.site.page())
+        elif self._step() == "hierarchies" and self.site.session.may_edit_hierarchies:
+            self._send(self.site.hierarchies_page())
         elif self._step() == "report" and self.site.session.started is not None:
             self._send(self.site.session.started.report.read_text(encoding="utf-8"))
         else:
@@ -163,7 +205,8 @@ class _Handler(BaseHTTPRequestHandler):
         else:
             self.site.session.take(self._step(), parse_qs(body, keep_blank_values=True, max_num_fields=10_000))
         self.send_response(HTTPStatus.SEE_OTHER)
-        self.send_header("Location", f"/{self.site.token}/")
+        back_to = "hierarchies" if self._step() == "hierarchies" else ""
+        self.send_header("Location", f"/{self.site.token}/{back_to}")
         self.send_header("Content-Length", "0")
         self.end_headers()
 

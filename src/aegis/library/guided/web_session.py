@@ -10,12 +10,22 @@ from typing import Any
 
 from aegis.commands.start import Start
 from aegis.data.dataset import Dataset
+from aegis.data.hierarchy import Hierarchy
 from aegis.data.project import Project
 from aegis.errors import AegisError, OptionError, PolicyNotSatisfiedError
 from aegis.library.guided.changes import ColumnChange, becomes
 from aegis.library.guided.comparing import Comparison
 from aegis.library.guided.form_guide import FormGuide
 from aegis.library.guided.guide import Guide
+from aegis.library.guided.hierarchy_drafts import (
+    FEWEST_ROWS,
+    HierarchyDraft,
+    drafts,
+    edited,
+    folder_of,
+    forget,
+    keep,
+)
 from aegis.library.guided.leaving import free_name
 from aegis.library.guided.looking import Look, SuggestedRole, likely_label, look, suggest_roles
 from aegis.library.guided.purposes import PURPOSES, USUAL
@@ -47,6 +57,7 @@ class Session:
         self.seen: Look = look(self.dataset)
         self.label: str | None = None if self.project.roles is None else self.project.roles.label
         self.comparison: Comparison | None = None
+        self.first: Comparison | None = None
         self.started: Started | None = None
         self.problem = ""
         self.doing = ""
@@ -100,8 +111,10 @@ class Session:
                 "compare": self._compare,
                 "choose": self._release,
                 "back": self._back,
+                "hierarchies": self._hierarchies,
             }
-            if step not in steps or (step != "back" and step != self.stage):
+            anytime = step == "back" or (step == "hierarchies" and self.may_edit_hierarchies)
+            if step not in steps or not (anytime or step == self.stage):
                 return  # a form of an older page, sent again
             steps[step](fields)
         except AegisError as error:
@@ -111,7 +124,7 @@ class Session:
 
     def _look(self, fields: Fields) -> None:
         guide = FormGuide(fields)
-        if self.seen.marks:
+        if self.seen.marks or self.seen.findings.written:
             self.project, self.dataset, self.seen = looked(self.project, self.options, guide)
         label = guide.label(self.seen, self.likely_label)
         if label not in self.seen.columns:
@@ -130,9 +143,37 @@ class Session:
             raise OptionError("a purpose that does not exist was sent; choose one of the list")
         self.project = with_policy(self.project, self.seen, self.options, guide).write()
 
+    @property
+    def may_edit_hierarchies(self) -> bool:
+        """Whether candidates are to be made next, of a table that is a file."""
+        return self.stage in ("compare", "choose") and folder_of(self.project.source) is not None
+
+    def hierarchy_drafts(self) -> tuple[HierarchyDraft, ...]:
+        """The hierarchies of the quasi-identifiers as they stand."""
+        roles, policy, folder = self.project.roles, self.project.policy, folder_of(self.project.source)
+        assert roles is not None
+        assert policy is not None
+        assert folder is not None
+        fewest = int(policy.get("k", FEWEST_ROWS))
+        return drafts(self.dataset, roles.quasi_identifying, folder=folder, k=fewest, unit=policy.get("unit"))
+
+    def _hierarchies(self, fields: Fields) -> None:
+        """Keep a hierarchy as it was changed, or make it from the data again; candidates are then made anew."""
+        column = (fields.get("column") or [""])[0]
+        draft = next((each for each in self.hierarchy_drafts() if each.column == column), None)
+        folder = folder_of(self.project.source)
+        if draft is None or folder is None:
+            raise OptionError("a column that has no hierarchy was sent; choose one of the list")
+        if (fields.get("do") or [""])[0] == "forget":
+            forget(column, folder=folder)
+        else:
+            kept = {int(text) for text in fields.get("keep", ()) if text.isascii() and text.isdigit()}
+            keep(_edited(draft, kept, fields), column, folder=folder, dataset=self.dataset.name)
+        self.comparison = None
+
     def _compare(self, fields: Fields) -> None:
         def work(guide: Guide) -> None:
-            self.comparison = compared(self.project, self.options, guide)
+            self.comparison = compared(self.project, self.options, guide, self.dataset)
 
         self._in_background("making candidates", work)
 
@@ -193,11 +234,24 @@ class Session:
             self._worker.join()
 
 
+def _edited(draft: HierarchyDraft, kept: set[int], fields: Fields) -> Hierarchy:
+    names = {
+        (level.position, group.place): given[0]
+        for level in draft.levels
+        for group in level.groups
+        if (given := fields.get(f"label-{level.position}-{group.place}"))
+    }
+    return edited(draft, kept=kept, names=names)
+
+
 class _Telling(Guide):
     """Tells the page how far the work is."""
 
     def __init__(self, session: Session) -> None:
         self._session = session
+
+    def show_first_picture(self, comparison: Comparison) -> None:
+        self._session.first = comparison
 
     @contextmanager
     def working(self, title: str) -> Iterator[Progress | None]:
