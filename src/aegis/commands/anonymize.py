@@ -78,6 +78,17 @@ class Anonymize(Clustering):
     hierarchies: Annotated[
         HierarchiesLike | None, Option("Folder of hierarchy files: categories are put in their order (boxes).")
     ] = None
+    by_branch: Annotated[
+        bool, Option("Cut categories only between the branches of their hierarchies (boxes).", only_with="hierarchies")
+    ] = False
+    label_weight: Annotated[
+        float | None,
+        Option(
+            "How much the label counts against narrow intervals and sets, 0 to 1; 0.99 or what learners like better "
+            "unless given (boxes).",
+            minimum=0,
+        ),
+    ] = None
     model: Annotated[
         PathLike | None, Option("Write the boxes to this JSON file, for new rows (boxes).", writes="boxes")
     ] = None
@@ -109,10 +120,14 @@ class Anonymize(Clustering):
                 "scale": self.scale,
                 "policy": self.policy,
                 "hierarchies": self.hierarchies,
+                "by_branch": self.by_branch,
+                "label_weight": self.label_weight,
             }
         )
         if not method.recodes:
             self.refuse("label", "model", because=f"{self.method} publishes centres, which are made for no label")
+        if self.label_weight is not None and self.label_weight > 1:
+            raise OptionError("the weight of the label (--label-weight) lies between 0 and 1, such as 0.9")
         if self.policy is not None:
             self.refuse("k", "l", because="the policy says what every class must satisfy")
         elif self.k is None:

@@ -141,6 +141,8 @@ def _show_boxes(found: FoundBoxes, options: Search) -> None:
     console.print(terminal.table(found.headline, ["column", "what is published"], rows))
     if found.utility is not None:
         console.print(f"{found.measure} of the released tuple: {found.utility:.5f} {found.unit}.")
+    if found.utility_note is not None:
+        terminal.aside(found.utility_note)
     if found.trained is not None:
         console.print(found.trained.sentence())
     if options.out is None:

@@ -136,8 +136,8 @@ def anonymize(options: Anonymize) -> Anonymization:
     target = None if options.out is None else Path(options.out)
     if target is not None:
         check_format(target)
-    certified = ANONYMIZERS[options.method].recodes and target is not None
-    for output in (options.out, options.model, certificate_paths(target)[0] if certified and target else None):
+    beside = certificate_paths(target) if ANONYMIZERS[options.method].recodes and target is not None else ()
+    for output in (options.out, options.model, *beside):
         if output is not None:
             check_free(Path(output), overwrite=options.overwrite)
     check_apart([options.out, options.model], [options.data, options.policy])

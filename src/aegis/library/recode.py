@@ -33,7 +33,7 @@ from aegis.library.recoded_certificate import recoded_certificate
 from aegis.library.written import measure_written, open_written
 from aegis.privacy.judgement import Judgement
 from aegis.privacy.policy import Policy, Suppressed
-from aegis.releases.certificate import certificate_paths
+from aegis.releases.certificate import Certificate, certificate_paths
 from aegis.releases.write import look_into
 
 
@@ -75,7 +75,11 @@ def recoded(dataset: Dataset, options: Anonymize) -> Recoded:
         seed=options.seed,
         policy=policy,
         hierarchies=hierarchies if options.hierarchies is not None else None,
+        by_branch=options.by_branch,
+        label_weight=options.label_weight,
     )
+    if not labels:
+        options.refuse("label_weight", because="there is no label to weigh, and boxes are cut where they are widest")
     assert isinstance(estimator, LocalRecoding), "a method that recodes is fitted to counts"
     boxes = estimator.fit_counts(counts, labels=labels, progress=options.progress)
     result = estimator.outcome_of_counts(
@@ -120,15 +124,16 @@ def boxes_in(config: object) -> Boxes | None:
 
 
 def write_recoded(done: Recoded, dataset: Dataset, options: Anonymize, table: pa.Table) -> None:
-    """Write table, certificate and boxes together, once the table as written was found to satisfy the policy."""
+    """Write table, certificate, its page and boxes together, once the written table was found to satisfy the policy."""
     labels = tuple(options.label) or ((dataset.roles.label,) if dataset.roles.label else ())
     policy, roles = _policy(dataset, options, labels)
     hierarchies = find_hierarchies(options.hierarchies, options.data)
-    paths, modes = [Path(path) for path in (options.out, options.model) if path is not None], [PUBLIC, PUBLIC, PRIVATE]
+    paths = [Path(path) for path in (options.out, options.model) if path is not None]
+    modes = [PUBLIC, PUBLIC, PUBLIC, PRIVATE]
     if options.out is None:
         modes = [PRIVATE]
     else:
-        paths.insert(1, certificate_paths(Path(options.out))[0])
+        paths[1:1] = certificate_paths(Path(options.out))
     with drafts_of(paths, overwrite=options.overwrite, modes=modes[: len(paths)]) as drafts:
         if options.out is not None:
             if Path(options.out).suffix.lower() == ".csv":
@@ -155,6 +160,7 @@ def write_recoded(done: Recoded, dataset: Dataset, options: Anonymize, table: pa
                 roles=judged_roles, kinds=kinds, hierarchies=hierarchies,
             )  # fmt: skip
             drafts[1].write_text(certificate.to_json(), encoding="utf-8")
+            drafts[2].write_text(_page(certificate, done.boxes), encoding="utf-8")
             note_made_of(
                 options.data,
                 dataset,
@@ -165,6 +171,14 @@ def write_recoded(done: Recoded, dataset: Dataset, options: Anonymize, table: pa
             )
         if options.model is not None:
             drafts[-1].write_text(done.boxes.to_text(), encoding="utf-8")
+
+
+def _page(certificate: Certificate, boxes: Boxes) -> str:
+    """The certificate's page, with the picture of the tree."""
+    from aegis.report.box_tree import box_tree  # an extra
+    from aegis.report.certificate_report import render_certificate
+
+    return render_certificate(certificate.content, tree=box_tree(boxes))
 
 
 def _policy(dataset: Dataset, options: Anonymize, labels: Sequence[str]) -> tuple[Policy, Roles]:

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from aegis._version import __version__
+from aegis.candidates.boxes.in_words import column_recodings
 from aegis.candidates.boxes.recoding import Boxes
 from aegis.counts.collect_classes import count_classes
 from aegis.data.dataset import Dataset
@@ -67,6 +68,7 @@ def recoded_certificate(
                 "sha256": sha256_of_boxes(boxes.to_text()),
                 "boxes": len(boxes.leaves),
                 "labels": list(boxes.labels),
+                "columns": {recoding.column: recoding.describe() for recoding in column_recodings(boxes)},
             },
             "suppressed": {
                 "records": boxes.suppressed,

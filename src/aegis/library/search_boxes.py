@@ -35,6 +35,8 @@ from aegis.privacy.policy import Policy
 from aegis.privacy.together import without_known
 from aegis.result import Result, plain
 
+SAYS_SOMETHING = 5e-6
+"""A smaller utility is printed as nothing."""
 EMPTY = "drop it, or take it out of the quasi-identifiers"
 
 
@@ -95,13 +97,24 @@ class FoundBoxes(Result):
             f"{self.suppressed:,} of {count(self.records, 'record')} suppressed"
         )
 
+    @property
+    def utility_note(self) -> str | None:
+        """What a utility of nothing means here; None where it is above that."""
+        if self.utility is None or self.utility >= SAYS_SOMETHING:
+            return None
+        return (
+            "the measure takes every box for a value of its own and asks what the other records of a box say of the "
+            "label; these boxes are too small for that. What is kept lies in intervals and sets that boxes share, and "
+            "models read those: --train 1 says what they reach"
+        )
+
     def table_rows(self) -> list[dict[str, Any]]:
         return [{"column": column, "recoding": recoding} for column, recoding in self.words.items()]
 
     def to_json(self) -> dict[str, Any]:
         """The object that ``aegis search --space boxes --json`` prints, without the boxes themselves."""
         figures = {name: plain(getattr(self, name)) for name in self.__dataclass_fields__ if name != "boxes"}
-        return {"recoding": self.words, **figures}
+        return {"recoding": self.words, **figures, "utility_note": self.utility_note}
 
     @classmethod
     def fields_in(cls, content: Mapping[str, Any]) -> Mapping[str, Any]:

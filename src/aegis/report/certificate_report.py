@@ -10,7 +10,7 @@ from aegis.data.shell import word
 from aegis.errors import AegisError
 from aegis.masking.specification import build_mask
 from aegis.report.figures import MORE_THAN_ALL, count, figure, listed, percent
-from aegis.report.page import render_page
+from aegis.report.page import picture, render_page
 from aegis.report.ranking_words import Entry, Fact
 
 _MOST_SHOWN = 24
@@ -57,12 +57,16 @@ class AttackRow:
     limit: str
 
 
-def render_certificate(content: Mapping[str, Any]) -> str:
-    """The page for what a certificate holds, as one self-contained HTML document."""
+def render_certificate(content: Mapping[str, Any], *, tree: str | None = None) -> str:
+    """The page for what a certificate holds, as one self-contained HTML document.
+
+    ``tree`` is the picture of a local recoding's cuts, where it is one.
+    """
     return render_page(
         "certificate.html",
         title=f"Certificate of {content['release']['name']} · Aegis",
         version=content["software"]["aegis"],
+        tree=None if tree is None else picture(tree),
         **certificate_parts(content),
     )
 
@@ -116,7 +120,7 @@ def _asked(verdict: Mapping[str, Any]) -> str:
 
 
 def _facts(content: Mapping[str, Any]) -> list[Fact]:
-    utility = content["utility"]
+    utility = content.get("utility")  # boxes are cut for a label, and no measure compares them with the raw table
     facts = [
         Fact(term="records", value=f"{content['release']['rows']:,}"),
         Fact(term="groups of alike records", value=f"{content['classes']:,}"),
@@ -199,7 +203,9 @@ def _attack(result: Mapping[str, Any]) -> AttackRow:
 
 
 def _masks(content: Mapping[str, Any]) -> list[tuple[str, str]]:
-    """What the configuration does, and then the identifying columns that it left to be hidden."""
+    """What the configuration or the boxes do, and then the identifying columns that it left to be hidden."""
+    if "recoding" in content:
+        return _recoded(content)
     masks = content["configuration"]["masks"]
     records: Mapping[str, Sequence[int]] = content.get("group_records", {})  # certificates of 0.1 count none
     left = _left_out(content)
@@ -207,6 +213,19 @@ def _masks(content: Mapping[str, Any]) -> list[tuple[str, str]]:
     return [
         *((column, "left out: the table does not have this column") for column in left),
         *((column, _mask(spec, records.get(column))) for column, spec in masks.items() if column not in left),
+        *((column, "suppressed, * in every record, because it is identifying") for column in hidden),
+    ]
+
+
+def _recoded(content: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """What boxes do to each column; certificates before 0.2 do not say it column by column."""
+    recoding, roles = content["recoding"], content["roles"]
+    words: Mapping[str, str] = recoding.get("columns") or dict.fromkeys(
+        roles.get("quasi_identifying", ()), "intervals or sets, as fine as the records of a box allow"
+    )
+    hidden = [column for column in roles.get("identifying", ()) if column not in words]
+    return [
+        *words.items(),
         *((column, "suppressed, * in every record, because it is identifying") for column in hidden),
     ]
 
@@ -261,7 +280,7 @@ def _suppressed(suppressed: Mapping[str, Any]) -> str:
 
 
 def _ledger(content: Mapping[str, Any]) -> list[Entry]:
-    release, roles, utility = content["release"], content["roles"], content["utility"]
+    release, roles, utility = content["release"], content["roles"], content.get("utility")
     entries = [
         Entry(term="file", lines=(release["name"], f"sha256 {release['sha256']}")),
         Entry(term="rows", lines=("in random order" if release["shuffled"] else "in the order of the source",)),
@@ -270,9 +289,7 @@ def _ledger(content: Mapping[str, Any]) -> list[Entry]:
             lines=(f"{content['source']['name']}, {content['source']['rows']:,} rows", f"on {content['date']}"),
         ),
         Entry(term="policy", lines=(f"id {content['policy_id']}",)),
-        Entry(
-            term="configuration", lines=(f"{content['configuration']['name']}, id {content['configuration']['id']}",)
-        ),
+        _made_by(content),
         Entry(
             term="roles",
             lines=tuple(
@@ -306,6 +323,19 @@ def _ledger(content: Mapping[str, Any]) -> list[Entry]:
         )
     )
     return entries
+
+
+def _made_by(content: Mapping[str, Any]) -> Entry:
+    """What made the release: masks of a configuration, or the boxes of a local recoding."""
+    if "recoding" not in content:
+        configuration = content["configuration"]
+        return Entry(term="configuration", lines=(f"{configuration['name']}, id {configuration['id']}",))
+    recoding = content["recoding"]
+    cut_for = f", cut for {', '.join(recoding['labels'])}" if recoding["labels"] else ", cut where they are widest"
+    return Entry(
+        term="local recoding",
+        lines=(f"{count(recoding['boxes'], 'box', 'boxes')}{cut_for}", f"sha256 of the boxes {recoding['sha256']}"),
+    )
 
 
 def _together(ledger: Mapping[str, Any] | None, what: tuple[str, str]) -> tuple[str, ...]:

@@ -355,6 +355,14 @@ def test_what_is_not_used_is_refused(tmp_path: Path) -> None:
         anonymize(data, method="mdav", policy={"k": 5}, quasi=quasi)
     with pytest.raises(OptionError, match="give it one role"):
         anonymize(data, method="boxes", k=3, label="age", quasi=quasi)
+    with pytest.raises(OptionError, match="between 0 and 1"):
+        anonymize(data, method="boxes", k=3, label="label", quasi=quasi, label_weight=2.0)
+    with pytest.raises(OptionError, match="no label to weigh"):
+        anonymize(data, method="boxes", k=3, quasi=quasi, label_weight=0.5)
+    with pytest.raises(OptionError, match="hierarchies"):
+        anonymize(data, method="boxes", k=3, label="label", quasi=quasi, by_branch=True)
+    with pytest.raises(AnonymizerError, match="mdav does not use a weight of the label"):
+        anonymize(data, method="mdav", k=3, quasi=quasi, label_weight=0.5)
     with pytest.raises(LabelError, match="at most 50"):
         anonymize(data, method="boxes", k=3, label="name", quasi=quasi, categorical=["name"])
 

@@ -7,11 +7,13 @@ import pytest
 
 from aegis.candidates.boxes import choosing
 from aegis.candidates.boxes.choosing import growth_for
+from aegis.candidates.boxes.estimator import LocalRecoding
 from aegis.candidates.boxes.growing import grow_boxes
 from aegis.candidates.boxes.growth import Growth
 from aegis.candidates.boxes.recoding import Boxes, Cut
 from aegis.counts.class_table import ClassTable
 from aegis.data.domain import Domain
+from aegis.data.hierarchy import Hierarchy
 from aegis.data.kind import Kind
 from aegis.errors import AnonymizerError
 from aegis.privacy.policy import Policy
@@ -40,7 +42,7 @@ def columns_cut(boxes: Boxes) -> list[str]:
 def test_looking_ahead_sees_attributes_that_decide_together(models: dict[str, object]) -> None:
     table = decided_together()
     policy = Policy.from_mapping({"k": table.records // 4, **models})
-    growth = Growth(doubt_nats=0.0)
+    growth = Growth(doubt_nats=0.0, look_ahead=0)
     at_once = grow_boxes(table, policy, labels=["label"], growth=growth).boxes
     ahead = grow_boxes(table, policy, labels=["label"], growth=Growth(doubt_nats=0.0, look_ahead=3)).boxes
     assert columns_cut(at_once)[0] == "hint"
@@ -99,3 +101,56 @@ def test_another_way_is_taken_where_it_is_clearly_better(monkeypatch: pytest.Mon
 def test_growth_out_of_range_is_refused() -> None:
     with pytest.raises(AnonymizerError, match="cannot be negative"):
         Growth(look_ahead=-1)
+
+
+@pytest.mark.parametrize("models", [{}, {"l": {"label": 1}}], ids=["by k", "by models"])
+def test_boxes_hold_whole_branches_where_hierarchies_are_respected(models: dict[str, object]) -> None:
+    values = ["a1", "a2", "a3", "b1", "b2", "c1"]
+    town = Domain.of(Kind.TEXT, values)
+    rng = np.random.default_rng(8)
+    codes = rng.integers(0, 6, (600, 1))
+    label = (np.isin(codes[:, 0], [0, 4]) ^ (rng.random(600) < 0.1)).astype(np.int64)
+    table = ClassTable.from_codes(
+        columns=("town",), domains=[town], codes=codes, counts=np.ones(600, dtype=np.int64),
+        contents={"label": (LABEL, label)},
+    )  # fmt: skip
+    hierarchies = {"town": Hierarchy.of([[value, value[0], "*"] for value in values])}
+    policy = Policy.from_mapping({"k": 20, **models})
+    growth = Growth(doubt_nats=0.0, most_cuts=2)
+
+    def sets(**how: bool) -> list[set[str | None]]:
+        boxes = grow_boxes(table, policy, labels=["label"], growth=growth, hierarchies=hierarchies, **how).boxes
+        return [set(regions[0].values or ()) for regions in boxes.regions]
+
+    whole = [{"a1", "a2", "a3"}, {"b1", "b2"}, {"c1"}]
+    for held in sets(by_branch=True):
+        inside = [branch for branch in whole if held & branch]
+        assert len(inside) == 1 or set().union(*inside) == held, "a box of several branches holds all of each"
+    assert any(len(held & branch) not in (0, len(branch)) for held in sets() for branch in whole[:2] if held - branch)
+
+
+def test_a_weight_that_is_given_stays_while_the_way_is_chosen(monkeypatch: pytest.MonkeyPatch) -> None:
+    tried: list[Growth] = []
+
+    def scores(trial: object, growth: Growth) -> np.ndarray:
+        tried.append(growth)
+        return np.full(100, 0.7)
+
+    monkeypatch.setattr(choosing._Trial, "scores", scores)
+    chosen = growth_for(outliers(), Policy.from_mapping({"k": 2}), "label", label_weight=0.4)
+    assert chosen == Growth(label_weight=0.4)
+    assert {growth.label_weight for growth in tried} == {0.4}
+    with pytest.raises(AnonymizerError, match="between 0 and 1"):
+        LocalRecoding(k=2, label_weight=1.5)
+    with pytest.raises(AnonymizerError, match="give one of them"):
+        LocalRecoding(k=2, label_weight=0.5, growth=Growth())
+    with pytest.raises(AnonymizerError, match="need hierarchies"):
+        LocalRecoding(k=2, by_branch=True)
+
+
+def test_a_large_table_looks_ahead_only_where_learners_gain(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(choosing._Trial, "scores", lambda trial, growth: np.full(100, 0.7))
+    policy = Policy.from_mapping({"k": 2})
+    assert growth_for(outliers(), policy, "label").look_ahead == 3
+    monkeypatch.setattr(choosing, "MOST_TUPLES", 3)
+    assert growth_for(outliers(), policy, "label").look_ahead == 0

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import stat
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -67,6 +68,16 @@ def test_columns_are_described_by_numbers_that_a_reader_can_count(file: Path) ->
     assert found.words["age"].startswith(f"{by_name['age'].published} intervals, cut at {by_name['age'].cuts} place")
     assert found.utility is not None
     assert found.utility > 0.3  # of the one bit that the label has
+
+
+def test_a_utility_of_nothing_is_explained(file: Path) -> None:
+    found = _search(file)
+    assert found.utility_note is None
+    nothing = replace(found, utility=0.0)
+    assert nothing.utility_note is not None
+    assert "too small for that" in nothing.utility_note
+    assert nothing.to_json()["utility_note"] == nothing.utility_note
+    assert replace(found, utility=None).utility_note is None  # a label of numbers has no such measure
 
 
 def test_no_value_of_the_table_is_in_what_is_printed(file: Path) -> None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import numpy as np
 
 from aegis.candidates.boxes.compiled import Floats, Ints, compiled
-from aegis.candidates.boxes.gains import cut_gains, gathered, in_line, uncertainty
+from aegis.candidates.boxes.gains import BY_BRANCH, between_branches, cut_gains, gathered, in_line, uncertainty
 
 
 @compiled
@@ -43,6 +43,7 @@ def best_in_column(
     ranks: Ints,
     rank_starts: Ints,
     by: Ints,
+    depths: Ints,
     weight: float,
     doubt: float,
     least: int,
@@ -77,6 +78,8 @@ def best_in_column(
                 codes, used, seen, table, blocks, scales, before, ordered[column] == 1, missing[column],
                 domains[column], records, weight, doubt, least, gains,
             )  # fmt: skip
+            if by[column] == BY_BRANCH:
+                between_branches(codes, used, own, depths[rank_starts[column] : rank_starts[column + 1]], gains)
             better = False
             for at in range(used - 1):
                 if gains[at] > best * (1 + 1e-12):
@@ -102,6 +105,7 @@ def best_gain(
     ranks: Ints,
     rank_starts: Ints,
     by: Ints,
+    depths: Ints,
     weight: float,
     doubt: float,
     least: int,
@@ -128,8 +132,8 @@ def best_gain(
     best = 0.0
     for column in range(len(columns)):
         gain, _ = best_in_column(
-            column, columns, sizes, labels, blocks, scales, ordered, missing, domains, ranks, rank_starts, by, weight,
-            doubt, least, order, start, end, before, records, seen, table, codes, places, gains, left,
+            column, columns, sizes, labels, blocks, scales, ordered, missing, domains, ranks, rank_starts, by, depths,
+            weight, doubt, least, order, start, end, before, records, seen, table, codes, places, gains, left,
         )  # fmt: skip
         best = max(best, gain)
     return best
@@ -148,6 +152,7 @@ def grown(
     ranks: Ints,
     rank_starts: Ints,
     by: Ints,
+    depths: Ints,
     weight: float,
     doubt: float,
     least: int,
@@ -193,7 +198,8 @@ def grown(
             for column in range(len(columns)):
                 column_gains[column], many = best_in_column(
                     column, columns, sizes, labels, blocks, scales, ordered, missing, domains, ranks, rank_starts, by,
-                    weight, doubt, least, order, start, end, before, records, seen, table, codes, places, gains, left,
+                    depths, weight, doubt, least, order, start, end, before, records, seen, table, codes, places,
+                    gains, left,
                 )  # fmt: skip
                 if column_gains[column] > best * (1 + 1e-12):
                     best, best_column, best_many = column_gains[column], column, many
@@ -206,8 +212,8 @@ def grown(
                         break
                     gain, many = best_in_column(
                         column, columns, sizes, labels, blocks, scales, ordered, missing, domains, ranks, rank_starts,
-                        by, weight, doubt, least, order, start, end, before, records, seen, table, codes, places,
-                        gains, left,
+                        by, depths, weight, doubt, least, order, start, end, before, records, seen, table, codes,
+                        places, gains, left,
                     )  # fmt: skip
                     chosen = left[:many].copy()
                     for at in range(many):
@@ -219,7 +225,8 @@ def grown(
                     for first, last in ((start, middle), (middle, end)):
                         gain += best_gain(
                             columns, sizes, labels, blocks, scales, ordered, missing, domains, ranks, rank_starts, by,
-                            weight, doubt, least, tried, first, last, records, seen, table, codes, places, gains, left,
+                            depths, weight, doubt, least, tried, first, last, records, seen, table, codes, places,
+                            gains, left,
                         )  # fmt: skip
                     if gain > together * (1 + 1e-12):
                         together, best_column, best_many = gain, column, many

@@ -46,7 +46,9 @@ class LocalRecoding(Anonymizer):
     """Boxes that satisfy a policy, cut where the labels gain most.
 
     Give ``k`` (and ``l``, a number of values of each sensitive attribute) or a ``policy``, or both. ``growth`` says how
-    boxes are grown; without one the way is chosen on which learners do best with records held out.
+    boxes are grown; without one the way is chosen on which learners do best with records held out, where
+    ``label_weight`` fixes how much the label counts against the width of intervals and sets, 0 to 1. Categories with a
+    hierarchy are put in its order; with ``by_branch`` boxes hold whole branches of it.
 
     It is fitted to `Records`, or as scikit-learn fits a transformer: to a DataFrame (or a mapping from names to values)
     whose columns are all quasi-identifiers, with the label as ``y``. In a pipeline `ReleasedFeatures` follows it.
@@ -63,18 +65,28 @@ class LocalRecoding(Anonymizer):
         l: int = 1,  # noqa: E741 - l as in l-diversity
         policy: Policy | None = None,
         growth: Growth | None = None,
+        label_weight: float | None = None,
         hierarchies: Mapping[str, Hierarchy] | None = None,
+        by_branch: bool = False,
         random_state: int = 0,
     ) -> None:
         if k is None and policy is None:
             raise AnonymizerError("boxes need k or a policy; give one of them")
         if l > 1 and policy is not None:
             raise AnonymizerError("a policy says itself how many sensitive values a box needs; leave l out")
+        if growth is not None and label_weight is not None:
+            raise AnonymizerError("a growth has its own weight of the label; give one of them")
+        if by_branch and hierarchies is None:
+            raise AnonymizerError("cuts between the branches of hierarchies need hierarchies; give some")
         check_parameters(k=1 if k is None else k, l=l)
+        if label_weight is not None:
+            Growth(label_weight=label_weight)  # says what it may be
         self.k = k
         self.l = l
         self.policy = policy
         self.growth = growth
+        self.label_weight = label_weight
+        self.by_branch = by_branch
         self.hierarchies = hierarchies
         self.random_state = random_state
 
@@ -153,8 +165,21 @@ class LocalRecoding(Anonymizer):
         check_possible(table, policy)
         growth = self.growth
         if growth is None:
-            growth = growth_for(table, policy, labels[0], seed=self.random_state, progress=progress) if labels else None
-        self._grown = grow_boxes(table, policy, labels=labels, growth=growth, hierarchies=self.hierarchies)
+            growth = (
+                growth_for(
+                    table,
+                    policy,
+                    labels[0],
+                    seed=self.random_state,
+                    label_weight=self.label_weight,
+                    progress=progress,
+                )
+                if labels
+                else None
+            )
+        self._grown = grow_boxes(
+            table, policy, labels=labels, growth=growth, hierarchies=self.hierarchies, by_branch=self.by_branch
+        )
         return self._grown.boxes
 
     def transform(self, records: Records | Any = None) -> dict[str, NDArray[Any]]:

@@ -16,8 +16,9 @@ import numpy as np
 
 from aegis.candidates.boxes.compiled import Floats, Ints, compiled
 
-BY_LABEL, BY_RANK = 0, 1
-"""How codes are put in a line: by the label's share among the records of the box, or by a rank that is given."""
+BY_LABEL, BY_RANK, BY_BRANCH = 0, 1, 2
+"""How codes are put in a line: by the label's share among the records of the box, or by a rank that is given; and cut
+anywhere in it, or only between branches of the hierarchy that the rank comes from."""
 
 FEW = 10.0
 """So many records of a category weigh as much as the rest of its box when it is put in line by its label."""
@@ -197,6 +198,24 @@ def cut_gains(
 
 
 @compiled
+def between_branches(codes: Ints, used: int, ranks: Ints, depths: Ints, gains: Floats) -> None:
+    """Allow only cuts between the highest branches that a box holds: its parts are whole branches of a hierarchy.
+
+    ``depths`` says for each rank how far down the hierarchy it and the next rank part.
+    """
+    highest = np.iinfo(np.int64).max
+    for turn in range(2):
+        for at in range(used - 1):
+            parted = np.iinfo(np.int64).max
+            for rank in range(ranks[codes[at]], ranks[codes[at + 1]]):
+                parted = min(parted, depths[rank])
+            if turn == 0:
+                highest = min(highest, parted)
+            elif parted > highest:
+                gains[at] = NOWHERE
+
+
+@compiled
 def _ends(codes: Ints, first: int, last: int, missing: int) -> tuple[int, int]:
     """The lowest and highest code of a stretch of an ordered line, missing values apart."""
     if codes[first] == missing:
@@ -223,7 +242,7 @@ def in_line(
     """Put the codes of a box in the line of their column, in place; equal places stay in the order of the codes."""
     if ordered:
         return
-    if by == BY_RANK:
+    if by != BY_LABEL:
         for at in range(used):
             places[at] = ranks[codes[at]]
     else:

@@ -52,16 +52,18 @@ def grow_boxes(
     labels: Sequence[str] = (),
     growth: Growth | None = None,
     hierarchies: Mapping[str, Hierarchy] | None = None,
+    by_branch: bool = False,
 ) -> Grown:
     """The boxes of a table's tuples; its contents hold the labels and what the policy's models look at.
 
+    Categories with a hierarchy are put in its order, and with ``by_branch`` cut between its branches alone.
     Without labels boxes are cut where they are widest. Raises PolicyNotSatisfiedError, with the model and how far it
     is, where not even all records in one box satisfy the policy.
     """
     chosen = growth or Growth()
-    ready = box_tuples(table, labels, hierarchies=hierarchies)
+    ready = box_tuples(table, labels, hierarchies=hierarchies, by_branch=by_branch)
     if not ready.scales.any():
-        chosen = replace(chosen, label_weight=0.0)
+        chosen = replace(chosen, label_weight=0.0, look_ahead=0)  # width is the same in whichever order
     k = max((model.k for model in policy.models if isinstance(model, KAnonymity)), default=1)
     order = np.arange(table.classes, dtype=np.int64)
     nodes = _cut(ready, policy, chosen, chosen.least_records or k, order, 0, table.classes)
@@ -80,8 +82,8 @@ def _cut(ready: BoxTuples, policy: Policy, growth: Growth, least: int, order: In
     deepest = -1 if growth.most_cuts is None else growth.most_cuts
     return grown(
         ready.columns, ready.sizes, ready.labels, ready.blocks, ready.scales, ready.ordered, ready.missing,
-        ready.domains, ready.ranks, ready.rank_starts, ready.by, growth.label_weight, growth.doubt_nats, least,
-        deepest, growth.look_ahead, order, begin, stop,
+        ready.domains, ready.ranks, ready.rank_starts, ready.by, ready.depths, growth.label_weight, growth.doubt_nats,
+        least, deepest, growth.look_ahead, order, begin, stop,
     )  # fmt: skip
 
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from aegis.candidates.boxes.compiled import Floats, Ints
 from aegis.candidates.boxes.cutting import best_gain, divided
-from aegis.candidates.boxes.gains import cut_gains, gathered, in_line, uncertainty
+from aegis.candidates.boxes.gains import BY_BRANCH, between_branches, cut_gains, gathered, in_line, uncertainty
 from aegis.candidates.boxes.growth import Growth
 from aegis.candidates.boxes.tuples import BoxTuples
 from aegis.counts.class_table import ClassTable
@@ -55,6 +55,9 @@ def grown_by_models(
                             int(ready.missing[column]), int(ready.domains[column]), records, weight, doubt, least,
                             gains,
                         )  # fmt: skip
+                        if ready.by[column] == BY_BRANCH:
+                            depths = ready.depths[ready.rank_starts[column] : ready.rank_starts[column + 1]]
+                            between_branches(turn, used, own, depths, gains)
                         best = float(gains[: used - 1].max())
                         if best > 0:
                             lines.append((best, column, turn, gains[: used - 1].copy()))
@@ -99,8 +102,8 @@ def _looked_ahead(
         after = sum(
             best_gain(
                 ready.columns, ready.sizes, ready.labels, ready.blocks, ready.scales, ready.ordered, ready.missing,
-                ready.domains, ready.ranks, ready.rank_starts, ready.by, growth.label_weight, growth.doubt_nats,
-                least, tried, first, last, records, seen, table, codes, places, gains, left,
+                ready.domains, ready.ranks, ready.rank_starts, ready.by, ready.depths, growth.label_weight,
+                growth.doubt_nats, least, tried, first, last, records, seen, table, codes, places, gains, left,
             )
             for first, last in ((start, middle), (middle, end))
         )  # fmt: skip

@@ -24,7 +24,7 @@ class Growth:
     doubt_nats: float = 6.0
     least_records: int | None = None
     most_cuts: int | None = None
-    look_ahead: int = 0
+    look_ahead: int = 3
 
     def __post_init__(self) -> None:
         if not 0.0 <= self.label_weight <= 1.0:
@@ -33,5 +33,5 @@ class Growth:
             raise AnonymizerError("doubt, records and cuts of boxes cannot be negative; a box has at least one record")
 
 
-GREEDY = Growth(label_weight=1.0, doubt_nats=0.0)
+GREEDY = Growth(label_weight=1.0, doubt_nats=0.0, look_ahead=0)
 """Cut wherever the label gains anything, as LeFevre, DeWitt and Ramakrishnan do."""

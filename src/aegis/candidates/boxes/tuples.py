@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 
 from aegis.candidates.boxes.compiled import Floats, Ints
+from aegis.candidates.boxes.gains import BY_BRANCH, BY_LABEL, BY_RANK
 from aegis.counts.class_table import ClassTable
 from aegis.counts.content import Content
 from aegis.data.domain import Domain, show
@@ -36,15 +38,23 @@ class BoxTuples:
     ranks: Ints
     rank_starts: Ints
     by: Ints
+    depths: Ints  # for each rank how far down a hierarchy it and the next one part
 
     def __repr__(self) -> str:
         return f"BoxTuples({self.table!r})"
 
 
 def box_tuples(
-    table: ClassTable, labels: Sequence[str] = (), *, hierarchies: Mapping[str, Hierarchy] | None = None
+    table: ClassTable,
+    labels: Sequence[str] = (),
+    *,
+    hierarchies: Mapping[str, Hierarchy] | None = None,
+    by_branch: bool = False,
 ) -> BoxTuples:
-    """Prepare a class table whose contents hold the labels; categories with a hierarchy are put in its order."""
+    """Prepare a class table whose contents hold the labels; categories with a hierarchy are put in its order.
+
+    With ``by_branch`` they are cut between its branches alone.
+    """
     parts, blocks, scales = [], [], []
     first = 0
     for name in labels:
@@ -68,9 +78,13 @@ def box_tuples(
         ordered=np.array([is_ordered(domain) for domain in table.domains], dtype=np.int64),
         missing=np.array([len(d.values) if d.missing else -1 for d in table.domains], dtype=np.int64),
         domains=domains,
-        ranks=np.concatenate([ranks for ranks, _ in orders]),
+        ranks=np.concatenate([ranks for ranks, _, _ in orders]),
         rank_starts=np.concatenate([[0], np.cumsum(domains)]).astype(np.int64),
-        by=np.array([by for _, by in orders], dtype=np.int64),
+        by=np.array(
+            [BY_BRANCH if by == BY_RANK and by_branch else by for _, by, _ in orders],
+            dtype=np.int64,
+        ),
+        depths=np.concatenate([depths for _, _, depths in orders]),
     )
 
 
@@ -120,13 +134,18 @@ def _whole(label_counts: Floats, classes: int) -> float:
     return float(max(totals[2] - totals[1] ** 2 / totals[0], 0.0)) if totals[0] > 0 else 0.0
 
 
-def _ranks(domain: Domain, hierarchy: Hierarchy | None) -> tuple[Ints, int]:
+def _ranks(domain: Domain, hierarchy: Hierarchy | None) -> tuple[Ints, int, Ints]:
+    """The rank of each code, whether that comes from a hierarchy, and how far down it each rank and the next part."""
     if hierarchy is None or is_ordered(domain):
-        return np.arange(domain.size, dtype=np.int64), 0
+        return np.arange(domain.size, dtype=np.int64), BY_LABEL, np.zeros(domain.size, dtype=np.int64)
     ups = {row[0]: tuple(reversed(row)) for row in hierarchy.rows}
     shown = [show(value) for value in domain.values.tolist()]
     keys = [ups.get(value, ("\uffff", value)) for value in shown] + ([("\uffff\uffff",)] if domain.missing else [])
     order = sorted(range(domain.size), key=lambda code: keys[code])
     ranks = np.empty(domain.size, dtype=np.int64)
     ranks[order] = np.arange(domain.size)
-    return ranks, 1
+    depths = np.zeros(domain.size, dtype=np.int64)
+    for rank, (code, following) in enumerate(pairwise(order)):
+        alike = [level == next_level for level, next_level in zip(keys[code], keys[following], strict=False)]
+        depths[rank] = alike.index(False) if False in alike else len(alike)
+    return ranks, BY_RANK, depths

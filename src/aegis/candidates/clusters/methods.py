@@ -37,6 +37,8 @@ OPTIONS: dict[str, Option] = {
     "bound_share": Option(words="a share of the time for a lower bound"),
     "policy": Option(words="a policy (--policy)"),
     "hierarchies": Option(words="hierarchies (--hierarchies)"),
+    "by_branch": Option(words="cuts between branches (--by-branch)", neutral=False),
+    "label_weight": Option(words="a weight of the label (--label-weight)"),
 }
 
 
@@ -152,7 +154,7 @@ for _method in (
     Method(
         name="boxes",
         summary="local recoding: intervals and sets, cut where the label gains most as long as the policy holds",
-        uses=frozenset({"l", "policy", "hierarchies"}),
+        uses=frozenset({"l", "policy", "hierarchies", "by_branch", "label_weight"}),
         build=_of("estimator", "LocalRecoding", room="boxes"),
         recodes=True,
     ),
