@@ -147,11 +147,11 @@ class Operation(Generic[P, O, R]):
         )
 
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
-        known = inspect.signature(self.options).parameters
+        parameters = inspect.signature(self.options).parameters
         for name in kwargs:
-            if name not in known:
+            if name not in parameters:
                 raise TypeError(
-                    f"{self.run.__name__}() got an unexpected keyword argument {name!r}{did_you_mean(name, known)}"
+                    f"{self.run.__name__}() got an unexpected keyword argument {name!r}{did_you_mean(name, parameters)}"
                 )
         return self.run(self.options(*args, **kwargs))
 

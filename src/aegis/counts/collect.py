@@ -90,15 +90,15 @@ def count_histograms(dataset: Dataset, columns: Sequence[str], *, limits: Limits
     histograms = {}
     for name in columns:
         kind = dataset.schema.kind(name)
-        found = None
+        histogram = None
         column = dataset.table[name]
         if name not in large or not kind.is_number:
             limit = limits.numbers if kind.is_number else NO_LIMIT
-            found = histogram_of(dataset, Binned(source=column, kind=kind), limit)
-        if found is None:
-            found = histogram_of(dataset, binned(dataset, column, kind, limits.bins), NO_LIMIT)
-        assert found is not None
-        histograms[name] = found
+            histogram = histogram_of(dataset, Binned(source=column, kind=kind), limit)
+        if histogram is None:
+            histogram = histogram_of(dataset, binned(dataset, column, kind, limits.bins), NO_LIMIT)
+        assert histogram is not None
+        histograms[name] = histogram
     return histograms
 
 

@@ -95,8 +95,8 @@ class Hierarchy:
 
     def check_covers(self, domain: Domain, *, column: str) -> None:
         """Raise if the domain holds values that the hierarchy does not."""
-        known = {row[0] for row in self.rows}
-        absent = sum(show(value) not in known for value in domain.values.tolist())
+        covered = {row[0] for row in self.rows}
+        absent = sum(show(value) not in covered for value in domain.values.tolist())
         if absent:
             raise HierarchyError(
                 f"the hierarchy of column {column!r} misses {absent} of the column's {len(domain.values)} values; "
@@ -182,14 +182,14 @@ def read_hierarchies(folder: Path | str) -> dict[str, Hierarchy]:
     folder = Path(folder)
     if not folder.is_dir():
         raise HierarchyError(f"there is no folder {folder} to read hierarchies from")
-    found: dict[str, Hierarchy] = {}
+    hierarchies: dict[str, Hierarchy] = {}
     for path in sorted(folder.glob("*.csv")):
         match = _FILE_NAME.match(path.name)
         column = match["column"] if match else path.stem
-        if column in found:
+        if column in hierarchies:
             raise HierarchyError(f"{folder} holds two hierarchies of column {column!r}; keep one")
-        found[column] = Hierarchy.read(path)
-    return found
+        hierarchies[column] = Hierarchy.read(path)
+    return hierarchies
 
 
 def write_hierarchies(hierarchies: Mapping[str, Hierarchy], folder: Path | str, *, dataset: str) -> None:

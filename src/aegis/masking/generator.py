@@ -134,12 +134,12 @@ def _draw(
     if possible <= 4 * count:
         everything = [row for row in product(*(range(first, size) for size in sizes)) if max(row) >= 0]
         return [everything[i] for i in rng.choice(len(everything), size=count, replace=False)]
-    found: dict[tuple[int, ...], None] = {}
-    while len(found) < count:
+    drawn: dict[tuple[int, ...], None] = {}
+    while len(drawn) < count:
         batch = rng.integers(0, sizes, size=(count, len(sizes)))
         batch[rng.random(batch.shape) < unmasked] = -1
-        found.update(dict.fromkeys(row for row in map(tuple, batch.tolist()) if max(row) >= 0))
-    return list(found)[:count]
+        drawn.update(dict.fromkeys(row for row in map(tuple, batch.tolist()) if max(row) >= 0))
+    return list(drawn)[:count]
 
 
 def _pool(

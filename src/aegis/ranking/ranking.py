@@ -254,16 +254,17 @@ class Ranking(Result):
     def from_json(cls, content: Mapping[str, Any]) -> Self:
         """The ranking that `to_json` wrote."""
         try:
-            known = {name: value for name, value in content.items() if name != "configurations"}
-            if "goal" in known:
-                known["race"] = {name: known[name] for name in RaceFacts.__dataclass_fields__ if name in known}
-                higher = goal_called(known["goal"]).higher_is_better
-                known |= {"measure": known["goal"], "unit": "", "higher_is_better": higher, "reference": "exact"}
-            labels = tuple(cls.from_json(each) for each in known.pop("labels", ()))
-            known["ranking"] = [
-                {**place, "like_best": place.get("in_best_group", place.get("like_best"))} for place in known["ranking"]
+            fields = {name: value for name, value in content.items() if name != "configurations"}
+            if "goal" in fields:
+                fields["race"] = {name: fields[name] for name in RaceFacts.__dataclass_fields__ if name in fields}
+                higher = goal_called(fields["goal"]).higher_is_better
+                fields |= {"measure": fields["goal"], "unit": "", "higher_is_better": higher, "reference": "exact"}
+            labels = tuple(cls.from_json(each) for each in fields.pop("labels", ()))
+            fields["ranking"] = [
+                {**place, "like_best": place.get("in_best_group", place.get("like_best"))}
+                for place in fields["ranking"]
             ]
-            return replace(rebuilt(cls, known), labels=labels)
+            return replace(rebuilt(cls, fields), labels=labels)
         except (KeyError, TypeError, ValueError, AttributeError) as error:
             raise InputError(f"this is no JSON of a ranking ({type(error).__name__})") from None
 
