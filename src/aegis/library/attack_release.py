@@ -64,12 +64,12 @@ def attack_draft(
     results = run_attacks([ATTACKS[name] for name in attacks], scene, limits=limits_of(policy))
     exceeded = [result for result in results if result.exceeded]
     if exceeded:
-        said = "; ".join(
+        sentences = "; ".join(
             f"{result.name} exposes {100 * result.exposed_share:.2f} % of the people and "
             f"{100 * (result.limit or 0):g} % are allowed"
             for result in exceeded
         )
-        raise PolicyNotSatisfiedError(f"nothing was released: {said}; mask more")
+        raise PolicyNotSatisfiedError(f"nothing was released: {sentences}; mask more")
     return results
 
 

@@ -91,10 +91,10 @@ def _searched(workshop: Workshop) -> list[Made]:
     if sample.looks_like_numbers:
         raise LabelError("a search keeps classes predictable, and this label is a number; cut it with --label-bins")
     counts = classes_of(workshop.dataset, policy, workshop.roles, contents=(label,), hierarchies=workshop.hierarchies)
-    found = search_classes(
+    result = search_classes(
         counts, label=label, policy=policy, hierarchies=workshop.hierarchies, seconds=workshop.seconds
     )
-    configuration = Configuration(name="search", masks=found.best.masks, label=label, roles=workshop.roles)
+    configuration = Configuration(name="search", masks=result.best.masks, label=label, roles=workshop.roles)
     verdict = verdicts_on([configuration], counts, policy)[configuration.name]
     starred = None
     if verdict.released is not None and verdict.suppressed:

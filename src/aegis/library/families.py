@@ -74,7 +74,7 @@ class FamilySource:
     def _released(self, count: int, seeds: Sequence[int], tables: Sequence[Any]) -> tuple[Family, ...]:
         """Masks, noise, clustered and sanitized tables: clusters and mechanisms are found once, noise is drawn anew."""
         clustered = [self._clustered(k) for k in _CLUSTERED if 2 * k <= self.counted.rows]
-        fixed = (*clustered, *(self.published(one) for one in tables))
+        fixed = (*clustered, *(self.published(table) for table in tables))
         sanitizing = SanitizedTables.of(self.dataset, self.counted, quasi=self.quasi(), seed=self.seed)
         noisy = max(count // 4, 1)
         masked = max(count - noisy - len(fixed) - len(sanitizing.names), 1)
@@ -86,7 +86,7 @@ class FamilySource:
                     *self.generated(masked, "mixed", seed=seed),
                     *self.generated(noisy, "mixed", seed=seed, masks=_NOISY, prefix="noise"),
                 ),
-                tables=(*fixed, *(self.published(one, name=name) for name, one in sanitizing.drawn(seed))),
+                tables=(*fixed, *(self.published(table, name=name) for name, table in sanitizing.drawn(seed))),
                 notes=sanitizing.notes,
             )
             for seed in seeds
@@ -118,13 +118,13 @@ class FamilySource:
         """Configurations of the quasi-identifiers that the search found, from the best to far behind it."""
         table = count_classes(self.dataset, self.quasi(), contents=(self.counted.label,))
         policy = Policy.from_mapping({"k": K, "max_suppression": 0.02})
-        known = {name: one for name, one in self.hierarchies.items() if name in table.columns}
+        present = {name: hierarchy for name, hierarchy in self.hierarchies.items() if name in table.columns}
         try:
-            found = search(
+            result = search(
                 table,
                 label=self.counted.label,
                 policy=policy,
-                hierarchies=known,
+                hierarchies=present,
                 space="levels",
                 shortlist=4 * count,
                 seconds=None,
@@ -135,9 +135,9 @@ class FamilySource:
                 f"no configuration of {', '.join(table.columns)} is {K}-anonymous with 2% suppressed; name other "
                 "quasi-identifiers, or leave the family out"
             ) from None
-        places = np.unique(np.linspace(0, len(found.shortlist) - 1, count).round().astype(int))
+        places = np.unique(np.linspace(0, len(result.shortlist) - 1, count).round().astype(int))
         return [
-            Configuration(name=f"k{i:03d}", masks=found.shortlist[place].masks)
+            Configuration(name=f"k{i:03d}", masks=result.shortlist[place].masks)
             for i, place in enumerate(places, start=1)
         ]
 

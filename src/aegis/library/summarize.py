@@ -48,8 +48,8 @@ def summarize(options: Summarize) -> Summary:
     _check(options)
     dataset = open_table(options.data, options)
     hierarchies = find_hierarchies(options.hierarchies, options.data)
-    given = gather(options.configs, hierarchies=hierarchies, data=options.data)
-    label = label_of(options.label, dataset.roles.label, given)
+    configurations = gather(options.configs, hierarchies=hierarchies, data=options.data)
+    label = label_of(options.label, dataset.roles.label, configurations)
 
     shared = None if options.out is None else _ledger(dataset, options)
     if shared is not None and options.epsilon is not None:
@@ -70,7 +70,7 @@ def summarize(options: Summarize) -> Summary:
     if options.policy is not None:
         roles = read_policy(options.policy).roles_in(dataset.schema, roles)
     candidates = propose(
-        given, options, counted, dataset.schema.names, seed=options.seed, hierarchies=hierarchies, roles=roles
+        configurations, options, counted, dataset.schema.names, seed=options.seed, hierarchies=hierarchies, roles=roles
     )
     verdicts = judged(candidates, dataset, options.policy, hierarchies=hierarchies)
     counts = masked(counted, verdicts.passed, name=dataset.name)
