@@ -36,7 +36,7 @@ from aegis.catalog.database import audit_chain
 from aegis.catalog.database.notification_tables import Notification
 from aegis.catalog.service import tokens
 from aegis.catalog.service.catalog import Catalog
-from aegis.catalog.service.notifications import Told
+from aegis.catalog.service.notifications import NotificationKind
 from aegis.data.engine import open_dataset
 from aegis.errors import AegisError
 from aegis.library.clinic import CONFIGURATIONS, POLICY, ROLES, write_clinic
@@ -244,9 +244,11 @@ def notifications_wrong(database_url: str, storage: Path, ledger: Ledger) -> lis
     times = Counter((row.user_id, row.kind, row.path) for row in rows)
     told = {(row.kind, row.path) for row in rows}
     wrong = [f"somebody was told {kind} {count} times" for (_, kind, _), count in times.items() if count != 1]
-    steps = [(Told.ASKED, each) for each in ledger.asked.values()]
-    steps += [(step, each) for each in ledger.approved for step in (Told.APPROVED, Told.TO_FULFIL)]
-    steps += [(Told.READY, request) for request, _ in ledger.pushed.values()]
+    steps = [(NotificationKind.ASKED, each) for each in ledger.asked.values()]
+    steps += [
+        (step, each) for each in ledger.approved for step in (NotificationKind.APPROVED, NotificationKind.TO_FULFIL)
+    ]
+    steps += [(NotificationKind.READY, request) for request, _ in ledger.pushed.values()]
     wrong += [
         f"nobody was told {kind.value}" for kind, ident in steps if (kind.value, f"/requests/{ident}") not in told
     ]

@@ -15,7 +15,7 @@ An options class is a frozen dataclass whose fields carry an `Option` (or an `Ar
 
 The command line (``aegis check DATA --policy P``), the Python signature (``aegis.check(data, policy=…)``), the
 reference page and the API's request body are all read from it. An option that cannot be used as it was given is an
-error wherever it came from: there is no door at which it is ignored.
+error wherever it came from: no interface ignores it.
 """
 
 from __future__ import annotations
@@ -78,7 +78,7 @@ class Argument(Option):
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
 class Field:
-    """A field of an options class, as the doors see it.
+    """A field of an options class, as the command line, Python and the reference see it.
 
     ``kind`` is what a terminal gives (bool, int, float, str, Path), ``many`` whether it is a sequence of those.
     """
