@@ -34,9 +34,6 @@ from aegis.releases.table_register import STATE_VARIABLE
 settings.register_profile("aegis", deadline=None, derandomize="CI" in os.environ)
 settings.load_profile("aegis")
 
-CLINIC_ROWS = 600
-"""How many patients the example has that tests share: a race on them takes a second or two."""
-
 DATASETS = Path(os.environ.get("AEGIS_DATASETS", Path(__file__).parents[1].parent / "shared" / "datasets"))
 
 
@@ -157,7 +154,7 @@ class Answer:
 def clinic(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The folder of the example, with fewer patients."""
     folder = tmp_path_factory.mktemp("clinic")
-    write_clinic(folder, rows=CLINIC_ROWS)
+    write_clinic(folder, rows=1_500)
     return folder
 
 

@@ -64,12 +64,12 @@ def test_what_is_written_keeps_k_and_l(
 MISTAKES = {  # what is given, and the sentence with the nearest that can be
     "k above the records": (
         ["--k", "2000"],
-        "k = 2000 needs at least 2000 records and the table has 600: use k of at most 600",
+        "k = 2000 needs at least 2000 records and the table has 1500: use k of at most 1500",
     ),
     "k times classes above the records": (
         ["--k", "100", "--classes", "30"],
-        "30 classes of at least k = 100 need 3000 records and the table has 600: use at most 6 classes, or k of at "
-        "most 20",
+        "30 classes of at least k = 100 need 3000 records and the table has 1500: use at most 15 classes, or k of at "
+        "most 50",
     ),
     "more classes than tuples": (
         ["--k", "5", "--quasi", "gender", "--classes", "20"],

@@ -9,8 +9,15 @@ from typing import Any
 import pytest
 
 import aegis as library
+from aegis.library.clinic import write_clinic
 
 Aegis = Callable[..., Any]
+
+
+@pytest.fixture(scope="module")
+def clinic(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The example with so few patients that models train on all candidates in a second or two."""
+    return write_clinic(tmp_path_factory.mktemp("clinic"), rows=600).parent
 
 
 MEASURES = (None, "mutual-information", "leave-one-out-information")

@@ -30,7 +30,7 @@ def test_check_prints_the_object_of_the_contract(aegis: Aegis, strict: tuple[obj
     assert answer.status == 0
     found = answer.json
     assert {"satisfied", "models", "classes", "records", "suppressed"} <= set(found)
-    assert (found["satisfied"], found["records"]) == (True, 600)
+    assert (found["satisfied"], found["records"]) == (True, 1_500)
     for model in found["models"]:
         assert {"name", "attribute", "threshold", "value", "satisfied"} <= set(model)
     raw = aegis("check", clinic / "clinic.csv", "--policy", clinic / "policy.yaml", "--json")
@@ -79,7 +79,9 @@ def test_a_release_verifies(
         f"{out.name}.certificate.json",
     ]
     certificate = json.loads(Path(f"{out}.certificate.json").read_text(encoding="utf-8"))
-    assert certificate["release"]["rows"] == 600 - (answer.json["suppressed"] if more == ("--drop-suppressed",) else 0)
+    assert certificate["release"]["rows"] == 1_500 - (
+        answer.json["suppressed"] if more == ("--drop-suppressed",) else 0
+    )
     assert certificate["utility"]["kept_share"] > 0
     verified = aegis("verify", out, f"{out}.certificate.json", "--json")
     assert verified.status == 0, verified.out
