@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from aegis.counts.answer import NO_LIMIT
 from aegis.counts.binned import Binned, binned
 from aegis.counts.collect import counted_joint, histogram_of
-from aegis.counts.joint import Counted, Histogram, Joint
+from aegis.counts.joint import Histogram, Joint, TableCounts
 from aegis.counts.summary import Summary
 from aegis.data.dataset import Dataset
 from aegis.data.domain import Domain
@@ -22,7 +22,7 @@ from aegis.progress import Progress
 _MANY_VALUES = 1_000_000  # of one column that was counted by value before
 
 
-def count_part(dataset: Dataset, like: Summary, *, progress: Progress | None = None) -> Counted:
+def count_part(dataset: Dataset, like: Summary, *, progress: Progress | None = None) -> TableCounts:
     """Count the columns of ``like`` in ``dataset``: by value what it has by value, else in the very same ranges.
 
     Numbers below the first range are in the first, those above the last in the last.
@@ -58,7 +58,7 @@ def count_part(dataset: Dataset, like: Summary, *, progress: Progress | None = N
         joints[name] = Joint(attribute=domain, label=label.domain, counts=counts)
     if progress is not None:
         progress(len(joints), len(joints), "done")
-    return Counted(
+    return TableCounts(
         rows=int(label.counts.sum()), label=like.label, label_histogram=label, joints=joints, skipped=like.skipped
     )
 

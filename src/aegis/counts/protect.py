@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from aegis.counts.joint import Counted, Counts, Histogram, Joint
+from aegis.counts.joint import Counts, Histogram, Joint, TableCounts
 from aegis.counts.protection import Protection
 from aegis.counts.summary import AttributeSummary, MaskedJoint, RangedHistogram, Summary
 from aegis.data.domain import Domain
@@ -214,7 +214,7 @@ def _named(domain: Domain, codes: NDArray[np.int64], counts: Counts) -> Groups:
     return Groups(partition=Partition(codes=place[codes], target=target), speakers=speakers[np.argsort(place)])
 
 
-def add_noise(counted: Counted, epsilon: float) -> tuple[Counted, Protection]:
+def add_noise(counted: TableCounts, epsilon: float) -> tuple[TableCounts, Protection]:
     """Counts in which no single record shows: each attribute's joint with the label gets its share of the budget.
 
     Two tables that differ in one record differ by one in one cell of each joint, so the joints together cost

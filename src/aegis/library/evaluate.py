@@ -12,7 +12,7 @@ import numpy as np
 from aegis._version import __version__
 from aegis.commands.evaluate import RELEASED, Evaluate
 from aegis.counts.collect_pairs import count_pairs
-from aegis.counts.joint import Counted
+from aegis.counts.joint import TableCounts
 from aegis.counts.pair_counts import PairTables
 from aegis.counts.summary import masked_counts
 from aegis.data.output import check_apart, check_free
@@ -158,7 +158,7 @@ class _Judge:
     """What every family is judged with."""
 
     name: str
-    counted: Counted
+    counted: TableCounts
     pairs: PairTables | None
     counting_seconds: float
     pair_seconds: float

@@ -13,7 +13,7 @@ from aegis.commands.evaluate import K_ANONYMOUS, RELEASED
 from aegis.counts.collect import count_joints
 from aegis.counts.collect_classes import count_classes
 from aegis.counts.collect_pairs import count_pairs
-from aegis.counts.joint import Counted
+from aegis.counts.joint import TableCounts
 from aegis.data.dataset import Dataset
 from aegis.data.engine import open_dataset
 from aegis.data.hierarchy import Hierarchy
@@ -52,7 +52,7 @@ class FamilySource:
     """What families are made of."""
 
     dataset: Dataset
-    counted: Counted
+    counted: TableCounts
     rows: CodedRows
     hierarchies: Mapping[str, Hierarchy]
     seed: int

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from aegis.commands.fields import ConfigurationLike, ConfigurationsLike, HierarchiesLike, Proposing
-from aegis.counts.joint import Counted
+from aegis.counts.joint import TableCounts
 from aegis.data.dataset import Dataset
 from aegis.data.hierarchy import Hierarchy, read_hierarchies
 from aegis.data.schema import Roles
@@ -111,7 +111,7 @@ def find_hierarchies(hierarchies: HierarchiesLike | None, data: Any) -> dict[str
 def propose(
     configurations: list[Configuration],
     options: Proposing,
-    counted: Counted,
+    counted: TableCounts,
     columns: Iterable[str],
     *,
     seed: int,
@@ -131,7 +131,7 @@ def propose(
     return [] if none_is_fine and not made else checked(made, columns)
 
 
-def to_be_masked(counted: Counted, roles: Roles, *, asked: Sequence[str] = ()) -> Counted:
+def to_be_masked(counted: TableCounts, roles: Roles, *, asked: Sequence[str] = ()) -> TableCounts:
     """What was counted of the columns that generated configurations mask.
 
     Those asked for; else the quasi-identifying ones, because a mask on any other column costs use and protects nobody;
@@ -148,7 +148,7 @@ def to_be_masked(counted: Counted, roles: Roles, *, asked: Sequence[str] = ()) -
 
 
 def generated(
-    counted: Counted,
+    counted: TableCounts,
     *,
     count: int,
     strength: str,

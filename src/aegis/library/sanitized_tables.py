@@ -11,7 +11,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from aegis.counts.answer import ask
-from aegis.counts.joint import Counted, Joint
+from aegis.counts.joint import Joint, TableCounts
 from aegis.data.dataset import Dataset
 from aegis.evaluation.sanitizing import Sanitizers, choose_private, find_sanitizers
 from aegis.library.sanitize import column_values
@@ -33,7 +33,7 @@ class SanitizedTables:
     notes: tuple[str, ...]
 
     @classmethod
-    def of(cls, dataset: Dataset, counted: Counted, *, quasi: Sequence[str], seed: int) -> SanitizedTables:
+    def of(cls, dataset: Dataset, counted: TableCounts, *, quasi: Sequence[str], seed: int) -> SanitizedTables:
         """Mechanisms for the sensitive attributes or, where none is named, for those that say most about the label.
 
         The adversary knows the quasi-identifiers, the authorised party every attribute that is not private.

@@ -9,7 +9,7 @@ from typing import Any
 
 from aegis.commands.summarize import Summarize
 from aegis.counts.folder import check_summary_free, write_summary
-from aegis.counts.joint import Counted
+from aegis.counts.joint import TableCounts
 from aegis.counts.protect import add_noise, merge_small
 from aegis.counts.protection import Protection
 from aegis.counts.summary import Level, Summary, reduced
@@ -130,7 +130,7 @@ def _scores_wanted(options: Summarize) -> tuple[str, ...]:
     return tuple(dict.fromkeys(options.score))
 
 
-def _race(dataset: Dataset, counted: Counted, verdicts: Verdicts, options: Summarize) -> Mapping[str, Any] | None:
+def _race(dataset: Dataset, counted: TableCounts, verdicts: Verdicts, options: Summarize) -> Mapping[str, Any] | None:
     """What models reach on each configuration; None where it is not wanted, or would not be protected."""
     if not options.race or options.min_count is not None or options.epsilon is not None:
         return None

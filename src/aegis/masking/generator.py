@@ -46,7 +46,7 @@ _SMALLEST_STEP, _LARGEST_STEP = 1e-9, 1e12  # beyond these a width is no longer 
 _LARGE_CATEGORY = 200  # beyond it a configuration would list too many values
 
 
-class Counted(Protocol):
+class ColumnCounts(Protocol):
     """A column's domain and how often each of its values occurs: a Histogram."""
 
     @property
@@ -78,7 +78,7 @@ STRENGTHS = {
 
 
 def generate(
-    histograms: Mapping[str, Counted],
+    histograms: Mapping[str, ColumnCounts],
     *,
     count: int,
     rng: np.random.Generator,
@@ -143,7 +143,7 @@ def _draw(
 
 
 def _pool(
-    counted: Counted, strength: Strength, allowed: Collection[str], hierarchy: Hierarchy | None
+    counted: ColumnCounts, strength: Strength, allowed: Collection[str], hierarchy: Hierarchy | None
 ) -> tuple[Mask, ...]:
     """The masks of the wanted strength; the nearest ones where a column has none."""
     counts = np.asarray(counted.counts, dtype=np.float64)

@@ -28,7 +28,7 @@ from aegis.masking.mask import ExpressionMask, MappedMask, Mask, PermutingMask, 
 from aegis.masking.masks.generalize import Generalize
 from aegis.masking.masks.suppress import STAR
 from aegis.masking.transition import transition
-from aegis.releases.fit import Counted, fitted, links_of
+from aegis.releases.fit import ColumnCounts, fitted, links_of
 
 _PREFIX = "_aegis"
 _ARROW = {
@@ -95,7 +95,7 @@ def masked_table(
     table: ir.Table,
     masks: Mapping[str, Mask],
     *,
-    histograms: Mapping[str, Counted],
+    histograms: Mapping[str, ColumnCounts],
     schema: Schema | None = None,
     strict: bool = True,
     join: Collection[str] = (),
@@ -132,7 +132,7 @@ def masked_table(
     return MaskedTable(table=masked.select(*table.columns), mappings=tuple(mappings))
 
 
-def _kind(table: ir.Table, name: str, histograms: Mapping[str, Counted], schema: Schema | None) -> Kind:
+def _kind(table: ir.Table, name: str, histograms: Mapping[str, ColumnCounts], schema: Schema | None) -> Kind:
     if name not in table.columns:
         raise MaskError(f"a mask names column {name!r}, which the table does not have")
     if name in histograms:
