@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from _result import dataset
 from aegis.counts.collect import count_joints
-from aegis.counts.joint import Counted
+from aegis.counts.joint import TableCounts
 from aegis.data.dataset import Dataset
 from aegis.data.engine import open_dataset
 from aegis.data.schema import Roles
@@ -138,13 +138,13 @@ _MADE: dict[str, Callable[[], pa.Table]] = {
 }
 
 
-def counted(case: Case) -> tuple[Dataset, Counted]:
+def counted(case: Case) -> tuple[Dataset, TableCounts]:
     """The data set and its one pass."""
     opened = case.open()
     return opened, count_joints(opened, label=case.label)
 
 
-def configurations(known: Counted, *, count: int, strength: str, seed: int, **options: Any) -> list[Configuration]:
+def configurations(known: TableCounts, *, count: int, strength: str, seed: int, **options: Any) -> list[Configuration]:
     """Generated configurations; a table with few columns may not have as many different ones."""
     histograms = {name: joint.histogram() for name, joint in known.joints.items()}
     return generate(histograms, count=count, strength=strength, rng=np.random.default_rng(seed), **options)

@@ -6,7 +6,7 @@ own. At 50 random moments one of the parts is killed. Then: every write that was
 twice, every release is whole or absent, every job ended, everybody was told of every step once, and the audit chain is
 intact.
 
-``python benchmarks/catalog_faults.py`` takes about fifteen minutes; ``--dry --kills 5`` tries it.
+``python benchmarks/catalog_faults.py`` takes about fifteen minutes; ``--dry --kills 3 --flows 1`` tries it.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ from aegis.catalog.database import audit_chain
 from aegis.catalog.database.notification_tables import Notification
 from aegis.catalog.service import tokens
 from aegis.catalog.service.catalog import Catalog
-from aegis.catalog.service.notifications import Told
+from aegis.catalog.service.notifications import NotificationKind
 from aegis.data.engine import open_dataset
 from aegis.errors import AegisError
 from aegis.library.clinic import CONFIGURATIONS, POLICY, ROLES, write_clinic
@@ -244,9 +244,11 @@ def notifications_wrong(database_url: str, storage: Path, ledger: Ledger) -> lis
     times = Counter((row.user_id, row.kind, row.path) for row in rows)
     told = {(row.kind, row.path) for row in rows}
     wrong = [f"somebody was told {kind} {count} times" for (_, kind, _), count in times.items() if count != 1]
-    steps = [(Told.ASKED, each) for each in ledger.asked.values()]
-    steps += [(step, each) for each in ledger.approved for step in (Told.APPROVED, Told.TO_FULFIL)]
-    steps += [(Told.READY, request) for request, _ in ledger.pushed.values()]
+    steps = [(NotificationKind.ASKED, each) for each in ledger.asked.values()]
+    steps += [
+        (step, each) for each in ledger.approved for step in (NotificationKind.APPROVED, NotificationKind.TO_FULFIL)
+    ]
+    steps += [(NotificationKind.READY, request) for request, _ in ledger.pushed.values()]
     wrong += [
         f"nobody was told {kind.value}" for kind, ident in steps if (kind.value, f"/requests/{ident}") not in told
     ]
@@ -260,7 +262,7 @@ def settle(admin: Client, *, seconds: float) -> bool:
         states = {each["state"] for each in admin.jobs(product=PRODUCT)}
         if not states & {"queued", "running"}:
             return "failed" not in states
-        time.sleep(1.0)
+        time.sleep(0.3)
     return False
 
 
@@ -271,6 +273,8 @@ def main() -> int:
     parser.add_argument("--rows", type=int, default=600)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--servers", type=int, default=2, help="how many `aegis serve`, each with a worker of its own")
+    parser.add_argument("--flows", type=int, default=3, help="how many people at a time ask, approve and push releases")
+    parser.add_argument("--pause-s", type=float, default=4.0, help="the longest time between two kills")
     parser.add_argument("--dry", action="store_true", help="print instead of writing the result")
     given = parser.parse_args()
     rng = random.Random(given.seed)
@@ -294,13 +298,14 @@ def main() -> int:
                 register(clients["provider"], clients["expert"], folder)
                 stop = threading.Event()
                 threads = [
-                    threading.Thread(target=flows, args=(clients, ledger, files, stop, seed)) for seed in range(3)
+                    threading.Thread(target=flows, args=(clients, ledger, files, stop, seed))
+                    for seed in range(given.flows)
                 ]
                 threads.append(threading.Thread(target=summaries, args=(clients, ledger, folders, stop, 9)))
                 for each in threads:
                     each.start()
                 for number in range(given.kills):
-                    time.sleep(rng.uniform(0.3, 4.0))
+                    time.sleep(rng.uniform(0.3, given.pause_s))
                     part = PARTS[number % 3] if number < 3 else rng.choice(PARTS)
                     busy += ledger.in_flight > 0
                     struck[part] += strike(sites, database, part, rng)
@@ -328,6 +333,8 @@ def main() -> int:
         "seed": given.seed,
         "servers": given.servers,
         "workers": given.servers,
+        "flows": given.flows,
+        "longest_pause_s": given.pause_s,
         "kills": dict(struck),
         "kills_while_a_write_was_under_way": busy,
         "acknowledged": {

@@ -33,7 +33,7 @@ from scipy.stats import spearmanr
 import aegis.learners.race as race_source
 from _result import write
 from _selection_data import CACHE, CASES, TOGETHER, Case, configurations, counted
-from aegis.counts.joint import Counted
+from aegis.counts.joint import TableCounts
 from aegis.data.dataset import Dataset
 from aegis.evaluation.coded_rows import read_rows
 from aegis.evaluation.gold import GoldStandard, gold_standard, split_half
@@ -133,7 +133,7 @@ class KeptRaces:
 
 
 def gold_of(
-    case: Case, opened: Dataset, known: Counted, chosen: list[Configuration], *, only_known: bool
+    case: Case, opened: Dataset, known: TableCounts, chosen: list[Configuration], *, only_known: bool
 ) -> GoldStandard:
     def say(done: int, total: int | None, name: str) -> None:
         if only_known:
@@ -153,7 +153,7 @@ def one(
     seed: int,
     goal: str,
     opened: Dataset,
-    known: Counted,
+    known: TableCounts,
     chosen: list[Configuration],
     gold: GoldStandard,
 ) -> list[dict[str, Any]]:

@@ -25,7 +25,7 @@ def main() -> None:
         work=arguments.work,
         report=arguments.report,
         overwrite=True,
-        progress=Told(),
+        progress=ProgressLines(),
     )
     print({str(verdict): count for verdict, count in done.verdicts.items()} | {"better": done.better})
     # Where the page and the parts lie is nobody's business but the machine's.
@@ -33,7 +33,7 @@ def main() -> None:
     write(f"reproduce_{arguments.name.replace('-', '_')}", done.to_json())
 
 
-class Told:
+class ProgressLines:
     """Says what is being done and, once some steps of a stage are finished, how long its rest takes."""
 
     def __init__(self) -> None:

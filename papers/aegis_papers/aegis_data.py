@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from aegis.counts.collect import count_joints
-from aegis.counts.joint import Counted, Histogram, Joint
+from aegis.counts.joint import Histogram, Joint, TableCounts
 from aegis.counts.summary import Summary, masked_counts
 from aegis.data.dataset import Dataset
 from aegis.data.engine import open_dataset
@@ -83,7 +83,7 @@ class Table:
     seed: int
 
     @cached_property
-    def counted(self) -> Counted:
+    def counted(self) -> TableCounts:
         return count_joints(self.dataset, label=self.label)
 
     @cached_property

@@ -63,11 +63,13 @@ class _Declared(TyperCommand):
         """The words that were typed, completed by what the project file says."""
         if self._made.name in USES and not ctx.resilient_parsing and not set(ctx.help_option_names) & set(args):
             typed, _, _ = self.make_parser(ctx).parse_args(args=list(args))
-            args, said = completed(self._made.name, {name: _given(value) for name, value in typed.items()}, args)
-            if said:
+            args, defaults_note = completed(
+                self._made.name, {name: _given(value) for name, value in typed.items()}, args
+            )
+            if defaults_note:
                 from aegis.commands.terminal import aside
 
-                aside(said)
+                aside(defaults_note)
         return super().parse_args(ctx, args)
 
 

@@ -15,7 +15,7 @@ An options class is a frozen dataclass whose fields carry an `Option` (or an `Ar
 
 The command line (``aegis check DATA --policy P``), the Python signature (``aegis.check(data, policy=…)``), the
 reference page and the API's request body are all read from it. An option that cannot be used as it was given is an
-error wherever it came from: there is no door at which it is ignored.
+error wherever it came from: no interface ignores it.
 """
 
 from __future__ import annotations
@@ -78,7 +78,7 @@ class Argument(Option):
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
 class Field:
-    """A field of an options class, as the doors see it.
+    """A field of an options class, as the command line, Python and the reference see it.
 
     ``kind`` is what a terminal gives (bool, int, float, str, Path), ``many`` whether it is a sequence of those.
     """
@@ -147,11 +147,11 @@ class Operation(Generic[P, O, R]):
         )
 
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
-        known = inspect.signature(self.options).parameters
+        parameters = inspect.signature(self.options).parameters
         for name in kwargs:
-            if name not in known:
+            if name not in parameters:
                 raise TypeError(
-                    f"{self.run.__name__}() got an unexpected keyword argument {name!r}{did_you_mean(name, known)}"
+                    f"{self.run.__name__}() got an unexpected keyword argument {name!r}{did_you_mean(name, parameters)}"
                 )
         return self.run(self.options(*args, **kwargs))
 

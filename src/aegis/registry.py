@@ -20,7 +20,7 @@ from aegis.errors import AegisError, InputError
 T = TypeVar("T")
 
 
-def did_you_mean(name: str, known: Iterable[str]) -> str:
+def did_you_mean(name: str, names: Iterable[str]) -> str:
     """The end of an error about an unknown name: the nearest name there is, or nothing where none is near.
 
     >>> did_you_mean("bucketise", ["bucketize", "suppress"])
@@ -28,7 +28,7 @@ def did_you_mean(name: str, known: Iterable[str]) -> str:
     >>> did_you_mean("xyz", ["bucketize", "suppress"])
     ''
     """
-    near = difflib.get_close_matches(name, list(known), n=1)
+    near = difflib.get_close_matches(name, list(names), n=1)
     return f"; did you mean {near[0]!r}?" if near else ""
 
 
@@ -81,8 +81,8 @@ class Registry(Generic[T]):
         self._load()
         if name not in self._entries:
             hint = did_you_mean(name, self._entries)
-            known = ", ".join(sorted(self._entries))
-            raise self._error(f"there is no {self.noun} called {name!r}{hint} (known: {known})")
+            names = ", ".join(sorted(self._entries))
+            raise self._error(f"there is no {self.noun} called {name!r}{hint} (known: {names})")
         return self._entries[name]
 
     def __contains__(self, name: object) -> bool:

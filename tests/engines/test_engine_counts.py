@@ -84,7 +84,8 @@ def test_pairs_are_the_same_numbers(engine: Opener) -> None:
 
 
 def test_the_ranking_is_the_same(engine: Opener) -> None:
-    here, there = (advise(data, label="y", generate=8, seed=2) for data in (open_dataset(_table()), engine(_table())))
+    table = _table(400)
+    here, there = (advise(data, label="y", generate=4, seed=2) for data in (open_dataset(table), engine(table)))
     chosen = [{a.name: a for a in one.attributes} for one in (here.best, there.best)]
     assert here.best.configuration == there.best.configuration
     for name in ("age", "zip", "smoker", "day"):

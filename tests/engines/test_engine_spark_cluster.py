@@ -20,6 +20,12 @@ import aegis
 
 WORKERS = 2
 POLICY = "quasi_identifying: [age, town]\nsensitive: [ill]\nk: 3\nl: {ill: 2}\nmax_suppression: 0.2\n"
+DEFAULTS = """
+spark.sql.shuffle.partitions  2
+spark.ui.enabled  false
+spark.driver.extraJavaOptions  -XX:TieredStopAtLevel=1
+spark.executor.extraJavaOptions  -XX:TieredStopAtLevel=1
+"""
 ASK = """
 import json, sys, aegis
 data, policy, config, out, engine = sys.argv[1:]
@@ -56,7 +62,13 @@ def cluster(tmp_path: Path) -> Iterator[str]:
     with log.open("wb") as written:
         for command in commands:
             words = [str(home / "bin" / "spark-class"), *command]
-            environment = {**os.environ, "SPARK_HOME": str(home), "SPARK_LOCAL_IP": "127.0.0.1"}
+            environment = {
+                **os.environ,
+                "SPARK_HOME": str(home),
+                "SPARK_LOCAL_IP": "127.0.0.1",
+                "SPARK_DAEMON_MEMORY": "256m",
+                "SPARK_DAEMON_JAVA_OPTS": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
+            }
             # spark-class becomes java itself, so that the process to end is the one started here
             started.append(subprocess.Popen(words, env=environment, stdout=written, stderr=subprocess.STDOUT))
     try:
@@ -82,8 +94,12 @@ def test_a_cluster_counts_judges_and_releases_as_the_embedded_engine(cluster: st
     policy.write_text(POLICY, encoding="utf-8")
     config.write_text("age: {bucketize: {width: 10}}\n", encoding="utf-8")
     released = tmp_path / "released.parquet"
+    settings = tmp_path / "settings"  # as a cluster's owner sets them: few partitions for few rows
+    settings.mkdir()
+    (settings / "spark-defaults.conf").write_text(DEFAULTS, encoding="utf-8")
     words = [sys.executable, "-c", ASK, *map(str, (data, policy, config, released, cluster))]
-    answer = subprocess.run(words, capture_output=True, text=True, env={**os.environ, "SPARK_LOCAL_IP": "127.0.0.1"})
+    environment = {**os.environ, "SPARK_LOCAL_IP": "127.0.0.1", "SPARK_CONF_DIR": str(settings)}
+    answer = subprocess.run(words, capture_output=True, text=True, env=environment)
     assert answer.returncode == 0, answer.stderr[-2000:]
     told = json.loads(answer.stdout.splitlines()[-1])
     assert told["spark"] == {"master": cluster, "executors": WORKERS}

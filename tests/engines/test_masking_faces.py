@@ -57,7 +57,7 @@ QUICK = (Phase.explicit, Phase.reuse, Phase.generate)  # a query per example: sh
 
 
 @dataclass(frozen=True)
-class Counted:
+class ColumnCounts:
     domain: Domain
     counts: Any
 
@@ -78,12 +78,12 @@ def _a_key(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("AEGIS_PSEUDONYM_KEY", "a key that only this test knows")
 
 
-def counted(kind: Kind, rows: list[Any]) -> Counted:
+def counted(kind: Kind, rows: list[Any]) -> ColumnCounts:
     present = [value for value in rows if value is not None]
     domain = Domain.of(kind, present, missing=None in rows)
     codes = [len(domain.values)] * (len(rows) - len(present))
     counts = np.bincount([*domain.codes(np.array(present, dtype=kind.dtype)).tolist(), *codes], minlength=domain.size)
-    return Counted(domain=domain, counts=counts)
+    return ColumnCounts(domain=domain, counts=counts)
 
 
 _ASKED: Counter[str] = Counter()

@@ -25,7 +25,7 @@ def _rows(path: Path) -> dict[str, list[Any]]:
 
 @pytest.mark.parametrize(
     ("method", "more"),
-    [("mo-obam", ["--l", "2", "--seconds", "2"]), ("mdav", []), ("k-member", ["--l", "2"])],
+    [("mo-obam", ["--l", "2", "--seconds", "1"]), ("mdav", []), ("k-member", ["--l", "2"])],
 )
 def test_what_is_written_keeps_k_and_l(
     aegis: Aegis, clinic: Path, tmp_path: Path, method: str, more: list[str]

@@ -44,7 +44,7 @@ def test_the_gaussian_curve_is_the_object_of_the_contract(aegis: Aegis, tmp_path
 
 def test_a_learned_binary_curve_reaches_the_proposition(aegis: Aegis, tmp_path: Path) -> None:
     page = tmp_path / "curve.html"
-    asked = ("curve", "binary", "--p", "0.54", "--qy", "0.2", "--qz", "0.44", "--points", "2", "--trials", "3", *QUICK)
+    asked = ("curve", "binary", "--p", "0.54", "--qy", "0.2", "--qz", "0.44", "--points", "1", "--trials", "3", *QUICK)
     first = aegis(*asked, "--report", page, "--json")
     assert first.status == 0, first.err
     for point in first.json["points"]:

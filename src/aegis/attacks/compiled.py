@@ -48,7 +48,7 @@ def possible_pairs(
             by_code[place[code]] = group
             place[code] += 1
     ends = np.zeros(len(targets) + 1, dtype=np.int64)
-    found = np.empty(max(2 * len(targets), 16), dtype=np.int64)
+    pairs = np.empty(max(2 * len(targets), 16), dtype=np.int64)
     count = 0
     for target in range(len(targets)):
         code = targets[target, pivot]
@@ -64,11 +64,11 @@ def possible_pairs(
                     fits = False
                     break
             if fits:
-                if count == len(found):
-                    larger = np.empty(2 * len(found), dtype=np.int64)
-                    larger[:count] = found
-                    found = larger
-                found[count] = group
+                if count == len(pairs):
+                    larger = np.empty(2 * len(pairs), dtype=np.int64)
+                    larger[:count] = pairs
+                    pairs = larger
+                pairs[count] = group
                 count += 1
         ends[target + 1] = count
-    return ends, found[:count].copy()
+    return ends, pairs[:count].copy()

@@ -208,11 +208,11 @@ def _by_models(ranking: Ranking, top: int) -> Table:
         f"{ranking.label} · {race.title} · unmasked {race.shown(race.unmasked.performance)}, guessing "
         f"{race.shown(race.guessing)} · {count(ranking.rows, 'row')}"
     )
-    known = any(place.privacy for place in ranking.ranking)
+    judged = any(place.privacy for place in ranking.ranking)
     columns: list[str | tuple[str, str]] = ["rank", "candidate", (race.title, "right"), ("kept", "right")]
-    if not known:
+    if not judged:
         rows = [[*row[:4], *row[5:]] for row in rows]
-    return title, [*columns, *([("smallest class", "right")] if known else []), "why"], rows
+    return title, [*columns, *([("smallest class", "right")] if judged else []), "why"], rows
 
 
 def _by_measure(ranking: Ranking, top: int) -> Table:

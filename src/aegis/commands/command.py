@@ -82,8 +82,8 @@ class Command:
     def operation(self) -> Callable[[Any], Any]:
         """The function of an options object that does the work."""
         module, _, name = self.run.partition(":")
-        found = getattr(import_module(module), name)
-        return getattr(found, "run", found)
+        operation = getattr(import_module(module), name)
+        return getattr(operation, "run", operation)
 
     @property
     def help(self) -> str:

@@ -86,22 +86,27 @@ def kept(options: Compare) -> str:
 @command("compare", Compare, run="aegis.library.compare:compare", group=MAKE, working="comparing", interrupted=kept)
 def show(done: AnonymizerComparison, options: Compare) -> None:
     """The scores of every model on every table, with what the tests tell apart."""
-    found = done.comparison
+    comparison = done.comparison
     marks = {
         (difference.first, difference.model): "▼" if difference.f1_difference < 0 else "▲"
-        for difference in found.against_original
+        for difference in comparison.against_original
         if difference.significant
     }
     rows = [
         [
             str(row["table"]),
             f"{row['information_loss']:.5f}",
-            *(f"{marks.get((row['table'], model), '')}{row[model]:.4f}" for model in found.models),
+            *(f"{marks.get((row['table'], model), '')}{row[model]:.4f}" for model in comparison.models),
         ]
         for row in done.table_rows()
     ]
-    columns: list[str | tuple[str, str]] = ["table", ("loss", "right"), *((model, "right") for model in found.models)]
-    title = f"{done.headline} · {count(found.splits, 'split')} · {count(found.training_rows, 'record')} to train on"
+    columns: list[str | tuple[str, str]] = [
+        "table",
+        ("loss", "right"),
+        *((model, "right") for model in comparison.models),
+    ]
+    splits, records = count(comparison.splits, "split"), count(comparison.training_rows, "record")
+    title = f"{done.headline} · {splits} · {records} to train on"
     terminal.out().print(terminal.table(title, columns, rows))
     terminal.aside("▼ ▲: apart from the original by Mann–Whitney U at 5 %, after Holm's correction")
     for note in done.notes:

@@ -44,14 +44,14 @@ def completed(command: str, typed: Mapping[str, Any], arguments: list[str]) -> t
     if uses is None:
         return arguments, ""
     first = next(name for name in ("data", "original", "release") if name in uses)
-    given = typed.get(first)
-    project = _project(given if first != "release" else None)
-    if project is None or (given is not None and first != "release" and not project.is_about(given)):
+    first_value = typed.get(first)
+    project = _project(first_value if first != "release" else None)
+    if project is None or (first_value is not None and first != "release" and not project.is_about(first_value)):
         return arguments, ""
-    found = {name: _words(name, project) for name in uses if typed.get(name) in (None, (), [])}
+    defaults = {name: _words(name, project) for name in uses if typed.get(name) in (None, (), [])}
     if first == "release" and typed.get("release") is not None:
         return arguments, ""  # a release that somebody names has its certificate named too
-    added = {name: words for name, words in found.items() if words}
+    added = {name: words for name, words in defaults.items() if words}
     if not added:
         return arguments, ""
     positional = [word for name in ("data", "releases", "release", "certificate") for word in added.get(name, ())]

@@ -236,10 +236,10 @@ def show(done: Sanitized, options: Sanitize) -> None:
             f"{column.column}: give each file to its recipient alone"
         )
         if column.proxies:
-            told = ", ".join(f"{proxy.column} ({proxy.error:.4g})" for proxy in column.proxies)
+            proxies = ", ".join(f"{proxy.column} ({proxy.error:.4g})" for proxy in column.proxies)
             terminal.aside(
                 f"not in the public file, but each alone tells {column.column} better than nothing "
-                f"({column.proxies[0].error_without:.4g}): {told}; who knows them is an adversary to name"
+                f"({column.proxies[0].error_without:.4g}): {proxies}; who knows them is an adversary to name"
             )
     if done.audits:
         terminal.aside(f"written in place of {', '.join(done.columns)}: {', '.join(done.released)}")

@@ -105,10 +105,10 @@ def show(made: Synthesized, options: Synthesize) -> None:
     for column, reason in made.left_out.items():
         terminal.aside(f"left out: {column} ({reason})")
     terminal.aside(f"one unit of protection: {made.unit}")
-    found = [column for column, origin in made.origins.items() if origin == "found"]
-    if found:
+    from_rows = [column for column, origin in made.origins.items() if origin == "found"]
+    if from_rows:
         terminal.aside(
-            f"values of {count(len(found), 'column')} were found under the budget; a domain file (--domain) would "
+            f"values of {count(len(from_rows), 'column')} were found under the budget; a domain file (--domain) would "
             "leave it to what is measured"
         )
     if made.ledger is not None:

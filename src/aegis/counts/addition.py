@@ -118,15 +118,15 @@ def _check_alike(parts: Sequence[Summary]) -> None:
             )
         if part.label != first.label:
             raise SummaryError(f"{which} is about the label {part.label!r} and the first about {first.label!r}")
-        known, given = (
+        first_settings, other_settings = (
             {configuration.name: dict(configuration.masks) for configuration in s.configurations} for s in (first, part)
         )
         shared = set(first.attributes) & set(part.attributes)
         if (
-            list(known) != list(given)
+            list(first_settings) != list(other_settings)
             or any(
-                known[configuration].get(column) != given[configuration].get(column)
-                for configuration in known
+                first_settings[configuration].get(column) != other_settings[configuration].get(column)
+                for configuration in first_settings
                 for column in shared
             )
             or [configuration.label_mask for configuration in first.configurations]
@@ -188,9 +188,9 @@ def _placed(counts: Counts, old: Domain, new: Domain, *, axis: int = 0) -> Count
 def _joints(parts: Sequence[Summary], name: str, label: Domain) -> Joint:
     joints = [part.attributes[name].joint for part in parts]
     assert all(joint is not None for joint in joints), "a 2d summary tells every joint"
-    known = [joint for joint in joints if joint is not None]
-    domain = _united([joint.attribute for joint in known], name)
-    return Joint(attribute=domain, label=label, counts=_sum(_of_joint(joint, domain, label) for joint in known))
+    present = [joint for joint in joints if joint is not None]
+    domain = _united([joint.attribute for joint in present], name)
+    return Joint(attribute=domain, label=label, counts=_sum(_of_joint(joint, domain, label) for joint in present))
 
 
 def _of_joint(joint: Joint, attribute: Domain, label: Domain) -> Counts:

@@ -97,8 +97,8 @@ def encode(
         if near is not None:
             return Domain(kind=kind, values=near, discretised=discretised), out
     packed = column.combine_chunks().dictionary_encode()  # hashing in Arrow: sorting texts in numpy is slow
-    _, found = to_numpy(packed.dictionary, kind)
-    distinct, rank = np.unique(found, return_inverse=True)
+    _, values = to_numpy(packed.dictionary, kind)
+    distinct, rank = np.unique(values, return_inverse=True)
     _look_up(packed, np.append(rank, len(distinct)), out)
     missing = packed.indices.null_count > 0
     return Domain(kind=kind, values=distinct, missing=missing, discretised=discretised), out
@@ -121,9 +121,9 @@ def _encode_near(values: NDArray[np.int64], out: NDArray[np.int64]) -> NDArray[n
 def codes_in(column: pa.ChunkedArray, domain: Domain) -> NDArray[np.int64]:
     """The code of each value in a domain that is known already."""
     packed = column.combine_chunks().dictionary_encode()  # every distinct value is looked up once
-    _, found = to_numpy(packed.dictionary, domain.kind)
+    _, values = to_numpy(packed.dictionary, domain.kind)
     codes = np.empty(len(column), dtype=np.int64)
-    _look_up(packed, np.append(domain.codes(found), len(domain.values)), codes)
+    _look_up(packed, np.append(domain.codes(values), len(domain.values)), codes)
     return codes
 
 
@@ -141,11 +141,11 @@ def to_numpy(column: pa.ChunkedArray, kind: Kind) -> tuple[NDArray[np.bool_], Va
     """Which entries are present, and their values in the kind's own type."""
     column = column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
     present = plain(column.is_valid()).astype(bool)
-    known = column.drop_null()
+    valid = column.drop_null()
     if kind is Kind.TEXT:
-        values = np.asarray(known.cast(pa.string()).to_pylist(), dtype=object)
+        values = np.asarray(valid.cast(pa.string()).to_pylist(), dtype=object)
     else:
-        values = plain(known).astype(kind.dtype)
+        values = plain(valid).astype(kind.dtype)
     return present, values
 
 

@@ -97,10 +97,10 @@ def count_bins(table: ir.Table, counted: Binned, label: Binned) -> pa.Table:
     counts: list[int] = []
     for row, (missing, bins) in enumerate(zip(answer["missing"].to_pylist(), answer["bins"].to_pylist(), strict=True)):
         # One count more is of what lies below the first start.
-        found: Counter[int] = Counter()
+        rows_by_bin: Counter[int] = Counter()
         for end, n in enumerate(bins or ()):
-            found[max(last - end, 0)] += n
-        entries = [(number, n) for number, n in found.items() if n] + [(None, missing)] * bool(missing)
+            rows_by_bin[max(last - end, 0)] += n
+        entries = [(number, n) for number, n in rows_by_bin.items() if n] + [(None, missing)] * bool(missing)
         numbers += [number for number, _ in entries]
         counts += [n for _, n in entries]
         labels += [row] * len(entries)

@@ -181,8 +181,8 @@ class Steps:
         return number.isnull().ifelse(ibis.literal(self.size - 1), code).cast("int64")
 
     def codes(self, values: Values, kind: Kind) -> Codes:
-        found = np.searchsorted(np.asarray(self.starts), numbers_of(values, kind), side="right") - 1
-        return np.asarray(np.maximum(found, 0), dtype=np.int64)
+        steps = np.searchsorted(np.asarray(self.starts), numbers_of(values, kind), side="right") - 1
+        return np.asarray(np.maximum(steps, 0), dtype=np.int64)
 
 
 MOST_DECIMALS = 6

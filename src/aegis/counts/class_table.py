@@ -237,14 +237,16 @@ class ClassTable:
 
     def together(self) -> ClassTable:
         """All records as one class: what is left when every column is hidden."""
-        one = min(self.classes, 1)
+        classes = min(self.classes, 1)
         return replace(
             self,
-            tuples=Tuples(np.full((one, len(self.columns)), SUPPRESSED, dtype=np.int64, order="F")),
-            sizes=self.sizes.sum(keepdims=True)[:one],
+            tuples=Tuples(np.full((classes, len(self.columns)), SUPPRESSED, dtype=np.int64, order="F")),
+            sizes=self.sizes.sum(keepdims=True)[:classes],
             contents={name: content.together() for name, content in self.contents.items()},
-            star=one > 0,
-            people=None if self.people is None else self.people.regrouped(np.zeros(self.classes, dtype=np.int64), one),
+            star=classes > 0,
+            people=None
+            if self.people is None
+            else self.people.regrouped(np.zeros(self.classes, dtype=np.int64), classes),
         )
 
     def by_records(self) -> ClassTable:

@@ -13,7 +13,7 @@ import numpy as np
 
 from aegis.counts.answer import NO_LIMIT, distinct_in_first, grouped, plain
 from aegis.counts.binned import Binned, binned, binned_counts, count_bins
-from aegis.counts.joint import Counted, Histogram, Joint
+from aegis.counts.joint import Histogram, Joint, TableCounts
 from aegis.data.dataset import Dataset
 from aegis.data.domain import Domain
 from aegis.data.kind import Kind
@@ -43,7 +43,7 @@ def count_joints(
     continuous_bins: int | None = None,
     limits: Limits | None = None,
     progress: Progress | None = None,
-) -> Counted:
+) -> TableCounts:
     """Count every attribute of ``dataset`` with ``label``; identifying columns are not attributes.
 
     ``label_bins`` cuts a label of numbers into so many classes; ``continuous_bins`` does so only where it has too many
@@ -74,7 +74,7 @@ def count_joints(
         progress(len(attributes), len(attributes), "done")
     if not joints:
         raise DataError(f"no column of {dataset.name} can be counted: all have too many distinct texts")
-    return Counted(
+    return TableCounts(
         rows=rows,
         label=label,
         label_histogram=label_histogram,
@@ -90,15 +90,15 @@ def count_histograms(dataset: Dataset, columns: Sequence[str], *, limits: Limits
     histograms = {}
     for name in columns:
         kind = dataset.schema.kind(name)
-        found = None
+        histogram = None
         column = dataset.table[name]
         if name not in large or not kind.is_number:
             limit = limits.numbers if kind.is_number else NO_LIMIT
-            found = histogram_of(dataset, Binned(source=column, kind=kind), limit)
-        if found is None:
-            found = histogram_of(dataset, binned(dataset, column, kind, limits.bins), NO_LIMIT)
-        assert found is not None
-        histograms[name] = found
+            histogram = histogram_of(dataset, Binned(source=column, kind=kind), limit)
+        if histogram is None:
+            histogram = histogram_of(dataset, binned(dataset, column, kind, limits.bins), NO_LIMIT)
+        assert histogram is not None
+        histograms[name] = histogram
     return histograms
 
 

@@ -121,5 +121,5 @@ def _packed(answer: pa.Table, columns: Sequence[tuple[str, Kind]]) -> tuple[list
 
 
 def _code_of_star(values: Values) -> int:
-    found = np.flatnonzero(values == STAR)
-    return int(found[0]) if len(found) else -2
+    stars = np.flatnonzero(values == STAR)
+    return int(stars[0]) if len(stars) else -2

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from aegis.counts.answer import ask, codes_in, plain, to_numpy
 from aegis.counts.binned import stepped
-from aegis.counts.joint import Counted, Histogram, Joint
+from aegis.counts.joint import Histogram, Joint, TableCounts
 from aegis.counts.pair_counts import MOST_PAIRED, PairCounts, PairTables, ValueGroups
 from aegis.data.dataset import Dataset
 from aegis.data.dialect import sampled
@@ -53,7 +53,7 @@ class PairLimits:
             )
 
     @classmethod
-    def for_table(cls, counted: Counted) -> PairLimits:
+    def for_table(cls, counted: TableCounts) -> PairLimits:
         """Coarser pairs where a table is long and wide: counting its rows must stay the larger part of the work."""
         if counted.rows >= _MANY_ROWS and len(counted.joints) > _MANY_ATTRIBUTES:
             return cls(rows=20_000, groups=24)
@@ -62,7 +62,7 @@ class PairLimits:
 
 def count_pairs(
     dataset: Dataset,
-    counted: Counted,
+    counted: TableCounts,
     *,
     limits: PairLimits | None = None,
     seed: int = 0,
@@ -127,7 +127,7 @@ def _least_telling(joints: Mapping[str, Joint], number: int) -> tuple[str, ...]:
 
 
 def _count_here(
-    rows: ir.Table, counted: Counted, groups: Mapping[str, ValueGroups], parts: int
+    rows: ir.Table, counted: TableCounts, groups: Mapping[str, ValueGroups], parts: int
 ) -> dict[tuple[int, int], PairCounts]:
     """The pairs of a sample in the embedded engine."""
     answer = ask(rows)
@@ -192,7 +192,7 @@ def _decoded(answer: pa.Table, attributes: int, width: int, labels: int) -> dict
     }
 
 
-def _sample(dataset: Dataset, counted: Counted, limits: PairLimits, seed: int) -> ir.Table:
+def _sample(dataset: Dataset, counted: TableCounts, limits: PairLimits, seed: int) -> ir.Table:
     names = (*counted.joints, counted.label)
     if counted.rows <= limits.rows:
         return dataset.table.select(*names)

@@ -57,22 +57,22 @@ def _check_configurations(summary: Summary) -> None:
 
 def _check_attribute(attribute: AttributeSummary, summary: Summary, label: Counts) -> None:
     name = attribute.name
-    known: Counts | None = None  # the counts of single values, where the summary tells them
+    value_counts: Counts | None = None  # the counts of single values, where the summary tells them
     if attribute.joint is not None:
         _whole(attribute.joint.counts, f"the joint of {name!r}")
         _agree(attribute.joint.counts.sum(axis=0), label, f"the joint of {name!r} and the label's histogram")
-        known = attribute.joint.counts.sum(axis=1)
+        value_counts = attribute.joint.counts.sum(axis=1)
     if attribute.histogram is not None:
         histogram = attribute.histogram
         _whole(histogram.counts, f"the histogram of {name!r}")
         _agree(histogram.counts.sum(), summary.rows, f"the histogram of {name!r} and the number of rows")
         if attribute.domain is None or not _fits(histogram.codes, attribute.domain.size, len(histogram.counts)):
             raise SummaryError(f"the histogram of {name!r} does not cover its domain; write the summary again")
-        if known is not None:
-            by_group = np.bincount(histogram.codes, weights=known, minlength=len(histogram.counts))
+        if value_counts is not None:
+            by_group = np.bincount(histogram.codes, weights=value_counts, minlength=len(histogram.counts))
             _agree(by_group, histogram.counts, f"the joint and the histogram of {name!r}")
         elif len(histogram.counts) == attribute.domain.size:
-            known = np.bincount(np.arange(attribute.domain.size), weights=histogram.counts[histogram.codes])
+            value_counts = np.bincount(np.arange(attribute.domain.size), weights=histogram.counts[histogram.codes])
     for number, masked in enumerate(attribute.masked.values(), start=1):
         counts, where = masked.joint.counts, f"masked joint {number} of {name!r}"
         on_label = summary.label_masks[masked.label_mask][1] if masked.label_mask is not None else None
@@ -92,8 +92,10 @@ def _check_attribute(attribute: AttributeSummary, summary: Summary, label: Count
             raise SummaryError(f"the mask of {where} does not fit its domain; write the summary again")
         if isinstance(masked.change, Partition) and (on_label is None or isinstance(on_label, Partition)):
             _whole(counts, where)
-        if known is not None:
-            _agree(counts.sum(axis=1), masked.change.push(known), f"{where} and what is told of {name!r} unmasked")
+        if value_counts is not None:
+            _agree(
+                counts.sum(axis=1), masked.change.push(value_counts), f"{where} and what is told of {name!r} unmasked"
+            )
 
 
 def _check_masks(attribute: AttributeSummary, summary: Summary) -> None:

@@ -123,8 +123,8 @@ class Exposure(Result):
 
     @property
     def smallest_cell_with_label(self) -> int | None:
-        known = (a.smallest_cell_with_label for a in self.attributes if a.smallest_cell_with_label is not None)
-        return min(known, default=None)
+        cells = (a.smallest_cell_with_label for a in self.attributes if a.smallest_cell_with_label is not None)
+        return min(cells, default=None)
 
     @property
     def records_below_k(self) -> int:
@@ -157,21 +157,21 @@ def _exposed(attribute: AttributeSummary, k: int) -> AttributeExposure:
     if attribute.joint is not None:
         sizes = np.zeros((cells, attribute.joint.counts.shape[1]))
         np.add.at(sizes, codes, attribute.joint.counts)
-        known = np.ones(cells, dtype=bool)
+        determined = np.ones(cells, dtype=bool)
     else:
-        sizes, known = _determined(partitions, counts, codes, cells)
-    occupied = known & (np.nan_to_num(sizes).sum(axis=1) > 0.5)
-    found = _sizes(sizes[occupied], k)
+        sizes, determined = _determined(partitions, counts, codes, cells)
+    occupied = determined & (np.nan_to_num(sizes).sum(axis=1) > 0.5)
+    exposed = _sizes(sizes[occupied], k)
     return AttributeExposure(
         name=attribute.name,
         partitions=len({tuple(partition.tolist()) for partition in partitions}),
-        cells=int(occupied.sum() + (~known).sum()),
-        open_cells=int((~known).sum()),
-        smallest_cell=found.smallest,
-        cells_below_k=found.cells_below,
-        records_below_k=found.records_below,
-        smallest_cell_with_label=found.smallest_with_label,
-        records_below_k_with_label=found.records_below_with_label,
+        cells=int(occupied.sum() + (~determined).sum()),
+        open_cells=int((~determined).sum()),
+        smallest_cell=exposed.smallest,
+        cells_below_k=exposed.cells_below,
+        records_below_k=exposed.records_below,
+        smallest_cell_with_label=exposed.smallest_with_label,
+        records_below_k_with_label=exposed.records_below_with_label,
     )
 
 
@@ -181,17 +181,17 @@ def _mask_by_mask(attribute: AttributeSummary, k: int) -> AttributeExposure:
     for masked in attribute.masked.values():
         counts = np.asarray(masked.joint.counts, dtype=np.float64)
         occupied = counts[counts.sum(axis=1) > 0.5]
-        found = _sizes(occupied, k)
+        exposed = _sizes(occupied, k)
         masks.append(
             MaskExposure(
                 id=masked.id,
                 label_mask=masked.label_mask,
                 cells=len(occupied),
-                smallest_cell=found.smallest,
-                cells_below_k=found.cells_below,
-                records_below_k=found.records_below,
-                smallest_cell_with_label=found.smallest_with_label,
-                records_below_k_with_label=found.records_below_with_label,
+                smallest_cell=exposed.smallest,
+                cells_below_k=exposed.cells_below,
+                records_below_k=exposed.records_below,
+                smallest_cell_with_label=exposed.smallest_with_label,
+                records_below_k_with_label=exposed.records_below_with_label,
             )
         )
     with_label = (m.smallest_cell_with_label for m in masks if m.smallest_cell_with_label is not None)
@@ -272,5 +272,5 @@ def _determined(
     system = np.vstack(rows)
     inverse = np.linalg.pinv(system)
     # A cell is determined exactly if its unit vector lies in the row space of the sums.
-    known = np.abs(np.diag(inverse @ system) - 1.0) < 1e-6
-    return np.asarray(inverse @ np.vstack(sums), dtype=np.float64), known
+    determined = np.abs(np.diag(inverse @ system) - 1.0) < 1e-6
+    return np.asarray(inverse @ np.vstack(sums), dtype=np.float64), determined

@@ -149,7 +149,7 @@ def find(dataset: Dataset, profile: Profile) -> tuple[Findings, FirstRows]:
     texts = [column.name for column in dataset.schema if column.kind is Kind.TEXT]
     marks = _marks(dataset, table, texts)
     coded = _coded(table, dataset)
-    found = Findings(
+    findings = Findings(
         marks=marks,
         written=_confirmed(_written(table, texts, {mark.column: mark.texts for mark in marks}), dataset, marks),
         people=_people(profile),
@@ -157,26 +157,26 @@ def find(dataset: Dataset, profile: Profile) -> tuple[Findings, FirstRows]:
         rows_looked_at=len(table),
         associations=associations(coded.codes),
     )
-    return found, coded
+    return findings, coded
 
 
 def leaks(rows: FirstRows, label: str, columns: Sequence[str]) -> tuple[Tells, ...]:
     """The columns that tell the label by themselves: copies of it, or what was written down after it was known."""
     if label not in rows.codes:
         return ()
-    told = (rows.tells(column, label) for column in columns if column in rows.codes and column != label)
-    return tuple(each for each in told if each.share >= _TELLS and each.right >= _RIGHT)
+    shares = (rows.tells(column, label) for column in columns if column in rows.codes and column != label)
+    return tuple(each for each in shares if each.share >= _TELLS and each.right >= _RIGHT)
 
 
 def dependent(rows: FirstRows, masked: Sequence[str], others: Sequence[str]) -> tuple[Tells, ...]:
     """The columns among ``others`` that tell one of ``masked``: what is masked there could be read here."""
     return tuple(
-        told
+        share
         for other in masked
         for column in others
         if column in rows.codes and other in rows.codes and column != other
-        for told in (rows.tells(column, other),)
-        if told.share >= _TELLS
+        for share in (rows.tells(column, other),)
+        if share.share >= _TELLS
     )
 
 
@@ -197,8 +197,8 @@ def _codes(column: pa.ChunkedArray, kind: Kind) -> Codes:
     if kind.is_ordered and len(packed.dictionary) > bins:
         ranks = np.argsort(np.argsort(_numbers(packed.dictionary)))
         order = np.where(indices >= 0, ranks[indices], -1)
-        known = np.sort(order[order >= 0])
-        edges = np.unique(known[np.linspace(0, len(known) - 1, bins + 1).astype(int)[1:-1]])
+        present = np.sort(order[order >= 0])
+        edges = np.unique(present[np.linspace(0, len(present) - 1, bins + 1).astype(int)[1:-1]])
         binned = np.searchsorted(edges, order, side="right") + 1
         return np.where(order >= 0, binned, 0)
     return indices + 1
@@ -241,28 +241,28 @@ def _marks(dataset: Dataset, table: pa.Table, texts: Sequence[str]) -> tuple[Mar
     source = dataset.table
     measures = [source[name].isin(list(marks)).sum().name(f"m{n}") for n, (name, marks) in enumerate(wanted.items())]
     answer = ask(source.aggregate(measures))
-    found = []
+    marked = []
     for number, (name, marks) in enumerate(wanted.items()):
         rows = int(answer[f"m{number}"][0].as_py() or 0)
         if rows:
             seen = ask(source.filter(source[name].isin(list(marks))).select(mark=source[name]).distinct())
-            found.append(Marks(column=name, texts=tuple(sorted(seen["mark"].to_pylist())), rows=rows))
-    return tuple(found)
+            marked.append(Marks(column=name, texts=tuple(sorted(seen["mark"].to_pylist())), rows=rows))
+    return tuple(marked)
 
 
 def _written(table: pa.Table, texts: Sequence[str], marks: Mapping[str, tuple[str, ...]]) -> tuple[Written, ...]:
-    found = []
+    written = []
     for name in texts:
         values = table[name].combine_chunks().dictionary_encode().dictionary.to_pylist()
-        known = [value for value in values if value and value not in marks.get(name, ())]
-        if len(known) < 2:
+        present = [value for value in values if value and value not in marks.get(name, ())]
+        if len(present) < 2:
             continue
-        dates = [match for value in known if (match := _DAY_FIRST.match(value))]
-        if all(_COMMA_NUMBER.match(value) for value in known) and any("," in value for value in known):
-            found.append(Written(column=name, what="decimal comma"))
-        elif len(dates) == len(known):
-            found.append(Written(column=name, what=_which_first(dates)))
-    return tuple(found)
+        dates = [match for value in present if (match := _DAY_FIRST.match(value))]
+        if all(_COMMA_NUMBER.match(value) for value in present) and any("," in value for value in present):
+            written.append(Written(column=name, what="decimal comma"))
+        elif len(dates) == len(present):
+            written.append(Written(column=name, what=_which_first(dates)))
+    return tuple(written)
 
 
 def _which_first(dates: Sequence[re.Match[str]]) -> str:
@@ -289,27 +289,27 @@ def _confirmed(found: Sequence[Written], dataset: Dataset, marks: Sequence[Marks
 
 def _people(profile: Profile) -> tuple[People, ...]:
     """Columns that look identifying and have fewer values than rows."""
-    found = []
+    people = []
     for column in profile.columns:
         present = profile.rows - column.missing
         is_name = (column.role or column.suggested) is Role.IDENTIFYING
         if is_name and 20 < column.distinct < 0.98 * present:
-            found.append(People(column=column.name, people=column.distinct, rows=present))
-    return tuple(found)
+            people.append(People(column=column.name, people=column.distinct, rows=present))
+    return tuple(people)
 
 
 def _shape(column: pa.ChunkedArray, kind: Kind) -> tuple[float, ...]:
     """Heights of a few bars: ranges of equal width for numbers and dates, the most common first for others."""
-    known = column.drop_null().combine_chunks()
-    if not len(known):
+    present = column.drop_null().combine_chunks()
+    if not len(present):
         return ()
     counts: NDArray[Any]
     if kind.is_ordered:
-        numbers = _numbers(known)
+        numbers = _numbers(present)
         low, high = np.quantile(numbers, [0.01, 0.99])
         inside = numbers[(numbers >= low) & (numbers <= high)]
         counts = np.histogram(inside, bins=min(_SHAPE_BARS, max(len(np.unique(inside)), 1)))[0]
     else:
-        packed = known.dictionary_encode()
+        packed = present.dictionary_encode()
         counts = np.sort(np.bincount(packed.indices.to_numpy(zero_copy_only=False)))[::-1][:_SHAPE_BARS]
     return tuple((counts / max(counts.max(), 1)).round(3).tolist())

@@ -76,7 +76,7 @@ class Joint:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Counted:
+class TableCounts:
     """One pass over a table: each attribute with the label, and why some columns were left out."""
 
     rows: int

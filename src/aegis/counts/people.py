@@ -217,13 +217,13 @@ class HeldValues:
         counts, owners = content.counts[order], content.owners[order]
         before = np.cumsum(counts) - counts
         before -= np.repeat(before[content.starts[:-1]], content.distinct)
-        given = np.clip(people[owners] - before, 0, counts)
-        kept = given > 0
+        shares = np.clip(people[owners] - before, 0, counts)
+        kept = shares > 0
         return Content.grouped(
             domain=self.domain,
             owners=owners[kept],
             values=content.values[order][kept],
-            counts=given[kept],
+            counts=shares[kept],
             classes=self.classes,
             totals=self.holders,
         )

@@ -72,9 +72,9 @@ class Profile(Result):
     @property
     def person(self) -> str | None:
         """The column that most looks as if it said whose the rows are, where several belong to one person."""
-        found = [column for column in self.columns if column.rows_each is not None]
-        found.sort(key=lambda column: (bool(words_of(column.name) & PEOPLE), column.distinct))
-        return found[-1].name if found else None
+        candidates = [column for column in self.columns if column.rows_each is not None]
+        candidates.sort(key=lambda column: (bool(words_of(column.name) & PEOPLE), column.distinct))
+        return candidates[-1].name if candidates else None
 
     @property
     def headline(self) -> str:

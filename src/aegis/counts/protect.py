@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from aegis.counts.joint import Counted, Counts, Histogram, Joint
+from aegis.counts.joint import Counts, Histogram, Joint, TableCounts
 from aegis.counts.protection import Protection
 from aegis.counts.summary import AttributeSummary, MaskedJoint, RangedHistogram, Summary
 from aegis.data.domain import Domain
@@ -191,9 +191,9 @@ def _named(domain: Domain, codes: NDArray[np.int64], counts: Counts) -> Groups:
     speakers = np.zeros(groups, dtype=np.int64)
     for group in range(groups):
         inside = np.flatnonzero(codes == group)
-        known = inside[inside < len(domain.values)]
+        inside_values = inside[inside < len(domain.values)]
         # A missing value names nothing: it speaks only for itself.
-        speakers[group] = known[np.argmax(sizes[known])] if len(known) else inside[0]
+        speakers[group] = inside_values[np.argmax(sizes[inside_values])] if len(inside_values) else inside[0]
     alone = np.bincount(codes, minlength=groups) == 1
     missing = bool(speakers.max(initial=-1) == len(domain.values)) and domain.missing
     names = [domain.values[s] for s in speakers if s < len(domain.values)]
@@ -214,7 +214,7 @@ def _named(domain: Domain, codes: NDArray[np.int64], counts: Counts) -> Groups:
     return Groups(partition=Partition(codes=place[codes], target=target), speakers=speakers[np.argsort(place)])
 
 
-def add_noise(counted: Counted, epsilon: float) -> tuple[Counted, Protection]:
+def add_noise(counted: TableCounts, epsilon: float) -> tuple[TableCounts, Protection]:
     """Counts in which no single record shows: each attribute's joint with the label gets its share of the budget.
 
     Two tables that differ in one record differ by one in one cell of each joint, so the joints together cost
@@ -251,7 +251,7 @@ def nearest_counts(noisy: Counts, totals: Counts) -> Counts:
     >>> nearest_counts(np.array([[7, -3], [2, 0], [0, 9]]), np.array([6, 8])).tolist()
     [[6, 0], [0, 0], [0, 8]]
     """
-    found = np.empty(noisy.shape, dtype=np.int64)
+    counts = np.empty(noisy.shape, dtype=np.int64)
     for column, total in enumerate(totals):
         values = noisy[:, column].astype(np.float64)
         ordered = np.sort(values)[::-1]
@@ -261,8 +261,8 @@ def nearest_counts(noisy: Counts, totals: Counts) -> Counts:
         whole = np.floor(moved + 1e-9).astype(np.int64)
         rest = int(total) - int(whole.sum())  # the largest fractions are rounded up
         whole[np.argsort(whole - moved, kind="stable")[:rest]] += 1
-        found[:, column] = whole
-    return found
+        counts[:, column] = whole
+    return counts
 
 
 def _noisy(counts: Counts, epsilon: float) -> Counts:

@@ -296,7 +296,9 @@ def reduced(summary: Summary, *, level: Level, ranges: int | None = None, opaque
         rows=summary.rows,
         label=summary.label,
         label_histogram=summary.label_histogram,
-        label_masks={alias(ident): (None, None) if opaque else known for ident, known in summary.label_masks.items()},
+        label_masks={
+            alias(ident): (None, None) if opaque else label_mask for ident, label_mask in summary.label_masks.items()
+        },
         attributes=attributes,
         configurations=tuple(
             ConfigurationSummary(

@@ -23,11 +23,11 @@ def texts_that_identify(dataset: Dataset, columns: Collection[str] | None = None
     if not wanted:
         return {}
     first = dataset.table.select(*wanted).limit(_ROWS)
-    found = {}
+    identifying = {}
     for name in wanted:
         # distinct values in an order of their own: few cells leave an engine, and the same ones each time
         texts = first.select(text=first[name].cast("string")).distinct().order_by("text").limit(_VALUES)
         seen = looks_like(ask(texts)["text"].drop_null().to_pylist())
         if seen is not None:
-            found[name] = seen
-    return found
+            identifying[name] = seen
+    return identifying

@@ -241,13 +241,13 @@ def _fitting(database: Any, proposed: dict[str, str], source: str) -> set[str]:
 def checked_encoding(name: str) -> str:
     """What engines call an encoding, or an error where they cannot read it."""
     try:
-        known = codecs.lookup(name).name
-        "".encode(known)  # some codecs are no encodings of text
+        encoding = codecs.lookup(name).name
+        "".encode(encoding)  # some codecs are no encodings of text
     except (LookupError, ValueError):
         raise DataError(f"there is no encoding called {name!r}; give one such as utf-8 or latin-1") from None
-    if known not in _ENCODINGS:
+    if encoding not in _ENCODINGS:
         raise DataError(f"files in {name} cannot be read; convert it to utf-8 (utf-8, latin-1 and utf-16 are read)")
-    return _ENCODINGS[known]
+    return _ENCODINGS[encoding]
 
 
 def _header_line(path: Path, encoding: str, *, named: str) -> str:

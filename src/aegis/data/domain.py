@@ -72,8 +72,8 @@ class Domain:
 
     def codes(self, values: Values) -> np.ndarray[Any, np.dtype[np.int64]]:
         """The code of each of ``values``, all of which must be in the domain."""
-        found = np.searchsorted(self.values, values)
-        return found.astype(np.int64)
+        places = np.searchsorted(self.values, values)
+        return places.astype(np.int64)
 
 
 def show(value: object) -> str:

@@ -210,8 +210,8 @@ def _check_there(address: str) -> None:
 def _names_a_file(name: str) -> bool:
     """Whether a name is that of a file rather than ``table`` or ``schema.table``."""
     ending = without_compression(Path(name)).suffix.lower()
-    known = (*_PARQUET, *_ARROW, *_TEXT, *LINES, *WORKBOOKS)
-    return bool(set("/*?[\\") & set(name)) or ending in known or Path(name).exists()
+    endings = (*_PARQUET, *_ARROW, *_TEXT, *LINES, *WORKBOOKS)
+    return bool(set("/*?[\\") & set(name)) or ending in endings or Path(name).exists()
 
 
 def _from_file(text: str, table: str | None, connection: Any, reading: dict[str, Any]) -> tuple[str, ir.Table]:

@@ -95,8 +95,8 @@ class Hierarchy:
 
     def check_covers(self, domain: Domain, *, column: str) -> None:
         """Raise if the domain holds values that the hierarchy does not."""
-        known = {row[0] for row in self.rows}
-        absent = sum(show(value) not in known for value in domain.values.tolist())
+        covered = {row[0] for row in self.rows}
+        absent = sum(show(value) not in covered for value in domain.values.tolist())
         if absent:
             raise HierarchyError(
                 f"the hierarchy of column {column!r} misses {absent} of the column's {len(domain.values)} values; "

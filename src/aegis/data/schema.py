@@ -140,19 +140,19 @@ class Roles:
     @classmethod
     def from_mapping(cls, mapping: Mapping[str, object], *, where: str) -> Roles:
         """Read ``{label: y, quasi_identifying: [a, b], …}``."""
-        known = {role.value for role in Role}
+        role_names = {role.value for role in Role}
         if not isinstance(mapping, Mapping):
             raise RoleError(f"{where}: roles must be written as {{role: [column, …]}}")
-        unknown = sorted(set(map(str, mapping)) - known)
+        unknown = sorted(set(map(str, mapping)) - role_names)
         if unknown:
             raise RoleError(
-                f"{where} names unknown roles {', '.join(unknown)}; the roles are {', '.join(sorted(known))}"
+                f"{where} names unknown roles {', '.join(unknown)}; the roles are {', '.join(sorted(role_names))}"
             )
         label = mapping.get("label")
         if label is not None and not isinstance(label, str):
             raise RoleError(f"{where}: label must be the name of one column")
         lists: dict[str, tuple[str, ...]] = {}
-        for role in known - {"label"}:
+        for role in role_names - {"label"}:
             columns = mapping.get(role) or []
             if isinstance(columns, str):
                 columns = [columns]

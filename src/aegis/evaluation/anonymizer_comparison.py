@@ -271,10 +271,10 @@ def _differences(
     asked = [(first, second, model) for first, second in pairs for model in models]
     tests = [mann_whitney(scores[first, model], scores[second, model]) for first, second, model in asked]
     adjusted = holm([test.p_value for test in tests])
-    found = []
+    differences = []
     for (first, second, model), test, p in zip(asked, tests, adjusted, strict=True):
         gaps = np.subtract(scores[first, model], scores[second, model])
-        found.append(
+        differences.append(
             F1Difference(
                 first=labels[first],
                 second=labels[second],
@@ -286,7 +286,7 @@ def _differences(
                 p_adjusted=p,
             )
         )
-    return tuple(found)
+    return tuple(differences)
 
 
 def _importances(

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from aegis.counts.answer import ask, to_numpy
-from aegis.counts.joint import Counted
+from aegis.counts.joint import TableCounts
 from aegis.data.dataset import Dataset
 from aegis.data.domain import Domain
 from aegis.errors import ConfigurationError, DataError, RoleError
@@ -68,7 +68,7 @@ class CodedRows:
 
 
 def read_rows(
-    dataset: Dataset, counted: Counted, *, most_rows: int | None = None, seed: int = 0, in_order: bool = False
+    dataset: Dataset, counted: TableCounts, *, most_rows: int | None = None, seed: int = 0, in_order: bool = False
 ) -> CodedRows:
     """Read the counted columns of ``dataset`` as codes; ``most_rows`` keeps a random sample of that many.
 

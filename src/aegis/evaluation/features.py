@@ -79,11 +79,11 @@ def _scaled(numbers: Matrix, counts: Matrix) -> Matrix | None:
     return (numbers - mean) / spread if spread > 1e-12 * max(abs(mean), 1.0) else None
 
 
-def _indicators(counts: Matrix, known: int, size: int, encoding: Encoding) -> Matrix:
+def _indicators(counts: Matrix, named: int, size: int, encoding: Encoding) -> Matrix:
     """One column per frequent value and one for the rest; none where a single value is left."""
-    falling = np.argsort(-counts[:known], kind="stable")
+    falling = np.argsort(-counts[:named], kind="stable")
     frequent = falling[counts[falling] >= encoding.least_rows][: encoding.most_levels]
-    rest = np.setdiff1d(np.arange(known), frequent)
+    rest = np.setdiff1d(np.arange(named), frequent)
     columns = [*frequent[:, None], *([rest] if counts[rest].sum() > 0 else [])]
     if len(columns) < 2:
         return np.empty((size, 0))

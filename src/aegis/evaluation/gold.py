@@ -118,13 +118,13 @@ def split_half(by_split: NDArray[np.float64], *, halvings: int = 50, seed: int =
     if configurations < 3 or splits < 2:
         return float("nan")
     rng = np.random.default_rng(seed)
-    found = []
+    correlations = []
     for _ in range(halvings):
         order = rng.permutation(splits)
         halves = [by_split[:, part].mean(axis=1) for part in (order[: splits // 2], order[splits // 2 :])]
         told_apart = all(np.ptp(half) > 0 for half in halves)
-        found.append(float(spearmanr(*halves).statistic) if told_apart else 0.0)
-    half = float(np.mean(found))
+        correlations.append(float(spearmanr(*halves).statistic) if told_apart else 0.0)
+    half = float(np.mean(correlations))
     return 2.0 * half / (1.0 + half) if half > 0 else 0.0
 
 
@@ -270,10 +270,10 @@ def gold_of(
     for place, candidate in enumerate(candidates):
         tables.setdefault(id(candidate.rows), []).append(place)
     scores: dict[int, GoldScore] = {}
-    found = None
+    gold = None
     for places in tables.values():
         done, total = plan.splits * len(scores), plan.splits * len(candidates)
-        found = gold_standard(
+        gold = gold_standard(
             candidates[places[0]].rows,
             [candidates[place].configuration for place in places],
             label=label,
@@ -284,14 +284,14 @@ def gold_of(
             jobs=jobs,
             progress=None if progress is None else _further(progress, done, total),
         )
-        scores.update(zip(places, found.scores, strict=True))
-    assert found is not None, "there is at least one candidate"
+        scores.update(zip(places, gold.scores, strict=True))
+    assert gold is not None, "there is at least one candidate"
     in_order = tuple(scores[place] for place in range(len(candidates)))
     return GoldStandard(
-        models=found.models,
-        splits=found.splits,
-        training_rows=found.training_rows,
-        test_rows=found.test_rows,
+        models=gold.models,
+        splits=gold.splits,
+        training_rows=gold.training_rows,
+        test_rows=gold.test_rows,
         scores=in_order,
         cpu_seconds=sum(score.cpu_seconds for score in in_order),
     )

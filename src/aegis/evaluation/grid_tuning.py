@@ -163,12 +163,12 @@ def tune_records(
     tasks: list[Setting | _Search] = [_Search(k=k) for k in sizes if search and k <= len(records)]
     tasks += settings
     grid: dict[Setting, Trial] = {}
-    found: dict[Setting, Trial] = {}
+    trial_of: dict[Setting, Trial] = {}
     interrupted = False
     try:
         for done, (task, outcome) in enumerate(in_parallel(_run, job, tasks, jobs=jobs), start=1):
             kept = {trial.setting: trial for trial in outcome.trials if not _cut_short(trial)}
-            (found if isinstance(task, _Search) else grid).update(kept)
+            (trial_of if isinstance(task, _Search) else grid).update(kept)
             interrupted = interrupted or outcome.interrupted
             if outcome.interrupted and jobs == 1:  # the estimator took Ctrl-C for the end of its time
                 break
@@ -176,7 +176,7 @@ def tune_records(
                 progress(done, len(tasks), _words(task))
     except KeyboardInterrupt:
         interrupted = True
-    trials = tuple(trial for trial in (*grid.values(), *found.values()) if trial.result is not None)
+    trials = tuple(trial for trial in (*grid.values(), *trial_of.values()) if trial.result is not None)
     if not trials:
         if interrupted:
             raise KeyboardInterrupt
@@ -197,7 +197,7 @@ def tune_records(
         seconds_each=seconds_each,
         left_out=left_out,
         grid=tuple(grid[setting] for setting in sorted(grid)),
-        search=tuple(found[setting] for setting in sorted(found)),
+        search=tuple(trial_of[setting] for setting in sorted(trial_of)),
         front=front,
         recommended=best,
         advice=advise(best, front),

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from aegis.counts.joint import Counted, Joint
+from aegis.counts.joint import Joint, TableCounts
 from aegis.counts.pair_counts import PairTables
 from aegis.counts.summary import Summary, masked_counts
 from aegis.evaluation.coded_rows import CodedRows
@@ -26,7 +26,7 @@ class PublishedTable:
     """A released table as it was counted, with its rows in the order of the original ones."""
 
     name: str
-    counted: Counted
+    counted: TableCounts
     pairs: PairTables | None
     rows: CodedRows
 

@@ -58,8 +58,8 @@ def as_in_the_paper(measure: str, *, histogram: bool) -> Selector:
     """Aegis+1D and Aegis−1D: each configuration reconstructs for itself and rounds at random."""
 
     def scores(summary: Summary, pairs: PairTables | None, seed: int) -> Floats:
-        told = reduced(summary, level=Level.ONE_D if histogram else Level.NONE)
-        return _ranked(told, measure, Reference.PER_CONFIGURATION, seed)
+        as_published = reduced(summary, level=Level.ONE_D if histogram else Level.NONE)
+        return _ranked(as_published, measure, Reference.PER_CONFIGURATION, seed)
 
     return scores
 
@@ -153,13 +153,13 @@ def select(
     seed: int = 0,
 ) -> list[Selection]:
     """Ask every selector, or those named."""
-    known = selectors(pairs=pairs is not None)
-    unknown = [name for name in names or () if name not in known]
+    ways = selectors(pairs=pairs is not None)
+    unknown = [name for name in names or () if name not in ways]
     if unknown:
-        raise MeasureError(f"there is no selector called {', '.join(unknown)}; use {', '.join(known)}")
+        raise MeasureError(f"there is no selector called {', '.join(unknown)}; use {', '.join(ways)}")
     answers = []
-    for name in names or known:
+    for name in names or ways:
         started = time.process_time()
-        scores = known[name](summary, pairs, seed)
+        scores = ways[name](summary, pairs, seed)
         answers.append(Selection(selector=name, scores=scores, cpu_seconds=time.process_time() - started))
     return answers

@@ -31,8 +31,8 @@ def mann_whitney(first: ArrayLike, second: ArrayLike) -> RankTest:
         raise MeasureError("a rank test needs at least one score on each side")
     if np.ptp(np.concatenate([a, b])) == 0:  # all tied: no evidence, and a variance of zero
         return RankTest(u=a.size * b.size / 2, p_value=1.0)
-    found = mannwhitneyu(a, b, alternative="two-sided")
-    return RankTest(u=float(found.statistic), p_value=float(found.pvalue))
+    test = mannwhitneyu(a, b, alternative="two-sided")
+    return RankTest(u=float(test.statistic), p_value=float(test.pvalue))
 
 
 def holm(p_values: Sequence[float]) -> list[float]:
@@ -41,9 +41,9 @@ def holm(p_values: Sequence[float]) -> list[float]:
     >>> holm([0.01, 0.04, 0.03])
     [0.03, 0.06, 0.06]
     """
-    given = np.asarray(p_values, dtype=np.float64)
-    order = np.argsort(given, kind="stable")
-    steps = np.maximum.accumulate(given[order] * (len(given) - np.arange(len(given))))
-    adjusted = np.empty_like(given)
+    unadjusted = np.asarray(p_values, dtype=np.float64)
+    order = np.argsort(unadjusted, kind="stable")
+    steps = np.maximum.accumulate(unadjusted[order] * (len(unadjusted) - np.arange(len(unadjusted))))
+    adjusted = np.empty_like(unadjusted)
     adjusted[order] = np.minimum(steps, 1.0)
     return adjusted.tolist()

@@ -129,8 +129,8 @@ class Split:
     @cached_property
     def prepared(self) -> tuple[PreparedColumn, ...]:
         """The columns that say something, ready for the learners."""
-        found = (column.prepared(self.target) for column in self.columns)
-        return tuple(column for column in found if column is not None)
+        prepared = (column.prepared(self.target) for column in self.columns)
+        return tuple(column for column in prepared if column is not None)
 
     @cached_property
     def bin_counts(self) -> Places:
@@ -267,8 +267,8 @@ def _special_levels(numbers: Floats, counts: Places) -> tuple[Places, int]:
 
 def _scaled(numbers: Floats, counts: Places) -> Floats | None:
     """Numbers with mean 0 and variance 1 over the training rows; the mean for codes that are none."""
-    known = ~np.isnan(numbers)
-    weights, values = counts[known], numbers[known]
+    present = ~np.isnan(numbers)
+    weights, values = counts[present], numbers[present]
     total = weights.sum()
     if total <= 0:
         return None
@@ -277,5 +277,5 @@ def _scaled(numbers: Floats, counts: Places) -> Floats | None:
     if spread <= 1e-12 * max(abs(mean), 1.0):
         return None
     scaled = np.zeros(len(numbers))
-    scaled[known] = (values - mean) / spread
+    scaled[present] = (values - mean) / spread
     return scaled

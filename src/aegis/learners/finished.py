@@ -60,15 +60,15 @@ def _at(rows: Sample, name: str, places: Places) -> Codes:
 
 def _labels(name: str, rows: Sample, judged_on: Sample) -> Places:
     """The label of each row among the classes of the table that the race is about."""
-    known = {value: code for code, value in enumerate(judged_on.label_domain.values.tolist())}
+    codes = {value: code for code, value in enumerate(judged_on.label_domain.values.tolist())}
     own = rows.label_domain.values.tolist()
     if judged_on.looks_like_numbers:
         if rows.label_numbers is None:
             raise DataError(f"the label {rows.label!r} of {name} holds no numbers; give a table with the same label")
         return np.zeros(rows.rows, dtype=np.int64)
-    if any(value not in known for value in own):
+    if any(value not in codes for value in own):
         raise DataError(
             f"the label {rows.label!r} of {name} has values that the table does not have; give a table with the same "
             "label, not masked"
         )
-    return np.array([known[value] for value in own], dtype=np.int64)[rows.label_codes]
+    return np.array([codes[value] for value in own], dtype=np.int64)[rows.label_codes]

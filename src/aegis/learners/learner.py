@@ -51,8 +51,8 @@ def expect(learner: Learner, split: Split, *, seed: int) -> Floats:
 def guess(split: Split) -> Floats:
     """What can be said without any column: the share of each class among the training rows, or their mean."""
     target = split.target
-    known = target.shares() if target.classes else np.array([target.numbers.mean()])
-    return np.tile(known, (split.test_rows, 1))
+    shares = target.shares() if target.classes else np.array([target.numbers.mean()])
+    return np.tile(shares, (split.test_rows, 1))
 
 
 def two_chances(second: Floats) -> Floats:

@@ -76,16 +76,16 @@ class Loop:
         return self.file.exists()
 
     def _key(self) -> str:
-        known = hashlib.sha256()
+        digest = hashlib.sha256()
         for name in (self.module, *self.sources, __name__):
             spec = find_spec(name)
             assert spec is not None
             assert spec.origin is not None
-            known.update(Path(spec.origin).read_bytes())
+            digest.update(Path(spec.origin).read_bytes())
         for text in (*self.takes, llvmlite.__version__, llvm.get_default_triple(), llvm.get_host_cpu_name()):
-            known.update(f"\0{text}".encode())
-        known.update(_features().encode())
-        return known.hexdigest()[:24]
+            digest.update(f"\0{text}".encode())
+        digest.update(_features().encode())
+        return digest.hexdigest()[:24]
 
     def _loaded(self) -> Callable[..., None]:
         code = _read(self.file)

@@ -117,8 +117,8 @@ class Measured:
                 if sign * (self.mean(ahead) - self.mean(name))
                 <= OUT_OF_REACH * math.hypot(self.difference_error(ahead, name), other_models)
             ]
-        found = self._shares_of_first_places(in_reach, sign=sign, other_models=other_models, seed=seed)
-        return {name: found.get(name, 0.0) for name in names}
+        chances = self._shares_of_first_places(in_reach, sign=sign, other_models=other_models, seed=seed)
+        return {name: chances.get(name, 0.0) for name in names}
 
     def _shares_of_first_places(
         self, names: list[str], *, sign: float, other_models: float, seed: int

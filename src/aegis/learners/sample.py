@@ -118,14 +118,14 @@ def draw_sample(
     answer = _drawn(dataset, [label, *names], rows=rows, most_rows=most_rows, seed=seed)
     labelled = answer.filter(answer[label].is_valid())
     left_out = len(answer) - len(labelled)
-    known = dict(histograms or {})
+    known_histograms = dict(histograms or {})
     codes: dict[str, Codes] = {}
     for name in names:
-        if name in known:
-            codes[name] = _codes(labelled[name], known[name].domain)
+        if name in known_histograms:
+            codes[name] = _codes(labelled[name], known_histograms[name].domain)
         else:
             domain, found = encode(labelled[name], dataset.schema.kind(name))
-            known[name] = Histogram(domain=domain, counts=np.bincount(found, minlength=domain.size))
+            known_histograms[name] = Histogram(domain=domain, counts=np.bincount(found, minlength=domain.size))
             codes[name] = found.astype(np.int32)
     kind = dataset.schema.kind(label)
     label_numbers = None
@@ -141,7 +141,7 @@ def draw_sample(
             label_domain=label_domain,
             label_codes=label_codes[order],
             label_numbers=None if label_numbers is None else label_numbers[order],
-            histograms=known,
+            histograms=known_histograms,
             codes={name: column[order] for name, column in codes.items()},
             table_rows=rows,
             rows_without_label=left_out,

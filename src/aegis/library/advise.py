@@ -16,7 +16,7 @@ from aegis._version import __version__
 from aegis.commands.advise import Advise
 from aegis.commands.fields import LEDGER_OPTIONS, READING, ROLE_OPTIONS, TableLike
 from aegis.counts.folder import is_summary, read_summary
-from aegis.counts.joint import Counted
+from aegis.counts.joint import TableCounts
 from aegis.counts.summary import Summary, configuration_of
 from aegis.data.dataset import Dataset
 from aegis.data.hierarchy import Hierarchy
@@ -114,40 +114,40 @@ class _Pipeline:
         options, dataset = self.options, self.dataset
         by_models = not options.from_counts
         started = time.perf_counter()
-        counted = count(  # ① rows → counts
+        counts = count(  # ① rows → counts
             dataset,
             label=label,
             label_bins=options.label_bins,
             continuous_bins=CONTINUOUS_BINS if by_models else None,
             progress=options.progress,
         )
-        verdicts = self._judged(counted)  # ② counts → verdicts
+        verdicts = self._judged(counts)  # ② counts → verdicts
         if len(self.labels) > 1:
             verdicts = _sparing(verdicts, label)
-        counts = masked(counted, verdicts.passed, name=dataset.name)
+        summary = masked(counts, verdicts.passed, name=dataset.name)
         ready = time.perf_counter()
         if by_models:
-            sample = sample_of(dataset, counted, label_bins=options.label_bins, rows=options.rows, seed=options.seed)
+            sample = sample_of(dataset, counts, label_bins=options.label_bins, rows=options.rows, seed=options.seed)
             others = _judged_others(dataset, sample, options, self.hierarchies, self.out)  # ② for what is no masking
             raced = _raced(verdicts, others, sample, options)  # ③ a sample → scores
-            ranking = _ranked(dataset, counted, counts, verdicts, others, raced, options)  # ④ → ranking
+            ranking = _ranked(dataset, counts, summary, verdicts, others, raced, options)  # ④ → ranking
         else:
-            ranking = _measured(dataset, counted, counts, verdicts, options)  # ③ counts → scores, ④ → ranking
+            ranking = _measured(dataset, counts, summary, verdicts, options)  # ③ counts → scores, ④ → ranking
         timing = {"counting_seconds": ready - started, "ranking_seconds": time.perf_counter() - ready}
         assert self.masks is not None
         masks = {configuration.name: configuration for configuration in self.masks.verdicts.passed}
         timing = {name: round(seconds, 4) for name, seconds in timing.items()}
         notes = (*ranking.notes, *self.masks.notes)
-        return replace(ranking, configurations=masks, timing=timing, notes=notes), counts
+        return replace(ranking, configurations=masks, timing=timing, notes=notes), summary
 
-    def _judged(self, counted: Counted) -> Verdicts:
+    def _judged(self, counts: TableCounts) -> Verdicts:
         if self.masks is None:
             spared = set(self.labels) if self.options.label is not None else set()
-            joints = {name: joint for name, joint in counted.joints.items() if name not in spared}
+            joints = {name: joint for name, joint in counts.joints.items() if name not in spared}
             self.masks = MasksToJudge(
                 options=self.options,
                 dataset=self.dataset,
-                counted=replace(counted, joints=joints),  # generated ones leave the labels that were asked for
+                counts=replace(counts, joints=joints),  # generated ones leave the labels that were asked for
                 policy=_policy(self.options),
                 roles=_roles(self.dataset, self.options),
                 hierarchies=self.hierarchies,
@@ -250,8 +250,8 @@ def _raced(verdicts: Verdicts, others: _Others, sample: Sample, options: Advise)
 
 def _ranked(
     dataset: Dataset,
-    counted: Counted,
-    counts: Summary,
+    counts: TableCounts,
+    summary: Summary,
     verdicts: Verdicts,
     others: _Others,
     raced: RaceResult,
@@ -261,10 +261,10 @@ def _ranked(
     names = {configuration.name for configuration in verdicts.passed}
     best = next((candidate.name for candidate in raced.ranking if candidate.name in names), None)
     if not names:  # no masks among the candidates: what the columns tell is read off the table as it is
-        counts = masked(counted, [Configuration(name="as it is", masks={})], name=dataset.name)
+        summary = masked(counts, [Configuration(name="as it is", masks={})], name=dataset.name)
     rejected = {**verdicts.rejected, **others.rejected}
     return rank_raced(
-        rank(counts, measure=BY_ATTRIBUTE, rejected=rejected, compared_with=best, seed=options.seed),
+        rank(summary, measure=BY_ATTRIBUTE, rejected=rejected, compared_with=best, seed=options.seed),
         raced,
         privacy=_privacy(verdicts.by_name, others.passed),
         ids={other.name: other.id for other in others.passed},
@@ -272,13 +272,13 @@ def _ranked(
     )
 
 
-def _measured(dataset: Dataset, counted: Counted, counts: Summary, verdicts: Verdicts, options: Advise) -> Ranking:
+def _measured(dataset: Dataset, counts: TableCounts, summary: Summary, verdicts: Verdicts, options: Advise) -> Ranking:
     """Ranked by a measure on counts."""
     measure = options.measure or (TOGETHER if options.paper is None else PAPER_MEASURE)
     wanted = (measure,) if MEASURES[measure].of_whole_configurations else ()
-    scores = pair_scores(counts, dataset, counted, names=wanted, seed=options.seed, progress=options.progress)
+    scores = pair_scores(summary, dataset, counts, names=wanted, seed=options.seed, progress=options.progress)
     ranking = rank(
-        counts,
+        summary,
         scores=scores,
         rejected=verdicts.rejected,
         measure=options.measure,

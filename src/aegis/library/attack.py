@@ -101,7 +101,8 @@ def attack(options: AttackOptions) -> Attacked:
         options.refuse("hierarchies", because="the certificates hold the hierarchies that were used")
     hierarchies = find_hierarchies(options.hierarchies, options.original)
     configurations: list[Configuration | None] = [
-        one_configuration(given, hierarchies=hierarchies, data=options.original) for given in options.config
+        one_configuration(configuration, hierarchies=hierarchies, data=options.original)
+        for configuration in options.config
     ]
     paths = [Path(path) for path in options.releases]
     if len({path.absolute() for path in paths}) < len(paths):

@@ -82,13 +82,13 @@ def attack_draft(
         results = (*results, *run_attacks([ATTACKS[name] for name in joint], both, limits=limits))
     exceeded = [result for result in results if result.exceeded]
     if exceeded:
-        said = "; ".join(
+        sentences = "; ".join(
             f"{result.name} exposes {100 * result.exposed_share:.2f} % of the people and "
             f"{100 * (result.limit or 0):g} % are allowed"
             for result in exceeded
         )
         more = ", or release what is out again" if any(result.name in joint for result in exceeded) else ""
-        raise PolicyNotSatisfiedError(f"nothing was released: {said}; mask more{more}")
+        raise PolicyNotSatisfiedError(f"nothing was released: {sentences}; mask more{more}")
     return results
 
 

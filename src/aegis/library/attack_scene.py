@@ -43,8 +43,8 @@ def scene_of(
     """Open the releases and hold them against the original; a release that is not of it is an error."""
     people = people_of(original)
     held = []
-    for number, (path, given) in enumerate(releases, start=1):
-        masks = masks_of(path, given, roles)
+    for number, (path, configuration) in enumerate(releases, start=1):
+        masks = masks_of(path, configuration, roles)
         release = held_release(path.name, ask(open_written(path, named=path).table), people, masks=masks)
         view, people = with_hidden(
             str(number),
@@ -101,7 +101,7 @@ def written_texts(table: pa.Table) -> Texts:
     return texts
 
 
-def masks_of(path: Path, given: Configuration | None, roles: Roles) -> dict[str, Mask]:
+def masks_of(path: Path, configuration: Configuration | None, roles: Roles) -> dict[str, Mask]:
     """What is known of a release's masking: from the configuration that is given, or from the certificate beside it.
 
     Without either the values are read as they stand.
@@ -109,8 +109,8 @@ def masks_of(path: Path, given: Configuration | None, roles: Roles) -> dict[str,
     check_format(path)
     if not path.is_file():
         raise DataError(f"there is no file {path}; check the path")
-    if given is not None:
-        return all_masks(given, roles)
+    if configuration is not None:
+        return all_masks(configuration, roles)
     beside = certificate_paths(path)[0]
     if not beside.is_file():
         return {}

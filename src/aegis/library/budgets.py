@@ -54,6 +54,6 @@ def shared_budget(data: Any, dataset: Dataset, options: WithLedger) -> SharedBud
     return SharedBudget(path=path, opening=opening, recognised=recognised)
 
 
-def recipient_name(given: str | None) -> str:
+def recipient_name(name: str | None) -> str:
     """Who gets a release."""
-    return ANYBODY if given is None else given
+    return ANYBODY if name is None else name

@@ -119,7 +119,7 @@ def columns(rows: int = ROWS, *, seed: int = 0) -> dict[str, list[str]]:
     return {
         "patient": [f"P{number:06d}" for number in rng.permutation(rows) + 100_000],
         "age": [str(int(a)) for a in age],
-        "weight": [f"{w:.1f}" if known else "" for w, known in zip(weight, weighed, strict=True)],
+        "weight": [f"{w:.1f}" if on_scale else "" for w, on_scale in zip(weight, weighed, strict=True)],
         "zip": postcode,
         "gender": gender.tolist(),
         "visits": visits.astype(str).tolist(),

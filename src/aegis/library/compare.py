@@ -57,15 +57,15 @@ class AnonymizerComparison(Result):
 
     def table_rows(self) -> list[dict[str, Any]]:
         """The information loss of each table, and the mean F1 of every model on it."""
-        found = self.comparison
+        comparison = self.comparison
         losses = {name: facts["information_loss"] for name, facts in self.releases.items()}
         return [
             {
                 "table": name,
                 "information_loss": losses.get(name, 0.0),
-                **{model: found.score(name, model).f1 for model in found.models},
+                **{model: comparison.score(name, model).f1 for model in comparison.models},
             }
-            for name in found.tables
+            for name in comparison.tables
         ]
 
     def to_json(self) -> dict[str, Any]:
@@ -222,7 +222,7 @@ def _balance(asked: str, codes: np.ndarray[Any, np.dtype[np.int64]]) -> Balance:
 
 
 def _notes(
-    found: Comparison, releases: dict[str, dict[str, Any]], sensitive: Sequence[str], *, matches: int, mixed: bool
+    comparison: Comparison, releases: dict[str, dict[str, Any]], sensitive: Sequence[str], *, matches: int, mixed: bool
 ) -> tuple[str, ...]:
     notes = []
     recoding = [method for method in releases if ANONYMIZERS[method].recodes]
@@ -231,10 +231,10 @@ def _notes(
             f"{', '.join(recoding)}: cut for the label, so models meet boxes cut on the training rows of each split, "
             "with k in proportion to them; the release itself is cut on all rows."
         )
-    rare = f"the rarer label has {100 * found.rare_share:.1f} % of the records"
-    if found.balance == "weights":
+    rare = f"the rarer label has {100 * comparison.rare_share:.1f} % of the records"
+    if comparison.balance == "weights":
         notes.append(f"Balanced weights: {rare}, and every label weighs the same in training.")
-    if found.balance == "matching":
+    if comparison.balance == "matching":
         kept = "nearest other" if matches == 1 else f"{matches} nearest others"
         notes.append(
             f"Propensity matching: {rare}; each keeps its {kept} by the original quasi-identifiers, so these tell the "
@@ -247,9 +247,10 @@ def _notes(
         notes.append(
             f"{', '.join(blind)} {know} nothing of sensitive values: l = {most_values} is kept by the others only."
         )
-    if mixed and found.label in sensitive and found.tested_on == "released":
+    if mixed and comparison.label in sensitive and comparison.tested_on == "released":
         notes.append(
-            f"{found.label} is sensitive too: classes were formed with its help, and the published values of the test "
-            "records can betray it. A score above the original's is disclosure, not quality; test on original records."
+            f"{comparison.label} is sensitive too: classes were formed with its help, and the published values of the "
+            "test records can betray it. A score above the original's is disclosure, not quality; test on original "
+            "records."
         )
     return tuple(notes)

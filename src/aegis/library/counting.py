@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from aegis.counts.collect import Limits, count_joints
-from aegis.counts.joint import Counted, check_classes, check_filled
+from aegis.counts.joint import TableCounts, check_classes, check_filled
 from aegis.counts.summary import Summary, masked_counts
 from aegis.data.dataset import Dataset
 from aegis.errors import LabelError
@@ -21,7 +21,7 @@ def count(
     continuous_bins: int | None = None,
     limits: Limits | None = None,
     progress: Progress | None = None,
-) -> Counted:
+) -> TableCounts:
     """Count every attribute with the label; raises where the label or a column holds nothing to rank by."""
     if label is None:
         raise LabelError(
@@ -35,7 +35,7 @@ def count(
     return counted
 
 
-def masked(counted: Counted, configurations: Iterable[Configuration], *, name: str) -> Summary:
+def masked(counted: TableCounts, configurations: Iterable[Configuration], *, name: str) -> Summary:
     """What was counted, as each of some configurations would publish it."""
     return masked_counts(
         name=name,

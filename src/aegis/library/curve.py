@@ -59,8 +59,8 @@ def curve_binary(options: CurveBinary) -> Curve:
     not given of the law is the paper's.
     """
     _check(options)
-    given = {"p": options.p, "qy": options.qy, "qz": tuple(options.qz) or None}
-    law: dict[str, Any] = {**PAPER_BITS, **{name: value for name, value in given.items() if value is not None}}
+    parameters = {"p": options.p, "qy": options.qy, "qz": tuple(options.qz) or None}
+    law: dict[str, Any] = {**PAPER_BITS, **{name: value for name, value in parameters.items() if value is not None}}
     training = training_for(options.training, "binary")
     assert training.binary is not None
     curve = training.binary(

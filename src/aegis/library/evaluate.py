@@ -12,7 +12,7 @@ import numpy as np
 from aegis._version import __version__
 from aegis.commands.evaluate import RELEASED, Evaluate
 from aegis.counts.collect_pairs import count_pairs
-from aegis.counts.joint import Counted
+from aegis.counts.joint import TableCounts
 from aegis.counts.pair_counts import PairTables
 from aegis.counts.summary import masked_counts
 from aegis.data.output import check_apart, check_free
@@ -158,7 +158,7 @@ class _Judge:
     """What every family is judged with."""
 
     name: str
-    counted: Counted
+    counted: TableCounts
     pairs: PairTables | None
     counting_seconds: float
     pair_seconds: float
@@ -192,8 +192,10 @@ class _Judge:
 
     def _draw(self, family: Family, which: str) -> EvaluatedDraw:
         selections = self._selections(family)
-        candidates = [Candidate(rows=self.rows, configuration=one) for one in family.configurations]
-        candidates += [Candidate(rows=one.rows, configuration=one.configuration) for one in family.tables]
+        candidates = [Candidate(rows=self.rows, configuration=candidate) for candidate in family.configurations]
+        candidates += [
+            Candidate(rows=candidate.rows, configuration=candidate.configuration) for candidate in family.tables
+        ]
         gold = gold_of(
             candidates,
             label=self.counted.label,
@@ -203,7 +205,7 @@ class _Judge:
             jobs=self.jobs,
             progress=self._told(f"{family.name}, {which}"),
         )
-        found = [agreement(s.selector, s.scores, gold.accuracies, cpu_seconds=self._spent(s)) for s in selections]
+        agreements = [agreement(s.selector, s.scores, gold.accuracies, cpu_seconds=self._spent(s)) for s in selections]
         if self.shortlist:
             best = next((s for s in selections if s.selector == TOGETHER), selections[0])
             second = next((s for s in selections if s.selector == SECOND_OPINION), best)
@@ -218,15 +220,15 @@ class _Judge:
                 progress=self._told(f"{family.name}, {which}shortlist: "),
             )
             spent = self._spent(best) + tried.cpu_seconds + (second.cpu_seconds if second is not best else 0.0)
-            found.append(agreement(f"verify-{self.shortlist}", tried.scores, gold.accuracies, cpu_seconds=spent))
-        found.append(random_choice(gold.accuracies))
-        in_order = sorted(found, key=lambda one: (one.regret, -one.spearman))
+            agreements.append(agreement(f"verify-{self.shortlist}", tried.scores, gold.accuracies, cpu_seconds=spent))
+        agreements.append(random_choice(gold.accuracies))
+        in_order = sorted(agreements, key=lambda candidate: (candidate.regret, -candidate.spearman))
         return EvaluatedDraw(seed=family.seed, gold=gold, selectors=tuple(in_order))
 
     def _told(self, where: str) -> Progress | None:
         """Progress that says where it is before what was done."""
-        told = self.progress
-        return None if told is None else lambda done, total, what: told(done, total, where + what)
+        report = self.progress
+        return None if report is None else lambda done, total, what: report(done, total, where + what)
 
     def _spent(self, selection: Selection) -> float:
         """From the rows to the choice: a selector cannot do without the counts that it reads."""
@@ -248,16 +250,16 @@ class _Judge:
         if not family.tables:
             return selections
         started = time.process_time()
-        scores = [table_scores(summary, one, seed=family.seed) for one in family.tables]
+        scores = [table_scores(summary, candidate, seed=family.seed) for candidate in family.tables]
         spent = (time.process_time() - started) / max(len(scores[0]), 1)
         return [
             Selection(
-                selector=one.selector,
-                scores=np.append(one.scores, [each[one.selector] for each in scores]),
-                cpu_seconds=one.cpu_seconds + spent,
+                selector=candidate.selector,
+                scores=np.append(candidate.scores, [each[candidate.selector] for each in scores]),
+                cpu_seconds=candidate.cpu_seconds + spent,
             )
-            for one in selections
-            if all(one.selector in each for each in scores)
+            for candidate in selections
+            if all(candidate.selector in each for each in scores)
         ]
 
     def _raced(self, family: Family) -> Selection:

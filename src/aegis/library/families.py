@@ -13,7 +13,7 @@ from aegis.commands.evaluate import K_ANONYMOUS, RELEASED
 from aegis.counts.collect import count_joints
 from aegis.counts.collect_classes import count_classes
 from aegis.counts.collect_pairs import count_pairs
-from aegis.counts.joint import Counted
+from aegis.counts.joint import TableCounts
 from aegis.data.dataset import Dataset
 from aegis.data.engine import open_dataset
 from aegis.data.hierarchy import Hierarchy
@@ -52,7 +52,7 @@ class FamilySource:
     """What families are made of."""
 
     dataset: Dataset
-    counted: Counted
+    counted: TableCounts
     rows: CodedRows
     hierarchies: Mapping[str, Hierarchy]
     seed: int
@@ -74,7 +74,7 @@ class FamilySource:
     def _released(self, count: int, seeds: Sequence[int], tables: Sequence[Any]) -> tuple[Family, ...]:
         """Masks, noise, clustered and sanitized tables: clusters and mechanisms are found once, noise is drawn anew."""
         clustered = [self._clustered(k) for k in _CLUSTERED if 2 * k <= self.counted.rows]
-        fixed = (*clustered, *(self.published(one) for one in tables))
+        fixed = (*clustered, *(self.published(table) for table in tables))
         sanitizing = SanitizedTables.of(self.dataset, self.counted, quasi=self.quasi(), seed=self.seed)
         noisy = max(count // 4, 1)
         masked = max(count - noisy - len(fixed) - len(sanitizing.names), 1)
@@ -86,7 +86,7 @@ class FamilySource:
                     *self.generated(masked, "mixed", seed=seed),
                     *self.generated(noisy, "mixed", seed=seed, masks=_NOISY, prefix="noise"),
                 ),
-                tables=(*fixed, *(self.published(one, name=name) for name, one in sanitizing.drawn(seed))),
+                tables=(*fixed, *(self.published(table, name=name) for name, table in sanitizing.drawn(seed))),
                 notes=sanitizing.notes,
             )
             for seed in seeds
@@ -118,13 +118,13 @@ class FamilySource:
         """Configurations of the quasi-identifiers that the search found, from the best to far behind it."""
         table = count_classes(self.dataset, self.quasi(), contents=(self.counted.label,))
         policy = Policy.from_mapping({"k": K, "max_suppression": 0.02})
-        known = {name: one for name, one in self.hierarchies.items() if name in table.columns}
+        present = {name: hierarchy for name, hierarchy in self.hierarchies.items() if name in table.columns}
         try:
-            found = search(
+            result = search(
                 table,
                 label=self.counted.label,
                 policy=policy,
-                hierarchies=known,
+                hierarchies=present,
                 space="levels",
                 shortlist=4 * count,
                 seconds=None,
@@ -135,9 +135,9 @@ class FamilySource:
                 f"no configuration of {', '.join(table.columns)} is {K}-anonymous with 2% suppressed; name other "
                 "quasi-identifiers, or leave the family out"
             ) from None
-        places = np.unique(np.linspace(0, len(found.shortlist) - 1, count).round().astype(int))
+        places = np.unique(np.linspace(0, len(result.shortlist) - 1, count).round().astype(int))
         return [
-            Configuration(name=f"k{i:03d}", masks=found.shortlist[place].masks)
+            Configuration(name=f"k{i:03d}", masks=result.shortlist[place].masks)
             for i, place in enumerate(places, start=1)
         ]
 

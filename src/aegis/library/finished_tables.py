@@ -96,15 +96,15 @@ def _judged(
     verdict = None if classes is None else _verdict(classes, policy)
     if verdict is not None and verdict.satisfied and policy is not None and out is not None:
         verdict = _together(verdict, written, dataset, policy, roles, hierarchies, out)
-    said = "a finished table, split inside itself"
+    reason = "a finished table, split inside itself"
     if classes is not None:
-        said += f"; {count(classes.classes, 'class', 'classes')}"
+        reason += f"; {count(classes.classes, 'class', 'classes')}"
     return JudgedTable(
         name=path.stem,
         id=look_into(path, named=path).sha256[:12],
         candidate=FinishedTable(path.stem, own, sample),
         verdict=verdict,
-        reason=said,
+        reason=reason,
     )
 
 

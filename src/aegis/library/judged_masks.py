@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from aegis.commands.advise import Advise
-from aegis.counts.joint import Counted
+from aegis.counts.joint import TableCounts
 from aegis.data.dataset import Dataset
 from aegis.data.hierarchy import Hierarchy
 from aegis.data.schema import Roles
@@ -38,11 +38,11 @@ class JudgedMasks:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class MasksToJudge:
-    """What configurations are made of and judged by; ``counted`` holds the columns that may be masked."""
+    """What configurations are made of and judged by; ``counts`` holds the columns that may be masked."""
 
     options: Advise
     dataset: Dataset
-    counted: Counted
+    counts: TableCounts
     policy: Policy | None
     roles: Roles
     hierarchies: Mapping[str, Hierarchy]
@@ -54,7 +54,7 @@ class MasksToJudge:
         candidates = propose(
             given,
             options,
-            self.counted,
+            self.counts,
             self.dataset.schema.names,
             seed=options.seed,
             hierarchies=self.hierarchies,
@@ -103,7 +103,7 @@ class MasksToJudge:
         """The verdicts on as many stronger configurations as were asked for, without those that are there already."""
         options = self.options
         drawn = generated(
-            to_be_masked(self.counted, self.roles, asked=options.mask_columns),
+            to_be_masked(self.counts, self.roles, asked=options.mask_columns),
             count=options.generate,
             strength=STRONGER,
             masks=options.masks,

@@ -187,9 +187,9 @@ def why_not(judged: Judgement, table: ClassTable) -> str | None:
         return None
     never = hopeless(table, judged.policy)
     if never:
-        said = "; ".join(verdict.sentence().removesuffix(": NOT satisfied") for verdict in never)
+        sentences = "; ".join(verdict.sentence().removesuffix(": NOT satisfied") for verdict in never)
         more = "" if judged.policy.max_suppression == 0 else " without dropping records"
-        return f"no masking can satisfy this policy{more}: with every quasi-identifier hidden, {said}"
+        return f"no masking can satisfy this policy{more}: with every quasi-identifier hidden, {sentences}"
     failed = "; ".join(
         verdict.sentence().removesuffix(": NOT satisfied") for verdict in judged.verdicts if not verdict.satisfied
     )

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from aegis.commands.fields import ConfigurationLike, ConfigurationsLike, HierarchiesLike, Proposing
-from aegis.counts.joint import Counted
+from aegis.counts.joint import TableCounts
 from aegis.data.dataset import Dataset
 from aegis.data.hierarchy import Hierarchy, read_hierarchies
 from aegis.data.schema import Roles
@@ -35,42 +35,44 @@ def gather(
     if isinstance(configurations, str | Path):
         return load_configurations(Path(configurations), hierarchies=find_hierarchies(hierarchies, data))
     if isinstance(configurations, Mapping):
-        known = find_hierarchies(hierarchies, data)
-        return configurations_from_mapping(configurations, name="configuration", hierarchies=known)
-    found: list[Configuration] = []
-    for number, one in enumerate(configurations, start=1):
-        if isinstance(one, Configuration):
-            found.append(one)
-        elif isinstance(one, Mapping):
-            known = find_hierarchies(hierarchies, data)
-            found += configurations_from_mapping(one, name=f"configuration-{number}", hierarchies=known)
+        available = find_hierarchies(hierarchies, data)
+        return configurations_from_mapping(configurations, name="configuration", hierarchies=available)
+    gathered: list[Configuration] = []
+    for number, configuration in enumerate(configurations, start=1):
+        if isinstance(configuration, Configuration):
+            gathered.append(configuration)
+        elif isinstance(configuration, Mapping):
+            available = find_hierarchies(hierarchies, data)
+            gathered += configurations_from_mapping(
+                configuration, name=f"configuration-{number}", hierarchies=available
+            )
         else:
             raise ConfigurationError("a list of configurations holds Configuration objects or {column: mask} mappings")
-    return found
+    return gathered
 
 
 def one_configuration(
     configuration: ConfigurationLike, *, hierarchies: HierarchiesLike | None = None, data: Any = None
 ) -> Configuration:
     """The one configuration of a file."""
-    found = gather(configuration, hierarchies=hierarchies, data=data)
-    if len(found) != 1:
-        raise ConfigurationError(f"there are {len(found)} configurations; give a file that holds one")
-    return found[0]
+    gathered = gather(configuration, hierarchies=hierarchies, data=data)
+    if len(gathered) != 1:
+        raise ConfigurationError(f"there are {len(gathered)} configurations; give a file that holds one")
+    return gathered[0]
 
 
-def label_of(given: str | None, known: str | None, configurations: Iterable[Configuration]) -> str | None:
-    """The label asked for, or that of the roles (``known``), or the one the configurations were made for.
+def label_of(named: str | None, label_role: str | None, configurations: Iterable[Configuration]) -> str | None:
+    """The label asked for, or that of the roles, or the one the configurations were made for.
 
     A configuration that names another one is an error: what was chosen for one label says little about another.
     """
-    label = given or known
-    for one in configurations:
-        label = label or one.label
-        if one.label not in (None, label):
+    label = named or label_role
+    for configuration in configurations:
+        label = label or configuration.label
+        if configuration.label not in (None, label):
             raise ConfigurationError(
-                f"configuration {one.name!r} is for the label {one.label!r}, and the label here is {label!r}; name its "
-                "label with --label, or take it out of the configuration"
+                f"configuration {configuration.name!r} is for the label {configuration.label!r}, and the label here is "
+                f"{label!r}; name its label with --label, or take it out of the configuration"
             )
     return label
 
@@ -93,12 +95,12 @@ def labels_of(asked: str | None, dataset: Dataset, configurations: Iterable[Conf
     return tuple(name for name in dataset.schema.names if name not in identifying)
 
 
-def find_hierarchies(given: HierarchiesLike | None, data: Any) -> dict[str, Hierarchy]:
+def find_hierarchies(hierarchies: HierarchiesLike | None, data: Any) -> dict[str, Hierarchy]:
     """The hierarchies given, or those in a folder ``hierarchies`` beside the data."""
-    if isinstance(given, Mapping):
-        return dict(given)
-    if given is not None:
-        return read_hierarchies(Path(given))
+    if isinstance(hierarchies, Mapping):
+        return dict(hierarchies)
+    if hierarchies is not None:
+        return read_hierarchies(Path(hierarchies))
     if isinstance(data, str | Path) and "://" not in str(data):
         beside = Path(data).parent / "hierarchies"
         if beside.is_dir():
@@ -107,9 +109,9 @@ def find_hierarchies(given: HierarchiesLike | None, data: Any) -> dict[str, Hier
 
 
 def propose(
-    given: list[Configuration],
+    configurations: list[Configuration],
     options: Proposing,
-    counted: Counted,
+    counted: TableCounts,
     columns: Iterable[str],
     *,
     seed: int,
@@ -118,7 +120,7 @@ def propose(
     none_is_fine: bool = False,
 ) -> list[Configuration]:
     """The given configurations and the generated ones that the options ask for, each fit for the table."""
-    made = given + generated(
+    made = configurations + generated(
         to_be_masked(counted, roles, asked=options.mask_columns),
         count=options.generate,
         strength=options.strength,
@@ -129,7 +131,7 @@ def propose(
     return [] if none_is_fine and not made else checked(made, columns)
 
 
-def to_be_masked(counted: Counted, roles: Roles, *, asked: Sequence[str] = ()) -> Counted:
+def to_be_masked(counted: TableCounts, roles: Roles, *, asked: Sequence[str] = ()) -> TableCounts:
     """What was counted of the columns that generated configurations mask.
 
     Those asked for; else the quasi-identifying ones, because a mask on any other column costs use and protects nobody;
@@ -146,7 +148,7 @@ def to_be_masked(counted: Counted, roles: Roles, *, asked: Sequence[str] = ()) -
 
 
 def generated(
-    counted: Counted,
+    counted: TableCounts,
     *,
     count: int,
     strength: str,

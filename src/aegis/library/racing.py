@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from aegis.counts.joint import Counted
+from aegis.counts.joint import TableCounts
 from aegis.data.dataset import Dataset
 from aegis.learners.candidate import Candidate, MaskedCandidate, MaskTables
 from aegis.learners.race import race
@@ -23,7 +23,7 @@ CONTINUOUS_BINS = 8
 
 
 def sample_of(
-    dataset: Dataset, counted: Counted, *, label_bins: int | None, rows: int = MOST_ROWS, seed: int
+    dataset: Dataset, counted: TableCounts, *, label_bins: int | None, rows: int = MOST_ROWS, seed: int
 ) -> Sample:
     """The one sample of rows that candidates are judged on: the columns that were counted, with the label.
 

@@ -50,16 +50,16 @@ def reconstruct(options: Reconstruct) -> Reconstructed:
     check_apart([out], [options.release, options.with_, options.model])
     reconstructors = load_reconstructors(Path(options.model))
     own, release = open_table(options.with_, options), open_table(options.release, options)
-    needed = list(dict.fromkeys(name for one in reconstructors for name in one.needs))
+    needed = list(dict.fromkeys(name for each in reconstructors for name in each.needs))
     homes: dict[str, Dataset] = {}
     for name in needed:
         # a release is read from the release: the party's own file may hold an older one
         first, second = (release, own) if name.endswith(("_released", "_component")) else (own, release)
-        home = next((one for one in (first, second) if name in one.schema.names), None)
+        home = next((each for each in (first, second) if name in each.schema.names), None)
         if home is None:
             raise RoleError(f"neither file has the column {name!r} that the reconstructor needs")
         homes[name] = home
-    read = {id(one): ask(one.table) for one in (own, release)}
+    read = {id(each): ask(each.table) for each in (own, release)}
     rows = read[id(own)].num_rows
     if read[id(release)].num_rows != rows:
         raise DataError(f"the release has {read[id(release)].num_rows:,} rows and the own columns {rows:,}")
@@ -68,9 +68,9 @@ def reconstruct(options: Reconstruct) -> Reconstructed:
         if name.endswith("_released") and columns[name].dtype.kind == "f":
             columns[name] = np.nan_to_num(columns[name])  # where nothing was released nothing stands there
     table: pa.Table = read[id(own)]
-    for one in reconstructors:
-        estimate = one.estimate(columns, rows=rows)
-        names = sources(one.mechanism)
+    for each in reconstructors:
+        estimate = each.estimate(columns, rows=rows)
+        names = sources(each.mechanism)
         parts = [estimate] if len(names) == 1 else split_tuples(estimate, len(names))
         for name, part in zip(names, parts, strict=True):
             table = table.append_column(f"{name}_estimate", pa.array(part))
@@ -78,5 +78,5 @@ def reconstruct(options: Reconstruct) -> Reconstructed:
         expression = connect(None).create_table("reconstructed", table, temp=True)
         write_table(expression, draft, like=out, shuffle=False)
     return Reconstructed(
-        rows=rows, promised={one.mechanism.column: one.promised_loss for one in reconstructors}, out=out
+        rows=rows, promised={each.mechanism.column: each.promised_loss for each in reconstructors}, out=out
     )

@@ -35,35 +35,35 @@ def sanitized(workshop: Workshop) -> list[Made]:
     missing = [name for name in private if name not in complete]
     if missing:
         raise SanitizerError(f"{missing[0]!r} is sensitive and misses values, which no mechanism can release")
-    found = find_sanitizers(
+    sanitizers = find_sanitizers(
         {name: column_values(sample, name)[:MOST_ROWS] for name in complete},  # rows come in random order
         private=private,
         adversary=workshop.quasi,
         shares=SHARES,
         seed=workshop.seed,
     )
-    if not found.by_share:
-        raise SanitizerError("; ".join(found.notes))
+    if not sanitizers.by_share:
+        raise SanitizerError("; ".join(sanitizers.notes))
     (base,) = search(workshop)
     return [
         Made(
             candidate=SanitizedCandidate(f"sanitized-{100 * share:.0f}", base.candidate, sample, mechanisms),
             verdict=base.verdict,
-            reason=_reason(found, share),
+            reason=_reason(sanitizers, share),
             id=base.id,
         )
-        for share, mechanisms in found.by_share.items()
+        for share, mechanisms in sanitizers.by_share.items()
     ]
 
 
-def _reason(found: Sanitizers, share: float) -> str:
+def _reason(sanitizers: Sanitizers, share: float) -> str:
     """What was hidden, at which distortion, and what the audit found."""
     fitted: Sequence[str] = [
         f"{each.mechanism.column}: the adversary errs by {each.audit.worst:.4g}, "
         f"{100 * each.protection[0].after.certain:.1f} % of the records are determined for it"
-        for each in found.fitted[share]
+        for each in sanitizers.fitted[share]
     ]
     return (
-        f"{count(len(found.private), 'column')} released at {100 * share:.0f} % of the error that knowing the others "
-        f"leaves ({'; '.join(fitted)}), the quasi-identifiers as the search masks them"
+        f"{count(len(sanitizers.private), 'column')} released at {100 * share:.0f} % of the error that knowing the "
+        f"others leaves ({'; '.join(fitted)}), the quasi-identifiers as the search masks them"
     )

@@ -11,7 +11,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from aegis.counts.answer import ask
-from aegis.counts.joint import Counted, Joint
+from aegis.counts.joint import Joint, TableCounts
 from aegis.data.dataset import Dataset
 from aegis.evaluation.sanitizing import Sanitizers, choose_private, find_sanitizers
 from aegis.library.sanitize import column_values
@@ -33,7 +33,7 @@ class SanitizedTables:
     notes: tuple[str, ...]
 
     @classmethod
-    def of(cls, dataset: Dataset, counted: Counted, *, quasi: Sequence[str], seed: int) -> SanitizedTables:
+    def of(cls, dataset: Dataset, counted: TableCounts, *, quasi: Sequence[str], seed: int) -> SanitizedTables:
         """Mechanisms for the sensitive attributes or, where none is named, for those that say most about the label.
 
         The adversary knows the quasi-identifiers, the authorised party every attribute that is not private.
@@ -46,9 +46,9 @@ class SanitizedTables:
             others = [name for name in columns if name not in dataset.roles.quasi_identifying]
             tells = {name: _said(counted.joints[name]) for name in others or columns}
             private = choose_private(columns, sorted(tells, key=lambda name: -tells[name]), seed=seed)
-        found = find_sanitizers(columns, private=private, adversary=quasi, seed=seed)
+        sanitizers = find_sanitizers(columns, private=private, adversary=quasi, seed=seed)
         why = "named as sensitive" if named else "none is named as sensitive, these say most about the label"
-        return cls(table=table, columns=columns, found=found, notes=_notes(found, why))
+        return cls(table=table, columns=columns, found=sanitizers, notes=_notes(sanitizers, why))
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -58,7 +58,9 @@ class SanitizedTables:
         """The sanitized tables by name, rows in their order, releases called what the columns were called."""
         for number, (share, mechanisms) in enumerate(self.found.by_share.items()):
             noise = np.random.default_rng([seed, number])
-            drawn = {one.column: one.apply(self.columns[one.column], rng=noise) for one in mechanisms}
+            drawn = {
+                mechanism.column: mechanism.apply(self.columns[mechanism.column], rng=noise) for mechanism in mechanisms
+            }
             released = released_columns(mechanisms, drawn, keep_names=True)
             yield _called(share), with_releases(self.table, released)
 
@@ -79,19 +81,19 @@ def _called(share: float) -> str:
     return f"sanitized-{100 * share:.0f}"
 
 
-def _notes(found: Sanitizers, why: str) -> tuple[str, ...]:
-    if not found.by_share:
-        return found.notes
-    said = (
-        f"{', '.join(_called(share) for share in found.by_share)}: {listed(list(found.private))} ({why}) released at "
-        "that percentage of the error which knowing the other columns leaves without a release; the adversary knows "
-        f"{', '.join(found.adversary)} and how the release was made"
+def _notes(sanitizers: Sanitizers, why: str) -> tuple[str, ...]:
+    if not sanitizers.by_share:
+        return sanitizers.notes
+    first = (
+        f"{', '.join(_called(share) for share in sanitizers.by_share)}: {listed(list(sanitizers.private))} ({why}) "
+        "released at that percentage of the error which knowing the other columns leaves without a release; the "
+        f"adversary knows {', '.join(sanitizers.adversary)} and how the release was made"
     )
     audited = [
-        f"{_called(share)}, {one.mechanism.column}: the authorised party errs by {one.reconstruction.loss:.4g}, the "
-        f"adversary by {one.audit.worst:.4g}, and {100 * one.protection[0].after.certain:.1f} % of the records are "
-        "determined for it"
-        for share, fitted in found.fitted.items()
-        for one in fitted
+        f"{_called(share)}, {column.mechanism.column}: the authorised party errs by {column.reconstruction.loss:.4g}, "
+        f"the adversary by {column.audit.worst:.4g}, and {100 * column.protection[0].after.certain:.1f} % of the "
+        "records are determined for it"
+        for share, fitted in sanitizers.fitted.items()
+        for column in fitted
     ]
-    return (said, *audited, *found.notes)
+    return (first, *audited, *sanitizers.notes)

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from aegis.counts.collect_pairs import count_pairs
-from aegis.counts.joint import Counted
+from aegis.counts.joint import TableCounts
 from aegis.counts.summary import ConfigurationScores, ConfigurationSummary, MaskedJoint, Summary, mask_id
 from aegis.data.dataset import Dataset
 from aegis.masking.masks.identity import Identity
@@ -18,7 +18,7 @@ from aegis.progress import Progress
 def pair_scores(
     summary: Summary,
     dataset: Dataset,
-    counted: Counted,
+    counted: TableCounts,
     *,
     names: Sequence[str],
     seed: int = 0,

@@ -292,8 +292,8 @@ def _reporting(progress: Progress) -> Callable[[Standing], None]:
 
     def report(standing: Standing) -> None:
         best = "none yet" if standing.best is None else f"{standing.best:.5f}"
-        known = f", bound {standing.bound:.5f}" if math.isfinite(standing.bound) else ""
-        progress(standing.nodes, None, f"configurations, best {best}{known}")
+        bound = f", bound {standing.bound:.5f}" if math.isfinite(standing.bound) else ""
+        progress(standing.nodes, None, f"configurations, best {best}{bound}")
 
     return report
 

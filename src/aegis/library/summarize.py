@@ -9,7 +9,7 @@ from typing import Any
 
 from aegis.commands.summarize import Summarize
 from aegis.counts.folder import check_summary_free, write_summary
-from aegis.counts.joint import Counted
+from aegis.counts.joint import TableCounts
 from aegis.counts.protect import add_noise, merge_small
 from aegis.counts.protection import Protection
 from aegis.counts.summary import Level, Summary, reduced
@@ -48,8 +48,8 @@ def summarize(options: Summarize) -> Summary:
     _check(options)
     dataset = open_table(options.data, options)
     hierarchies = find_hierarchies(options.hierarchies, options.data)
-    given = gather(options.configs, hierarchies=hierarchies, data=options.data)
-    label = label_of(options.label, dataset.roles.label, given)
+    configurations = gather(options.configs, hierarchies=hierarchies, data=options.data)
+    label = label_of(options.label, dataset.roles.label, configurations)
 
     shared = None if options.out is None else _ledger(dataset, options)
     if shared is not None and options.epsilon is not None:
@@ -70,7 +70,7 @@ def summarize(options: Summarize) -> Summary:
     if options.policy is not None:
         roles = read_policy(options.policy).roles_in(dataset.schema, roles)
     candidates = propose(
-        given, options, counted, dataset.schema.names, seed=options.seed, hierarchies=hierarchies, roles=roles
+        configurations, options, counted, dataset.schema.names, seed=options.seed, hierarchies=hierarchies, roles=roles
     )
     verdicts = judged(candidates, dataset, options.policy, hierarchies=hierarchies)
     counts = masked(counted, verdicts.passed, name=dataset.name)
@@ -130,7 +130,7 @@ def _scores_wanted(options: Summarize) -> tuple[str, ...]:
     return tuple(dict.fromkeys(options.score))
 
 
-def _race(dataset: Dataset, counted: Counted, verdicts: Verdicts, options: Summarize) -> Mapping[str, Any] | None:
+def _race(dataset: Dataset, counted: TableCounts, verdicts: Verdicts, options: Summarize) -> Mapping[str, Any] | None:
     """What models reach on each configuration; None where it is not wanted, or would not be protected."""
     if not options.race or options.min_count is not None or options.epsilon is not None:
         return None

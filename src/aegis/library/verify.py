@@ -135,14 +135,14 @@ def verify(options: Verify) -> Verification:
             hierarchies=_hierarchies(content, find_hierarchies(options.hierarchies, options.release)),
         )
     except (AegisError, ValueError, TypeError, KeyError, AttributeError) as error:
-        said = str(error) if isinstance(error, AegisError) else "the certificate contradicts itself"
-        return _failed(steps, "models", said)
+        sentence = str(error) if isinstance(error, AegisError) else "the certificate contradicts itself"
+        return _failed(steps, "models", sentence)
     if options.model is not None:
         try:
-            said = check_recoding(certificate, _text_of(Path(options.model)), table)
+            sentence = check_recoding(certificate, _text_of(Path(options.model)), table)
         except VerificationError as error:
             return _failed(steps, "recoding", str(error), judgement)
-        steps.append(VerifiedStep(name="recoding", passed=True, said=said))
+        steps.append(VerifiedStep(name="recoding", passed=True, said=sentence))
     compared = _compared(steps, certificate, left.policy, judgement)
     return (
         replace(compared, not_checked=_not_checked(content, table.schema, options)) if compared.verified else compared
@@ -179,11 +179,11 @@ def _made_up(steps: list[VerifiedStep], content: Mapping[str, Any], hashed: _Has
         steps.append(VerifiedStep(name=name, passed=True, said=check_promise(content)))
         name = "columns"
         table = hashed.open()
-        said = check_columns(content, table, count_rows(table.table))
-        steps.append(VerifiedStep(name=name, passed=True, said=said))
+        sentence = check_columns(content, table, count_rows(table.table))
+        steps.append(VerifiedStep(name=name, passed=True, said=sentence))
     except (AegisError, ValueError, TypeError, KeyError, ZeroDivisionError) as error:
-        said = str(error) if isinstance(error, AegisError) else "the certificate contradicts itself"
-        return _failed(steps, name, said)
+        sentence = str(error) if isinstance(error, AegisError) else "the certificate contradicts itself"
+        return _failed(steps, name, sentence)
     return Verification(checks=tuple(steps))
 
 
@@ -229,8 +229,10 @@ def _masked_as_stated(table: Dataset, content: Mapping[str, Any]) -> _Masked:
         masked_quasi = [name for name in quasi if name in masks]
         exact = bool(masked_quasi) and not stars_all(masks, masked_quasi)
         if image.starred < suppressed or (exact and image.starred != suppressed):
-            said = f"{image.starred:,} records are starred and the certificate states {suppressed:,} suppressed ones"
-            return _Masked(said="", reason=said)
+            sentence = (
+                f"{image.starred:,} records are starred and the certificate states {suppressed:,} suppressed ones"
+            )
+            return _Masked(said="", reason=sentence)
     rows, of_source = content["release"]["rows"], content["source"]["rows"]
     if rows + (suppressed if dropped else 0) + _waiting(content) != of_source:
         return _Masked(said="", reason="the release and its suppressed records are not as many as the source's")
@@ -280,8 +282,8 @@ def _compared(steps: list[VerifiedStep], certificate: Certificate, policy: Polic
         return _failed(steps, "policy", f"the release does not satisfy its policy: {'; '.join(reasons)}", judged)
     suppressed, rows = content["suppressed"]["records"], content["source"]["rows"]
     if suppressed > policy.max_suppression * rows + 1e-9:
-        said = f"{suppressed} of {rows} records were suppressed, more than the policy allows"
-        return _failed(steps, "suppression", said, judged)
+        sentence = f"{suppressed} of {rows} records were suppressed, more than the policy allows"
+        return _failed(steps, "suppression", sentence, judged)
     for verdict, stated in zip(judged.verdicts, content["verdicts"], strict=False):
         now = verdict.as_certificate()
         if any(now[key] != stated.get(key) for key in ("name", "attribute", "threshold", "satisfied")) or not _close(
@@ -320,8 +322,8 @@ def _compared_by_records(
         if of_people.get("satisfied") is not True:
             return _failed(steps, verdict.title, "the certificate says itself that people are not protected", judged)
         if verdict.name in _FOLLOWS and not verdict.satisfied:
-            said = f"the release has too few records for what it states of people: {verdict.sentence()}"
-            return _failed(steps, verdict.title, said, judged)
+            sentence = f"the release has too few records for what it states of people: {verdict.sentence()}"
+            return _failed(steps, verdict.title, sentence, judged)
     counted = (judged.records, judged.classes, judged.smallest_class)
     if counted != (content["release"]["rows"], content["classes"], stated["smallest_class"]):
         return _failed(steps, "counts", "rows or classes differ from the certificate", judged)
@@ -329,13 +331,13 @@ def _compared_by_records(
         return _failed(steps, "people", "the certificate states more people than there are records", judged)
     suppressed, rows = content["suppressed"]["records"], content["source"]["rows"]
     if suppressed > policy.max_suppression * rows + 1e-9:
-        said = f"{suppressed} of {rows} records were suppressed, more than the policy allows"
-        return _failed(steps, "suppression", said, judged)
-    said = (
+        sentence = f"{suppressed} of {rows} records were suppressed, more than the policy allows"
+        return _failed(steps, "suppression", sentence, judged)
+    sentence = (
         f"counted by {unit}, which the release does not show, by whoever made it: {content['unit']['people']:,} people "
         f"and at least {content['smallest_class']:,} in a class; the records were counted here and agree with that"
     )
-    steps.append(VerifiedStep(name="people", passed=True, said=said))
+    steps.append(VerifiedStep(name="people", passed=True, said=sentence))
     return Verification(checks=tuple(steps), models=tuple(verdict.stated() for verdict in judged.verdicts))
 
 
@@ -374,13 +376,13 @@ def _roles(content: Mapping[str, Any]) -> Roles:
     return Roles.from_mapping(listed, where="the certificate")
 
 
-def _hierarchies(content: Mapping[str, Any], given: Mapping[str, Hierarchy]) -> dict[str, Hierarchy]:
+def _hierarchies(content: Mapping[str, Any], hierarchies: Mapping[str, Hierarchy]) -> dict[str, Hierarchy]:
     """The hierarchies that distances were measured by, checked to be the same ones."""
     same = {}
     for column, stated in content["hierarchies"].items():
-        if column not in given:
+        if column not in hierarchies:
             raise DataError(f"the policy measures {column!r} by a hierarchy; give its folder with --hierarchies")
-        if given[column].digest != stated:
+        if hierarchies[column].digest != stated:
             raise VerificationError(f"the hierarchy of {column!r} is not the one that was used; give the original")
-        same[column] = given[column]
+        same[column] = hierarchies[column]
     return same

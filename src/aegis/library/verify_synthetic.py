@@ -27,11 +27,11 @@ def check_promise(content: Mapping[str, Any]) -> str:
         if not math.isclose(cost, entry["rho"], rel_tol=_ROUNDING):
             raise VerificationError("a measurement costs another share of the budget than its noise comes to")
     spent = math.fsum(entry["rho"] for entry in measured)
-    found = math.fsum(entry["delta"] for entry in measured)
-    if spent > content["rho"] * (1 + _ROUNDING) or found > content["found_delta"] * (1 + _ROUNDING):
+    delta_spent = math.fsum(entry["delta"] for entry in measured)
+    if spent > content["rho"] * (1 + _ROUNDING) or delta_spent > content["found_delta"] * (1 + _ROUNDING):
         raise VerificationError("the measurements exceed the budget that the certificate states")
     epsilon, delta = promise["epsilon"], promise["delta"]
-    if not delta_of(spent, epsilon) + found <= delta * (1 + _ROUNDING):
+    if not delta_of(spent, epsilon) + delta_spent <= delta * (1 + _ROUNDING):
         raise VerificationError("what was measured comes to a larger epsilon than is promised")
     return f"{len(measured)} measurements, ρ = {spent:.4g} together, come to ε = {epsilon:g} at δ = {delta:g}"
 

@@ -73,8 +73,8 @@ class CatalogueRow:
 
         `MaskError` where something cannot be read; whether the values fit is seen when the mask is built.
         """
-        given = {field.name: _read(typed[field.name]) for field in self.form_fields if typed.get(field.name)}
-        return {self.name: given} if given else self.name
+        parameters = {field.name: _read(typed[field.name]) for field in self.form_fields if typed.get(field.name)}
+        return {self.name: parameters} if parameters else self.name
 
 
 def catalogue() -> tuple[CatalogueRow, ...]:

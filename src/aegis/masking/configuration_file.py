@@ -195,14 +195,14 @@ def _one(content: Any, name: str, source: _Hierarchies) -> Configuration:
     return Configuration(name=name, masks=built, label=label, roles=roles)
 
 
-def _name(given: Any) -> str:
-    if isinstance(given, bool) or not isinstance(given, str | int | float):
+def _name(value: Any) -> str:
+    if isinstance(value, bool) or not isinstance(value, str | int | float):
         raise ConfigurationError("the name of a configuration must be text")
-    return str(given)
+    return str(value)
 
 
-def _or_empty(given: Any) -> Any:
-    return {} if given is None else given
+def _or_empty(value: Any) -> Any:
+    return {} if value is None else value
 
 
 def _find(source: _Hierarchies, column: str, wanted: str | None) -> Hierarchy | None:
@@ -229,15 +229,15 @@ def _inline(content: Mapping[str, Any]) -> dict[str, Hierarchy]:
         return {}
     if not isinstance(listed, Mapping):
         raise ConfigurationError("hierarchies must be written as {name: [[value, label, …], …]}")
-    found = {}
+    hierarchies = {}
     for name, rows in listed.items():
         if not isinstance(rows, list) or not all(isinstance(row, list) for row in rows):
             raise ConfigurationError(f"hierarchy {name!r} must be a list of rows, each a list of labels")
         try:
-            found[str(name)] = Hierarchy.of(rows)
+            hierarchies[str(name)] = Hierarchy.of(rows)
         except HierarchyError as error:
             raise ConfigurationError(f"hierarchy {name!r}: {error}") from None
-    return found
+    return hierarchies
 
 
 def _body(configuration: Configuration, hierarchies: dict[str, Hierarchy]) -> dict[str, Any]:

@@ -46,7 +46,7 @@ _SMALLEST_STEP, _LARGEST_STEP = 1e-9, 1e12  # beyond these a width is no longer 
 _LARGE_CATEGORY = 200  # beyond it a configuration would list too many values
 
 
-class Counted(Protocol):
+class ColumnCounts(Protocol):
     """A column's domain and how often each of its values occurs: a Histogram."""
 
     @property
@@ -78,7 +78,7 @@ STRENGTHS = {
 
 
 def generate(
-    histograms: Mapping[str, Counted],
+    histograms: Mapping[str, ColumnCounts],
     *,
     count: int,
     rng: np.random.Generator,
@@ -134,16 +134,16 @@ def _draw(
     if possible <= 4 * count:
         everything = [row for row in product(*(range(first, size) for size in sizes)) if max(row) >= 0]
         return [everything[i] for i in rng.choice(len(everything), size=count, replace=False)]
-    found: dict[tuple[int, ...], None] = {}
-    while len(found) < count:
+    drawn: dict[tuple[int, ...], None] = {}
+    while len(drawn) < count:
         batch = rng.integers(0, sizes, size=(count, len(sizes)))
         batch[rng.random(batch.shape) < unmasked] = -1
-        found.update(dict.fromkeys(row for row in map(tuple, batch.tolist()) if max(row) >= 0))
-    return list(found)[:count]
+        drawn.update(dict.fromkeys(row for row in map(tuple, batch.tolist()) if max(row) >= 0))
+    return list(drawn)[:count]
 
 
 def _pool(
-    counted: Counted, strength: Strength, allowed: Collection[str], hierarchy: Hierarchy | None
+    counted: ColumnCounts, strength: Strength, allowed: Collection[str], hierarchy: Hierarchy | None
 ) -> tuple[Mask, ...]:
     """The masks of the wanted strength; the nearest ones where a column has none."""
     counts = np.asarray(counted.counts, dtype=np.float64)

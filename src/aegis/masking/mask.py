@@ -126,8 +126,8 @@ class Mask(ABC):
 
     def spec(self) -> Any:
         """The mask as a configuration writes it: ``suppress`` or ``{bucketize: {width: 10}}``."""
-        given = self.parameters()
-        return {self.name: given} if given else self.name
+        parameters = self.parameters()
+        return {self.name: parameters} if parameters else self.name
 
     def fingerprint(self) -> Any:
         """What the content id of a configuration is made of; shorter than `spec` where that holds a whole hierarchy."""
@@ -229,11 +229,14 @@ def is_multiple(number: float | None, step: float) -> bool:
 
 def apart(intervals: Sequence[tuple[float, float] | None], *, most: int) -> list[bool]:
     """Which of some intervals could be the buckets of one mask: none overlaps another, and they are not too many."""
-    known = sorted(interval for interval in intervals if interval is not None)
+    ordered = sorted(interval for interval in intervals if interval is not None)
     overlapping = {
-        interval for first, second in itertools.pairwise(known) if second[0] < first[1] for interval in (first, second)
+        interval
+        for first, second in itertools.pairwise(ordered)
+        if second[0] < first[1]
+        for interval in (first, second)
     }
-    if len(known) > most:
+    if len(ordered) > most:
         return [False] * len(intervals)
     return [interval is not None and interval not in overlapping for interval in intervals]
 

@@ -150,17 +150,17 @@ def check_finite(value: Any, *, mask: str, name: str) -> None:
 
 def check_parameters(mask: Any) -> None:
     """Raise unless the parameters of a mask follow the rules it declares; whole numbers are kept as such."""
-    given = {item.name: getattr(mask, item.name) for item in fields(mask)}
+    values = {item.name: getattr(mask, item.name) for item in fields(mask)}
     if mask.one_of:
-        exactly_one(mask.name, {name: given[name] for name in mask.one_of})
+        exactly_one(mask.name, {name: values[name] for name in mask.one_of})
     for names in mask.together:
-        if len({given[name] is None for name in names}) > 1:
+        if len({values[name] is None for name in names}) > 1:
             raise MaskError(f"mask {mask.name!r} needs both {' and '.join(names)}, or neither")
     for name, rule in mask.rules.items():
-        if given[name] is not None or default(mask, name) is not None:
-            object.__setattr__(mask, name, rule.read(given[name], mask=mask.name, name=name))
+        if values[name] is not None or default(mask, name) is not None:
+            object.__setattr__(mask, name, rule.read(values[name], mask=mask.name, name=name))
     for name, companion in mask.goes_with.items():
-        if given[companion] is None and given[name] != default(mask, name):
+        if values[companion] is None and values[name] != default(mask, name):
             raise MaskError(f"mask {mask.name!r}: {name} goes with {companion} only")
 
 

@@ -33,8 +33,8 @@ class Partition:
         if missing_code and covers_missing is not None:
             masked = np.concatenate([masked, covers_missing])
         present = np.array([value is not None for value in masked], dtype=bool) if masked.dtype == object else None
-        known = masked if present is None else masked[present]
-        values, inverse = _distinct(np.asarray(known, dtype=kind.dtype))
+        present_values = masked if present is None else masked[present]
+        values, inverse = _distinct(np.asarray(present_values, dtype=kind.dtype))
         codes = np.full(len(masked), len(values), dtype=np.int64)
         codes[slice(None) if present is None else present] = inverse
         if missing_code and covers_missing is None:
@@ -107,6 +107,6 @@ def _distinct(values: Values) -> tuple[Values, NDArray[np.int64]]:
     listed = values.tolist()
     ordered = sorted(set(listed))
     place = {value: i for i, value in enumerate(ordered)}
-    found = np.empty(len(ordered), dtype=object)
-    found[:] = ordered
-    return found, np.fromiter((place[value] for value in listed), dtype=np.int64, count=len(listed))
+    distinct_values = np.empty(len(ordered), dtype=object)
+    distinct_values[:] = ordered
+    return distinct_values, np.fromiter((place[value] for value in listed), dtype=np.int64, count=len(listed))

@@ -55,17 +55,17 @@ def _label(dataset: Any) -> str | None:
 def _mask(step: Any, column: str) -> Mask:
     function = step.get("function") if isinstance(step, Mapping) else None
     if not isinstance(function, str) or function not in FUNCTIONS:
-        known = ", ".join(sorted(FUNCTIONS))
-        raise ConfigurationError(f"column {column!r} names a masking function that is not one of {known}")
+        functions = ", ".join(sorted(FUNCTIONS))
+        raise ConfigurationError(f"column {column!r} names a masking function that is not one of {functions}")
     kind_of_mask, names = FUNCTIONS[function]
-    given = step.get("params")
-    if not isinstance(given, Mapping | None):
+    parameters = step.get("params")
+    if not isinstance(parameters, Mapping | None):
         raise ConfigurationError(f"column {column!r}: params must be written as {{name: value}}")
-    unknown = sorted(set(map(str, given or {})) - set(names))
+    unknown = sorted(set(map(str, parameters or {})) - set(names))
     if unknown:
         takes = ", ".join(names) or "no params"
         raise ConfigurationError(f"column {column!r}: {function} takes {takes}, not {', '.join(unknown)}")
-    absent = sorted(set(names) - set(given or {}))
+    absent = sorted(set(names) - set(parameters or {}))
     if absent:
         raise ConfigurationError(f"column {column!r}: {function} needs the parameter {', '.join(absent)}")
-    return kind_of_mask.from_parameters({names[str(key)]: value for key, value in (given or {}).items()})
+    return kind_of_mask.from_parameters({names[str(key)]: value for key, value in (parameters or {}).items()})

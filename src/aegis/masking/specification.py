@@ -34,15 +34,15 @@ def build_mask(spec: Any, *, hierarchy: FindHierarchy | None = None) -> Mask:
         links = tuple(build_mask(part, hierarchy=hierarchy) for part in spec)
         return links[0] if len(links) == 1 else Chain(links=links)
     if isinstance(spec, str):
-        name, given = spec, cast(Any, {})
+        name, parameters = spec, cast(Any, {})
     elif isinstance(spec, Mapping) and len(spec) == 1 and isinstance(next(iter(spec)), str):
-        ((name, given),) = spec.items()
-        given = {} if given is None else given
+        ((name, parameters),) = spec.items()
+        parameters = {} if parameters is None else parameters
     else:
         raise MaskError("a mask is written as a name, as {name: {parameter: value}}, or as a list of those")
-    if not isinstance(given, Mapping) or not all(isinstance(key, str) for key in given):
+    if not isinstance(parameters, Mapping) or not all(isinstance(key, str) for key in parameters):
         raise MaskError(f"the parameters of mask {name!r} must be written as {{parameter: value}}")
-    return _build(name, dict(given), hierarchy)
+    return _build(name, dict(parameters), hierarchy)
 
 
 def mask_aliases() -> dict[str, type[Mask]]:
@@ -51,21 +51,21 @@ def mask_aliases() -> dict[str, type[Mask]]:
     return {alias: named[alias] for alias in sorted(named) if alias not in MASKS}
 
 
-def _build(name: str, given: dict[str, Any], hierarchy: FindHierarchy | None) -> Mask:
+def _build(name: str, parameters: dict[str, Any], hierarchy: FindHierarchy | None) -> Mask:
     aliases = {} if name in MASKS else mask_aliases()
     if name in aliases:
         mask = aliases[name]
         sets = mask.aliases[name]
-        if taken := sorted(set(given) & set(sets)):
+        if taken := sorted(set(parameters) & set(sets)):
             raise MaskError(f"mask {name!r} sets {', '.join(taken)} itself; use {mask.name!r} to choose it")
-        given = {**sets, **given}
+        parameters = {**sets, **parameters}
     else:
         mask = MASKS[name]
     if mask.needs_hierarchy:
-        wanted = given.get("hierarchy")
+        wanted = parameters.get("hierarchy")
         if wanted is None or isinstance(wanted, str):
             rows = hierarchy(wanted) if hierarchy else None
             if rows is None and wanted is not None:
                 raise MaskError(f"mask {mask.name!r} names the hierarchy {wanted!r}, which is not there")
-            given = {**given, "hierarchy": rows}
-    return mask.from_parameters(given)
+            parameters = {**parameters, "hierarchy": rows}
+    return mask.from_parameters(parameters)

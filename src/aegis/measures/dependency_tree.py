@@ -49,12 +49,12 @@ def tree_accuracies(ground: PairGround, bits: Floats, accuracies: Floats, *, bal
     label count alike.
     """
     grower = _Grower(ground=ground, balanced=balanced)
-    found = np.empty((len(bits), LARGEST - 2))
+    by_size = np.empty((len(bits), LARGEST - 2))
     for begin in range(0, len(bits), _CHUNK):
         part = slice(begin, min(begin + _CHUNK, len(bits)))
         for row, branches in enumerate(_planned(grower, bits[part], accuracies[part], begin), start=begin):
-            found[row] = grower.grown(branches)
-    return found
+            by_size[row] = grower.grown(branches)
+    return by_size
 
 
 def _planned(grower: _Grower, bits: Floats, accuracies: Floats, begin: int) -> list[tuple[tuple[Node, Node], ...]]:
@@ -124,9 +124,9 @@ class _Grower:
         accuracies = [_right(chances, worth)]
         for parent, added in rest:
             chances, where = _represented(chances, where)
-            given = _conditional(self._table(parent, added))[:, where[parent[0]]]
-            chances = (chances[:, :, None] * given).reshape(labels, -1)
-            levels = given.shape[2]
+            conditional = _conditional(self._table(parent, added))[:, where[parent[0]]]
+            chances = (chances[:, :, None] * conditional).reshape(labels, -1)
+            levels = conditional.shape[2]
             where = {place: np.repeat(level, levels) for place, level in where.items()}
             where[added[0]] = np.tile(np.arange(levels), chances.shape[1] // levels)
             accuracies.append(_right(chances, worth))
@@ -178,8 +178,8 @@ def _conditional(counts: Floats) -> Floats:
     both = counts.sum(axis=0)
     overall = both.sum(axis=0) / both.sum()
     plain = (both + overall) / (both.sum(axis=1, keepdims=True) + 1.0)
-    given: Floats = (counts + PRIOR_RECORDS * plain) / (counts.sum(axis=2, keepdims=True) + PRIOR_RECORDS)
-    return given
+    conditional: Floats = (counts + PRIOR_RECORDS * plain) / (counts.sum(axis=2, keepdims=True) + PRIOR_RECORDS)
+    return conditional
 
 
 def _represented(chances: Floats, where: dict[int, Places]) -> tuple[Floats, dict[int, Places]]:

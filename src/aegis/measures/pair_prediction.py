@@ -73,11 +73,11 @@ def _predicted(ground: PairGround, rng: np.random.Generator, *, balanced: bool) 
     if len(ground.names) > 2:
         reached = np.hstack([reached, tree_accuracies(ground, values.bits, values.accuracies, balanced=balanced)])
     decided = np.maximum((reached - guessed[:, None]) / varies[:, None], 0.0).mean(axis=1)
-    known = 1.0 / np.where(entropy > 0, entropy, 1.0)
+    inverse = 1.0 / np.where(entropy > 0, entropy, 1.0)
     line, line_errors = probe_with_errors(ground)
-    utilities = decided + known * values.bits.mean(axis=1) + PROBE_WEIGHT * line
+    utilities = decided + inverse * values.bits.mean(axis=1) + PROBE_WEIGHT * line
     errors = np.sqrt(np.clip(best * (1.0 - best), 0.0, None) / records) / varies  # rounding may pass 1
-    errors = errors + known * values.bits_errors.mean(axis=1) + PROBE_WEIGHT * line_errors
+    errors = errors + inverse * values.bits_errors.mean(axis=1) + PROBE_WEIGHT * line_errors
     return _resampled(ground, utilities, errors, rng)
 
 
@@ -108,13 +108,13 @@ def _pair_values(ground: PairGround, *, balanced: bool = False) -> _PairValues:
         name: np.array([places[name][c.masks[name], c.label_mask] for c in ground.summary.configurations])
         for name in ground.names
     }
-    found = np.empty((3, len(ground.summary.configurations), len(pairs)))
+    scores = np.empty((3, len(ground.summary.configurations), len(pairs)))
     for number, (first, second) in enumerate(pairs):
         width = len(keys[second])
         both, which = np.unique(chosen[first] * width + chosen[second], return_inverse=True)
         tables = _merged(ground, (first, second), [(keys[first][c // width], keys[second][c % width]) for c in both])
-        found[:, :, number] = _told(tables, balanced=balanced)[:, which]
-    return _PairValues(bits=found[0], bits_errors=found[1], accuracies=found[2])
+        scores[:, :, number] = _told(tables, balanced=balanced)[:, which]
+    return _PairValues(bits=scores[0], bits_errors=scores[1], accuracies=scores[2])
 
 
 def _merged(ground: PairGround, pair: tuple[str, str], masks: list[tuple[Key, Key]]) -> list[Floats]:
@@ -126,10 +126,10 @@ def _merged(ground: PairGround, pair: tuple[str, str], masks: list[tuple[Key, Ke
     # Labels first, so that masking both sides is two plain matrix products.
     counts = np.ascontiguousarray(np.moveaxis(ground.table(first, second), 2, 0))
     tables, done, half = [], None, counts
-    for one, other in masks:
-        if one != done:
-            done, onto = one, ground.onto(first, one)
-            change = None if one[1] is None else ground.summary.label_masks[one[1]][1]
+    for mask, other in masks:
+        if mask != done:
+            done, onto = mask, ground.onto(first, mask)
+            change = None if mask[1] is None else ground.summary.label_masks[mask[1]][1]
             labelled = counts if change is None else np.asarray(change.push(counts, axis=0), dtype=np.float64)
             half = labelled if onto is None else onto.T @ labelled
         onto = ground.onto(second, other)

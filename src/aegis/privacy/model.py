@@ -183,8 +183,8 @@ class Model(ABC):
 
     def parameters(self) -> dict[str, Any]:
         """Everything that was set, by name."""
-        given = {item.name: getattr(self, item.name) for item in fields(cast(Any, self))}
-        return {key: list(value) if isinstance(value, tuple) else value for key, value in given.items()}
+        values = {item.name: getattr(self, item.name) for item in fields(cast(Any, self))}
+        return {key: list(value) if isinstance(value, tuple) else value for key, value in values.items()}
 
     @classmethod
     def from_parameters(cls, given: dict[str, Any]) -> Self:
@@ -296,9 +296,9 @@ def _means_of_people(people: People, risks: Scores, order: NDArray[np.intp]) -> 
 def content_of(table: ClassTable, attribute: str, *, model: str) -> Content:
     """What the classes hold of a sensitive attribute."""
     if attribute not in table.contents:
-        known = ", ".join(sorted(table.contents)) or "none"
+        names = ", ".join(sorted(table.contents)) or "none"
         raise MeasureError(
-            f"{model} looks at {attribute!r}, which was not counted with the classes; counted were: {known}"
+            f"{model} looks at {attribute!r}, which was not counted with the classes; counted were: {names}"
         )
     return table.contents[attribute]
 

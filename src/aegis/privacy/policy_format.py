@@ -42,15 +42,15 @@ def models_to(models: Iterable[Model]) -> dict[str, Any]:
     mapping: dict[str, Any] = {}
     several: dict[str, dict[str, list[Any]]] = {}
     for model in models:
-        given = {key: _plain(value) for key, value in model.parameters().items()}
+        parameters = {key: _plain(value) for key, value in model.parameters().items()}
         written = model.written
         if written is None:
-            mapping.setdefault(MODELS_WORD, []).append({model.name: given})
+            mapping.setdefault(MODELS_WORD, []).append({model.name: parameters})
             continue
-        attribute = given.pop("attribute", None)
-        entry = given[written.bare] if list(given) == [written.bare] else given
+        attribute = parameters.pop("attribute", None)
+        entry = parameters[written.bare] if list(parameters) == [written.bare] else parameters
         if attribute is not None:
-            named = given if written.kind is None else {"kind": written.kind, **given}
+            named = parameters if written.kind is None else {"kind": written.kind, **parameters}
             several.setdefault(written.word, {}).setdefault(attribute, []).append(named)
         elif written.kind is not None:
             several.setdefault(written.word, {}).setdefault(written.kind, []).append(entry)
@@ -80,10 +80,10 @@ def _read_word(
     entries = policy[word]
     if all(_is_about_an_attribute(model) for model in kinds.values()):
         for attribute, entry in _by_attribute(entries, word, sensitive, where):
-            model, given = _chosen(word, kinds, entry, where)
+            model, parameters = _chosen(word, kinds, entry, where)
             assert model.written is not None
             inherited = {name: policy[name] for name in model.written.inherits if policy.get(name) is not None}
-            yield model.from_parameters({"attribute": attribute, **inherited, **given})
+            yield model.from_parameters({"attribute": attribute, **inherited, **parameters})
     elif None in kinds:
         model = kinds[None]
         assert model.written is not None
@@ -106,23 +106,23 @@ def _read_kinds(word: str, kinds: Kinds, entries: Any, sensitive: tuple[str, ...
         model = kinds[kind]
         assert model.written is not None
         for entry in _listed(several):
-            given = _either(entry, model.written.bare, where)
-            if "attributes" in _fields(model) and "attributes" not in given:
-                given["attributes"] = list(_required(sensitive, f"{word}: {{{kind}: …}}", where))
-            yield model.from_parameters(given)
+            parameters = _either(entry, model.written.bare, where)
+            if "attributes" in _fields(model) and "attributes" not in parameters:
+                parameters["attributes"] = list(_required(sensitive, f"{word}: {{{kind}: …}}", where))
+            yield model.from_parameters(parameters)
 
 
 def _chosen(word: str, kinds: Kinds, entry: Any, where: str) -> tuple[type[Model], dict[str, Any]]:
     """The model that an entry asks for, by its kind or the usual one, and its parameters."""
     usual = next(model for model in kinds.values() if model.written and (model.written.usual or len(kinds) == 1))
     assert usual.written is not None
-    given = _either(entry, usual.written.bare, where)
+    parameters = _either(entry, usual.written.bare, where)
     if None in kinds:
-        return usual, given
-    kind = given.pop("kind", usual.written.kind)
+        return usual, parameters
+    kind = parameters.pop("kind", usual.written.kind)
     if kind not in kinds:
         raise PolicyError(f"{where}: the kind of {word} must be one of {', '.join(sorted(map(str, kinds)))}")
-    return kinds[kind], given
+    return kinds[kind], parameters
 
 
 def _is_about_an_attribute(model: type[Model]) -> bool:

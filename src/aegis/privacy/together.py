@@ -276,12 +276,12 @@ class _Parts:
     def broken(self) -> tuple[BrokenModel, ...]:
         """The models that fail for a part of a class that is out, and for how many records; newcomers just wait."""
         stands = self.failing & (self.known > 0)
-        found = []
+        broken = []
         for verdict in self.verdicts:
             records = int(self.sizes[verdict.failing & stands].sum())
             if records:
-                found.append(BrokenModel(model=verdict.title, records=records))
-        return tuple(found)
+                broken.append(BrokenModel(model=verdict.title, records=records))
+        return tuple(broken)
 
 
 def _alone(state: _State, treatment: NDArray[np.int8], *, suppress: bool) -> Judgement:

@@ -119,8 +119,10 @@ def as_known(summary: Summary, case: PaperCase) -> Summary:
         )
     ranged = [
         name
-        for name, told in summary.attributes.items()
-        if told.histogram is not None and told.domain is not None and len(told.histogram.counts) != told.domain.size
+        for name, attribute in summary.attributes.items()
+        if attribute.histogram is not None
+        and attribute.domain is not None
+        and len(attribute.histogram.counts) != attribute.domain.size
     ]
     if case.level is Level.ONE_D and ranged:
         raise MeasureError(

@@ -87,14 +87,14 @@ def _place(
 def _notes(counted: Ranking, raced: RaceResult) -> tuple[str, ...]:
     models = [LEARNERS_SAID.get(name, name) for name in raced.learners]
     rows = raced.stages[-1].rows
-    said = [
+    notes = [
         f"goal {raced.goal}: {raced.goal_reason}",
         f"ranked by what {_listed(models)} reach on rows they were not trained on, up to {rows:,} of the "
         f"{raced.table_rows:,} rows; single attributes are shown in {counted.measure} ({counted.unit})",
     ]
     if raced.interrupted:
-        said.append("the race was interrupted: this is what was known by then")
-    return (*said, *(note for note in counted.notes if "attributes one by one" not in note))
+        notes.append("the race was interrupted: this is what was known by then")
+    return (*notes, *(note for note in counted.notes if "attributes one by one" not in note))
 
 
 def _listed(words: list[str]) -> str:

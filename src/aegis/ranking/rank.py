@@ -294,7 +294,7 @@ class _AttributeCards:
 def _notes(
     summary: Summary, originals: ReferenceValues, measure: AttributeMeasure, together: ConfigurationScores | None
 ) -> tuple[str, ...]:
-    said = list(originals.notes)
+    notes = list(originals.notes)
     # Merging small cells makes ranges too; the note on the protection names those.
     merged = () if summary.protection is None else summary.protection.merged
     discretised = [
@@ -303,23 +303,23 @@ def _notes(
         if attribute.domain is not None and attribute.domain.discretised and name not in merged
     ]
     if discretised:
-        said.append(f"counted in ranges because of too many distinct values: {', '.join(discretised)}")
+        notes.append(f"counted in ranges because of too many distinct values: {', '.join(discretised)}")
     if together is not None:
         paired = "all" if len(summary.attributes) <= MOST_PAIRED else f"the {MOST_PAIRED} most telling"
-        said.append(
+        notes.append(
             f"ranked by {paired} attributes together, their pairs counted on {together.sample_rows:,} of "
             f"{count(summary.rows, 'row')}; single attributes are shown in {measure.name} ({measure.unit})"
         )
     elif not measure.monotone:
-        said.append(f"{measure.name} can gain from merging values: a negative deviation is a gain")
+        notes.append(f"{measure.name} can gain from merging values: a negative deviation is a gain")
     if summary.parts:
-        said.append(
+        notes.append(
             f"the sum of the counts of {count(len(summary.parts), 'part')}; pairs of attributes were not counted "
             "across them, so attributes are ranked one by one"
         )
     if summary.protection is not None:
-        said.append(summary.protection.describe())
-    return tuple(said)
+        notes.append(summary.protection.describe())
+    return tuple(notes)
 
 
 def _note_on_masked_labels(summary: Summary) -> tuple[str, ...]:

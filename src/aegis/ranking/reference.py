@@ -76,8 +76,8 @@ class ReferenceValues:
 def parse_reference(name: str | Reference) -> Reference:
     """The reference called ``name``, or an error that lists them."""
     if name not in set(Reference) - {Reference.UNAVAILABLE}:
-        known = ", ".join(reference.value for reference in Reference if reference is not Reference.UNAVAILABLE)
-        raise MeasureError(f"there is no reference called {str(name)!r}; use one of {known}")
+        names = ", ".join(reference.value for reference in Reference if reference is not Reference.UNAVAILABLE)
+        raise MeasureError(f"there is no reference called {str(name)!r}; use one of {names}")
     return Reference(name)
 
 

@@ -125,22 +125,22 @@ def check_consistent(constraints: Sequence[Constraint], *, tolerance_records: fl
     Two partitions agree on every set that both can express: the connected blocks of their overlapping groups. Where
     one refines the other these are the coarser groups; where nothing else, the whole table.
     """
-    for one, other in combinations(constraints, 2):
+    for constraint, other in combinations(constraints, 2):
         edges = csr_array(
-            (np.ones(len(one.codes)), (one.codes, len(one.targets) + other.codes)),
-            shape=(len(one.targets) + len(other.targets),) * 2,
+            (np.ones(len(constraint.codes)), (constraint.codes, len(constraint.targets) + other.codes)),
+            shape=(len(constraint.targets) + len(other.targets),) * 2,
         )
         blocks, block = connected_components(edges, directed=False)
-        first, second = one.targets, other.targets
-        if not (one.by_label and other.by_label):
-            first, second = _totals(one), _totals(other)
-        gap = _summed(first, block[: len(first)], blocks) - _summed(second, block[len(one.targets) :], blocks)
-        allowed = tolerance_records + 1e-9 * max(one.total, other.total)
+        first, second = constraint.targets, other.targets
+        if not (constraint.by_label and other.by_label):
+            first, second = _totals(constraint), _totals(other)
+        gap = _summed(first, block[: len(first)], blocks) - _summed(second, block[len(constraint.targets) :], blocks)
+        allowed = tolerance_records + 1e-9 * max(constraint.total, other.total)
         largest = float(np.abs(gap).max())
         if largest > allowed:
-            where = _where(one, other, gap, allowed)
+            where = _where(constraint, other, gap, allowed)
             raise SummaryError(
-                f"{one.name} and {other.name} contradict each other by {largest:g} records{where}; "
+                f"{constraint.name} and {other.name} contradict each other by {largest:g} records{where}; "
                 "they cannot come from the same table: count them again together"
             )
 

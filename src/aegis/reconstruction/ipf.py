@@ -101,19 +101,19 @@ def fit(
     shape = shape_of(constraints, labels=labels)
     check_consistent(constraints, tolerance_records=stopping.tolerance_records)
     if start is not None:
-        found = _fit(constraints, _checked_start(start, shape), stopping, plain)
+        fitted = _fit(constraints, _checked_start(start, shape), stopping, plain)
     else:
         grouped = atoms(constraints)
         uniform = np.repeat(grouped.sizes[:, None], shape[1], axis=1) * grouped.constraints[0].total / np.prod(shape)
-        found = _fit(grouped.constraints, uniform, stopping, plain)
-        found = Fit(counts=grouped.spread(found.counts), diagnosis=found.diagnosis)
-    if require_convergence and not found.diagnosis.converged:
+        fitted = _fit(grouped.constraints, uniform, stopping, plain)
+        fitted = Fit(counts=grouped.spread(fitted.counts), diagnosis=fitted.diagnosis)
+    if require_convergence and not fitted.diagnosis.converged:
         raise NotConvergedError(
-            f"the fit stopped after {found.diagnosis.iterations} sweeps with a largest change of "
-            f"{found.diagnosis.largest_change:.1e} and sums off by up to {found.diagnosis.residual_records:.2g} "
+            f"the fit stopped after {fitted.diagnosis.iterations} sweeps with a largest change of "
+            f"{fitted.diagnosis.largest_change:.1e} and sums off by up to {fitted.diagnosis.residual_records:.2g} "
             "records; allow more iterations or a larger change"
         )
-    return found
+    return fitted
 
 
 def _fit(constraints: Sequence[Constraint], begin: Real, stopping: Stopping, plain: bool) -> Fit:

@@ -50,8 +50,8 @@ def per_configuration(
     mask = Constraint.masked(partition, masked)
     values = len(partition.codes)
     if start == Start.UNIFORM:
-        given = [mask] if histogram is None else [Constraint.histogram(histogram), mask]
-        return fit(given, stopping=stopping, plain=True)
+        constraints = [mask] if histogram is None else [Constraint.histogram(histogram), mask]
+        return fit(constraints, stopping=stopping, plain=True)
     rows = Constraint.histogram(_equal_rows(mask) if histogram is None else histogram)
     label = Constraint.label(mask.targets.sum(axis=0), values=values)
     begin = mask.targets[mask.codes] if start == Start.MASKED else np.ones((values, mask.targets.shape[1]))

@@ -30,9 +30,9 @@ def sample(
     if not np.allclose(mask.targets, np.rint(mask.targets)):
         raise SummaryError("sampling needs whole counts; round the masked joint first")
     values, labels = len(mask.codes), mask.targets.shape[1]
-    known = joint if joint is not None else histogram
-    if known is not None:
-        check_consistent([Constraint.histogram(np.asarray(known).reshape(values, -1).sum(axis=1)), mask])
+    source = joint if joint is not None else histogram
+    if source is not None:
+        check_consistent([Constraint.histogram(np.asarray(source).reshape(values, -1).sum(axis=1)), mask])
     drawn = np.zeros((values, labels))
     for group in range(len(mask.targets)):
         members = np.flatnonzero(mask.codes == group)

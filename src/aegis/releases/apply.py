@@ -24,11 +24,12 @@ from aegis.data.domain import Domain, show
 from aegis.data.kind import Kind, Values
 from aegis.data.schema import Schema
 from aegis.errors import HierarchyError, MaskError
+from aegis.masking.generator import ColumnCounts
 from aegis.masking.mask import ExpressionMask, MappedMask, Mask, PermutingMask, RandomMask, ValueMask, as_objects
 from aegis.masking.masks.generalize import Generalize
 from aegis.masking.masks.suppress import STAR
 from aegis.masking.transition import transition
-from aegis.releases.fit import Counted, fitted, links_of
+from aegis.releases.fit import fitted, links_of
 
 _PREFIX = "_aegis"
 _ARROW = {
@@ -95,7 +96,7 @@ def masked_table(
     table: ir.Table,
     masks: Mapping[str, Mask],
     *,
-    histograms: Mapping[str, Counted],
+    histograms: Mapping[str, ColumnCounts],
     schema: Schema | None = None,
     strict: bool = True,
     join: Collection[str] = (),
@@ -132,7 +133,7 @@ def masked_table(
     return MaskedTable(table=masked.select(*table.columns), mappings=tuple(mappings))
 
 
-def _kind(table: ir.Table, name: str, histograms: Mapping[str, Counted], schema: Schema | None) -> Kind:
+def _kind(table: ir.Table, name: str, histograms: Mapping[str, ColumnCounts], schema: Schema | None) -> Kind:
     if name not in table.columns:
         raise MaskError(f"a mask names column {name!r}, which the table does not have")
     if name in histograms:

@@ -7,25 +7,15 @@ fitted on; docs/how-to/release.md says what happens to values that table did not
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Any, Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
 from aegis.data.domain import Domain
 from aegis.data.kind import Kind
 from aegis.data.schema import Schema
+from aegis.masking.generator import ColumnCounts
 from aegis.masking.mask import MappedMask, Mask
 from aegis.masking.transition import Chain
-
-
-class Counted(Protocol):
-    """A column's domain and how often each of its values occurs: a Histogram."""
-
-    @property
-    def domain(self) -> Domain: ...
-    @property
-    def counts(self) -> NDArray[Any]: ...
 
 
 def links_of(mask: Mask) -> tuple[Mask, ...]:
@@ -59,7 +49,7 @@ def unfitted(masks: Mapping[str, Mask], schema: Schema) -> tuple[str, ...]:
     return tuple(column for column, mask in masks.items() if not is_fitted(mask, schema.kind(column)))
 
 
-def fitted(masks: Mapping[str, Mask], histograms: Mapping[str, Counted]) -> dict[str, Mask]:
+def fitted(masks: Mapping[str, Mask], histograms: Mapping[str, ColumnCounts]) -> dict[str, Mask]:
     """The masks, with those of counted columns fitted to the counts."""
     ready = dict(masks)
     for column in _in(masks, histograms):
@@ -69,5 +59,5 @@ def fitted(masks: Mapping[str, Mask], histograms: Mapping[str, Counted]) -> dict
     return ready
 
 
-def _in(masks: Mapping[str, Mask], histograms: Mapping[str, Counted]) -> Iterable[str]:
+def _in(masks: Mapping[str, Mask], histograms: Mapping[str, ColumnCounts]) -> Iterable[str]:
     return (column for column in masks if column in histograms)

@@ -55,11 +55,13 @@ def check_image(table: ir.Table, masks: Mapping[str, Mask], *, quasi_identifying
         texts = [show(value) for value in values if value is not None]
         wrong = mask.could_write(texts).count(False)
         if wrong:
-            said = f"the column {name!r} holds {count(wrong, 'value')} that its mask ({mask.describe()}) never writes"
-            return ImageCheck(columns=checked, starred=stars, reason=f"{said}: {_NOT_SO}")
+            problem = (
+                f"the column {name!r} holds {count(wrong, 'value')} that its mask ({mask.describe()}) never writes"
+            )
+            return ImageCheck(columns=checked, starred=stars, reason=f"{problem}: {_NOT_SO}")
         if len(texts) < len(values) and _hides_missing(mask):
-            said = f"the column {name!r} has missing values, which its mask ({mask.describe()}) never leaves"
-            return ImageCheck(columns=checked, starred=stars, reason=f"{said}: {_NOT_SO}")
+            problem = f"the column {name!r} has missing values, which its mask ({mask.describe()}) never leaves"
+            return ImageCheck(columns=checked, starred=stars, reason=f"{problem}: {_NOT_SO}")
     return ImageCheck(columns=checked, starred=stars, reason=None)
 
 

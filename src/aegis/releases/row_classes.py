@@ -79,15 +79,17 @@ class RowClasses:
         everybody = np.union1d(self.rows, rows)
         before, now = np.searchsorted(everybody, self.rows), np.searchsorted(everybody, rows)
 
-        def spread(known: NDArray[np.int32]) -> NDArray[np.int32]:
+        def spread(row_classes: NDArray[np.int32]) -> NDArray[np.int32]:
             wide = np.full(len(everybody), ABSENT, dtype=np.int32)
-            wide[before] = known
+            wide[before] = row_classes
             return wide
 
         new = np.full(len(everybody), ABSENT, dtype=np.int32)
         new[now] = classes
-        held: dict[int, NDArray[np.int32]] = {release: spread(known) for release, known in self.classes.items()}
-        repeated = next((release for release, known in held.items() if _same(known, new)), number)
+        held: dict[int, NDArray[np.int32]] = {
+            release: spread(row_classes) for release, row_classes in self.classes.items()
+        }
+        repeated = next((release for release, row_classes in held.items() if _same(row_classes, new)), number)
         if repeated == number:
             held[number] = new
         kept: dict[str, Codes] = {}
@@ -131,10 +133,10 @@ def write_row_classes(ledger: Path, rows: RowClasses) -> None:
         pa.parquet.write_table(pa.table(columns), draft, compression="zstd")
 
 
-def _same(one: NDArray[np.int32], other: NDArray[np.int32]) -> bool:
+def _same(first: NDArray[np.int32], other: NDArray[np.int32]) -> bool:
     """Whether two numberings put the same rows together, and leave the same out."""
-    if ((one == ABSENT) != (other == ABSENT)).any():
+    if ((first == ABSENT) != (other == ABSENT)).any():
         return False
     width = int(other.max(initial=0)) + 2
-    pairs = np.unique((one.astype(np.int64) + 1) * width + other + 1)
-    return len(pairs) == len(np.unique(one)) == len(np.unique(other))
+    pairs = np.unique((first.astype(np.int64) + 1) * width + other + 1)
+    return len(pairs) == len(np.unique(first)) == len(np.unique(other))

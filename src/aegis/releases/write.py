@@ -174,13 +174,13 @@ def draft_table(
                 connection.drop_table(draft)
 
 
-def _one_place(one: Any, other: Any) -> bool:
+def _one_place(first: Any, other: Any) -> bool:
     """Whether two connections are to the same database, so that rows need not travel."""
-    if one.name != other.name or one.name == "duckdb":  # two embedded databases share a name only
+    if first.name != other.name or first.name == "duckdb":  # two embedded databases share a name only
         return False
-    if one.name == "pyspark":
-        return one._session is other._session
-    return bool(one._con_args == other._con_args and one._con_kwargs == other._con_kwargs)
+    if first.name == "pyspark":
+        return first._session is other._session
+    return bool(first._con_args == other._con_args and first._con_kwargs == other._con_kwargs)
 
 
 def _rename(connection: Any, draft: str, name: str, *, overwrite: bool) -> None:

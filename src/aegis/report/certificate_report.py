@@ -166,7 +166,7 @@ def _row(verdict: Mapping[str, Any]) -> VerdictRow:
     return VerdictRow(
         model=verdict["name"],
         attribute=verdict["attribute"] or "",
-        settings=", ".join(f"{key} {given}" for key, given in verdict["parameters"].items()),
+        settings=", ".join(f"{key} {setting}" for key, setting in verdict["parameters"].items()),
         asked=f"{verdict['bound']} {figure(float(verdict['threshold']))}",
         found="nothing to judge" if value is None else value if isinstance(value, str) else figure(float(value)),
         satisfied=verdict["satisfied"],
@@ -310,12 +310,12 @@ def _ledger(content: Mapping[str, Any]) -> list[Entry]:
         if roles.get(key):
             entries.append(Entry(term=term, lines=(f"{', '.join(roles[key])}: {words}",)))
     if utility is not None:
-        told = tuple(
+        lines = tuple(
             _told(what, utility[part], utility)
             for what, part in (("the quasi-identifiers one by one", "columns"), ("as a tuple", "tuple"))
         )
         how = f"{utility['measure']}, compared on {utility['compared_on_rows']:,} rows"
-        entries.append(Entry(term="utility", lines=(*told, how)))
+        entries.append(Entry(term="utility", lines=(*lines, how)))
     entries.append(
         Entry(
             term="software",

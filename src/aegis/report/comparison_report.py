@@ -252,10 +252,11 @@ def _importance_text(comparison: Comparison) -> str:
     )
     if not changes:
         return caption
-    _, one, table = max(changes, key=lambda change: change[0])
-    before, after = one.by_table[comparison.tables[0]], one.by_table[table]
+    _, attribute, table = max(changes, key=lambda change: change[0])
+    before, after = attribute.by_table[comparison.tables[0]], attribute.by_table[table]
     return (
-        f"{caption} Among the quasi-identifiers {one.column} changes most: from {percent(before)} to {percent(after)} "
+        f"{caption} Among the quasi-identifiers {attribute.column} changes most: "
+        f"from {percent(before)} to {percent(after)} "
         f"on {table}."
     )
 

@@ -54,14 +54,14 @@ def columns(attribute: AttributeSummary, masked: MaskedJoint) -> Columns:
     """Apply the rule to one attribute and one of its masks."""
     after = np.asarray(masked.joint.counts.sum(axis=1), dtype=np.float64)
     before = value_counts(attribute)
-    known = [] if attribute.domain is None else attribute.domain.labels()
+    labels = [] if attribute.domain is None else attribute.domain.labels()
     if before is None:
-        names: list[str | None] = [None] * len(known)
+        names: list[str | None] = [None] * len(labels)
         # Without counts of the original a rare value cannot be told from a common one that was drawn at random.
-        rare = set() if masked.change is not None and masked.change.deterministic else set(known)
+        rare = set() if masked.change is not None and masked.change.deterministic else set(labels)
     else:
-        names = [name if count >= FEWEST else None for name, count in zip(known, before, strict=True)]
-        rare = {name for name, count in zip(known, before, strict=True) if count < FEWEST}
+        names = [name if count >= FEWEST else None for name, count in zip(labels, before, strict=True)]
+        rare = {name for name, count in zip(labels, before, strict=True) if count < FEWEST}
     if masked.mask is None:
         masked_names: list[str | None] = [None] * len(after)
     else:
@@ -75,7 +75,7 @@ def columns(attribute: AttributeSummary, masked: MaskedJoint) -> Columns:
         names=names,
         masked_counts=after,
         masked_names=masked_names,
-        codes=partition_codes(masked, len(known)),
+        codes=partition_codes(masked, len(labels)),
     )
 
 

@@ -27,10 +27,10 @@ def distribution(attribute: AttributeSummary, masked: MaskedJoint) -> Distributi
     """Original and masked distribution of an attribute under one of its masks, as far as the summary tells."""
     domain = attribute.domain
     if domain is None or attribute.histogram is None:
-        known, target = columns(attribute, masked), masked.joint.attribute
+        shown, target = columns(attribute, masked), masked.joint.attribute
         if masked.mask is not None and target.kind.is_ordered and len(target.values) > 0:
-            return ordered_masked(known, target)
-        return only_masked(known)
+            return ordered_masked(shown, target)
+        return only_masked(shown)
     if domain.kind.is_ordered and len(domain.values) > 0:
         return ordered_distribution(attribute, masked)
     return named_distribution(attribute, masked)
@@ -75,38 +75,38 @@ def ordered_distribution(attribute: AttributeSummary, masked: MaskedJoint) -> Di
     domain, histogram = attribute.domain, attribute.histogram
     assert domain is not None
     assert histogram is not None
-    known = columns(attribute, masked)
+    shown = columns(attribute, masked)
     at = positions(domain)
     total = float(np.sum(histogram.counts)) or 1.0
-    if known.counts is not None:
-        axis = _axis(at, known.counts[: len(at)], whole=domain.kind is not Kind.REAL)
-        counts = axis.count(at, known.counts[: len(at)])
-        absent = float(known.counts[len(at) :].sum())
+    if shown.counts is not None:
+        axis = _axis(at, shown.counts[: len(at)], whole=domain.kind is not Kind.REAL)
+        counts = axis.count(at, shown.counts[: len(at)])
+        absent = float(shown.counts[len(at) :].sum())
     else:
         axis, counts, absent = _range_axis(at, histogram.codes, np.asarray(histogram.counts, dtype=np.float64))
     upper = [Bar(left=a, right=b, share=n / total) for a, b, n in pooled(axis.edges, counts)]
-    lower = _below(known, masked, axis, at)
+    lower = _below(shown, masked, axis, at)
     slot = _missing_slot(axis)
     shown_ticks = _ticks(domain.kind, axis)
-    masked_absent = _masked_missing(known, masked)
+    masked_absent = _masked_missing(shown, masked)
     if absent >= FEWEST or masked_absent >= FEWEST:
         shown_ticks.append(Tick(at=sum(slot) / 2, text="missing"))
         if absent >= FEWEST:
             upper.append(Bar(left=slot[0], right=slot[1], share=absent / total, name="missing"))
         if masked_absent >= FEWEST:
-            share = masked_absent / (float(known.masked_counts.sum()) or 1.0)
+            share = masked_absent / (float(shown.masked_counts.sum()) or 1.0)
             lower.append(Bar(left=slot[0], right=slot[1], share=share, name="missing"))
     return Distribution(upper=tuple(upper), lower=tuple(lower), ticks=tuple(shown_ticks))
 
 
-def ordered_masked(known: Columns, target: Domain) -> Distribution:
+def ordered_masked(shown: Columns, target: Domain) -> Distribution:
     """The masked column alone, in bins of its own."""
-    at, counts = positions(target), known.masked_counts[: len(target.values)]
+    at, counts = positions(target), shown.masked_counts[: len(target.values)]
     axis = _axis(at, counts, whole=target.kind is not Kind.REAL)
-    total = float(known.masked_counts.sum()) or 1.0
+    total = float(shown.masked_counts.sum()) or 1.0
     bars = [Bar(left=a, right=b, share=n / total) for a, b, n in pooled(axis.edges, axis.count(at, counts))]
     shown_ticks = _ticks(target.kind, axis)
-    absent = float(known.masked_counts[len(at) :].sum())
+    absent = float(shown.masked_counts[len(at) :].sum())
     if absent >= FEWEST:
         left, right = _missing_slot(axis)
         bars.append(Bar(left=left, right=right, share=absent / total, name="missing"))
@@ -185,25 +185,25 @@ def _range_axis(at: Floats, codes: NDArray[np.int64], counts: Floats) -> tuple[A
     return Axis(edges=edges, centred=False), counts[inside[starts]], absent
 
 
-def _below(known: Columns, masked: MaskedJoint, axis: Axis, at: Floats) -> list[Bar]:
+def _below(shown: Columns, masked: MaskedJoint, axis: Axis, at: Floats) -> list[Bar]:
     target = masked.joint.attribute
-    total = float(known.masked_counts.sum()) or 1.0
-    counts = known.masked_counts[: len(target.values)]
-    if known.codes is not None:
-        inside = known.codes[: len(at)]
+    total = float(shown.masked_counts.sum()) or 1.0
+    counts = shown.masked_counts[: len(target.values)]
+    if shown.codes is not None:
+        inside = shown.codes[: len(at)]
         starts = np.flatnonzero(np.diff(inside, prepend=-1) != 0)
         if len(starts) == len(np.unique(inside)):  # no group is torn apart
             if len(starts) <= MOST_BARS:
-                return _groups(known, axis, at, starts, inside)
+                return _groups(shown, axis, at, starts, inside)
             # Too many groups to draw one by one: count them where they begin.
             some = inside[starts] < len(target.values)
-            binned = axis.count(at[starts][some], known.masked_counts[inside[starts]][some])
+            binned = axis.count(at[starts][some], shown.masked_counts[inside[starts]][some])
             return [Bar(left=a, right=b, share=n / total) for a, b, n in pooled(axis.edges, binned)]
-    if target.kind.is_ordered and known.codes is None:
+    if target.kind.is_ordered and shown.codes is None:
         binned = axis.count(positions(target), counts)
         return [Bar(left=a, right=b, share=n / total) for a, b, n in pooled(axis.edges, binned)]
     # Groups that are no stretches of the axis: side by side under it.
-    bars = only_masked(known).lower
+    bars = only_masked(shown).lower
     factor = (axis.high - axis.low) / (bars[-1].right if bars else 1.0)
     return [
         Bar(left=axis.low + b.left * factor, right=axis.low + b.right * factor, share=b.share, name=b.name)
@@ -212,26 +212,26 @@ def _below(known: Columns, masked: MaskedJoint, axis: Axis, at: Floats) -> list[
     ]
 
 
-def _groups(known: Columns, axis: Axis, at: Floats, starts: NDArray[np.int64], inside: NDArray[np.int64]) -> list[Bar]:
+def _groups(shown: Columns, axis: Axis, at: Floats, starts: NDArray[np.int64], inside: NDArray[np.int64]) -> list[Bar]:
     """A bar for each stretch of values that a mask made one; stretches that are rare or off the axis are joined."""
-    total = float(known.masked_counts.sum()) or 1.0
-    missing = len(known.masked_names) - 1 if known.masked_names and known.masked_names[-1] == "missing" else -1
+    total = float(shown.masked_counts.sum()) or 1.0
+    missing = len(shown.masked_names) - 1 if shown.masked_names and shown.masked_names[-1] == "missing" else -1
     if axis.centred:
         between = np.concatenate([[axis.low], (at[starts[1:] - 1] + at[starts[1:]]) / 2, [axis.high]])
     else:
         between = np.concatenate([[axis.low], at[starts[1:]], [axis.high]])
     between = np.clip(between, axis.low, axis.high)
     thin = (axis.high - axis.low) / 200
-    on_axis = _on_axis(known, axis, at, starts)
+    on_axis = _on_axis(shown, axis, at, starts)
     bars: list[Bar] = []
     left, held, seen, names = axis.low, 0.0, 0.0, []
     for i, code in enumerate(inside[starts].tolist()):
         if code == missing:
             continue  # drawn in the slot for missing values
         right = float(between[i + 1])
-        count = float(known.masked_counts[code])
+        count = float(shown.masked_counts[code])
         held, seen = held + count, seen + count * float(on_axis[i])
-        names.append(known.masked_names[code])
+        names.append(shown.masked_names[code])
         # A group that lies mostly beyond the axis would be a spike at its end.
         if held >= FEWEST and right - left > thin and seen > held / 2:
             bars.append(Bar(left=left, right=right, share=held / total, name=_joined(names), merged=len(names) > 1))
@@ -243,11 +243,11 @@ def _groups(known: Columns, axis: Axis, at: Floats, starts: NDArray[np.int64], i
     return bars
 
 
-def _on_axis(known: Columns, axis: Axis, at: Floats, starts: NDArray[np.int64]) -> Floats:
+def _on_axis(shown: Columns, axis: Axis, at: Floats, starts: NDArray[np.int64]) -> Floats:
     """The share of each group's records that lie between the ends of the axis."""
-    if known.counts is None:
+    if shown.counts is None:
         return np.ones(len(starts))
-    counts = known.counts[: len(at)]
+    counts = shown.counts[: len(at)]
     inside = np.where((at >= axis.low) & (at <= axis.high), counts, 0.0)
     whole = np.add.reduceat(counts, starts)
     return np.add.reduceat(inside, starts) / np.where(whole > 0, whole, 1.0)
@@ -257,8 +257,8 @@ def _joined(names: list[str | None]) -> str:
     return (names[0] or "") if len(names) == 1 else other(len(names))
 
 
-def _masked_missing(known: Columns, masked: MaskedJoint) -> float:
-    return float(known.masked_counts[-1]) if masked.joint.attribute.missing else 0.0
+def _masked_missing(shown: Columns, masked: MaskedJoint) -> float:
+    return float(shown.masked_counts[-1]) if masked.joint.attribute.missing else 0.0
 
 
 def _ticks(kind: Kind, axis: Axis) -> list[Tick]:

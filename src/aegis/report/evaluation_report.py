@@ -186,18 +186,18 @@ def _rows(selectors: Sequence[Spread], ours: str, *, short: bool, ranges: bool) 
 
     return tuple(
         SelectorRow(
-            name=one.mean.selector,
+            name=selector.mean.selector,
             figures=(
-                figures(one, lambda each: _two(each.spearman)),
-                figures(one, lambda each: _two(each.kendall)),
-                figures(one, lambda each: _two(100 * each.regret)),
-                figures(one, lambda each: percent(each.top5)),
+                figures(selector, lambda each: _two(each.spearman)),
+                figures(selector, lambda each: _two(each.kendall)),
+                figures(selector, lambda each: _two(100 * each.regret)),
+                figures(selector, lambda each: percent(each.top5)),
             ),
-            seconds=seconds(one.mean.cpu_seconds),
-            ours=one.mean.selector == ours,
+            seconds=seconds(selector.mean.cpu_seconds),
+            ours=selector.mean.selector == ours,
         )
-        for one in selectors
-        if not short or one.mean.selector in (ours, *_SHOWN) or one.mean.selector.startswith("verify-")
+        for selector in selectors
+        if not short or selector.mean.selector in (ours, *_SHOWN) or selector.mean.selector.startswith("verify-")
     )
 
 

@@ -49,21 +49,21 @@ def named_distribution(attribute: AttributeSummary, masked: MaskedJoint) -> Dist
     return Distribution(upper=tuple(upper), lower=tuple(lower), ticks=tuple(ticks))
 
 
-def only_masked(known: Columns) -> Distribution:
+def only_masked(shown: Columns) -> Distribution:
     """Bars of the masked column alone, where nothing is known of the original: named if they may be."""
-    named = [code for code, name in enumerate(known.masked_names) if name is not None]
-    total = float(known.masked_counts.sum()) or 1.0
+    named = [code for code, name in enumerate(shown.masked_names) if name is not None]
+    total = float(shown.masked_counts.sum()) or 1.0
     if not named:
         # Nameless groups say only how large they are: the largest first.
-        sizes = np.sort(known.masked_counts[known.masked_counts >= FEWEST])[::-1][:MOST_BARS]
+        sizes = np.sort(shown.masked_counts[shown.masked_counts >= FEWEST])[::-1][:MOST_BARS]
         bars = [Bar(left=i, right=i + 1, share=float(size) / total) for i, size in enumerate(sizes)]
-        return Distribution(upper=(), lower=tuple(_with_rest(bars, len(known.masked_counts))), ticks=())
-    kept = sorted(sorted(named, key=lambda code: -known.masked_counts[code])[:MOST_BARS])
+        return Distribution(upper=(), lower=tuple(_with_rest(bars, len(shown.masked_counts))), ticks=())
+    kept = sorted(sorted(named, key=lambda code: -shown.masked_counts[code])[:MOST_BARS])
     bars = [
-        Bar(left=i, right=i + 1, share=float(known.masked_counts[code]) / total, name=known.masked_names[code] or "")
+        Bar(left=i, right=i + 1, share=float(shown.masked_counts[code]) / total, name=shown.masked_names[code] or "")
         for i, code in enumerate(kept)
     ]
-    return Distribution(upper=(), lower=tuple(_with_rest(bars, len(known.masked_counts))), ticks=())
+    return Distribution(upper=(), lower=tuple(_with_rest(bars, len(shown.masked_counts))), ticks=())
 
 
 def other(values: int) -> str:
@@ -75,17 +75,17 @@ def other(values: int) -> str:
     return f"other ({values:,} value{'' if values == 1 else 's'})"
 
 
-def _slots(known: Columns) -> list[Slot]:
+def _slots(shown: Columns) -> list[Slot]:
     """The most common values one by one; the others by group if they are many enough, or else all together.
 
     The group of a slot is the masked value it becomes, and -1 for the slot of the leftovers, which stands last.
     """
-    assert known.counts is not None
-    counts = known.counts
-    named = [code for code, name in enumerate(known.names) if name is not None]
+    assert shown.counts is not None
+    counts = shown.counts
+    named = [code for code, name in enumerate(shown.names) if name is not None]
     most = MOST_BARS if len(named) <= MOST_BARS else MOST_BARS - 1
     kept = set(sorted(named, key=lambda code: -counts[code])[:most])
-    groups = _targets(known)
+    groups = _targets(shown)
     by_group: dict[int, list[int]] = {}
     for code in range(len(counts)):
         by_group.setdefault(groups[code], []).append(code)
@@ -105,23 +105,23 @@ def _slots(known: Columns) -> list[Slot]:
     return slots
 
 
-def _targets(known: Columns) -> list[int]:
+def _targets(shown: Columns) -> list[int]:
     """The masked value that each value becomes; where the mask draws, the one of the same name, or -1."""
-    if known.codes is not None:
-        return known.codes.tolist()
-    place = {name: code for code, name in enumerate(known.masked_names) if name is not None}
-    return [-1 if name is None else place.get(name, -1) for name in known.names]
+    if shown.codes is not None:
+        return shown.codes.tolist()
+    place = {name: code for code, name in enumerate(shown.masked_names) if name is not None}
+    return [-1 if name is None else place.get(name, -1) for name in shown.names]
 
 
-def _below(known: Columns, spans: dict[int, tuple[float, float]], *, end: float, width: float) -> list[Bar]:
+def _below(shown: Columns, spans: dict[int, tuple[float, float]], *, end: float, width: float) -> list[Bar]:
     """The masked bars under the values they came from; what is rare or came from elsewhere stands at the end."""
-    total = float(known.masked_counts.sum()) or 1.0
-    drawn = {group: span for group, span in spans.items() if known.masked_counts[group] >= FEWEST}
+    total = float(shown.masked_counts.sum()) or 1.0
+    drawn = {group: span for group, span in spans.items() if shown.masked_counts[group] >= FEWEST}
     bars = [
-        Bar(left=a, right=b, share=float(known.masked_counts[group]) / total, name=known.masked_names[group] or "")
+        Bar(left=a, right=b, share=float(shown.masked_counts[group]) / total, name=shown.masked_names[group] or "")
         for group, (a, b) in drawn.items()
     ]
-    hidden = len(known.masked_counts) - len(drawn)
+    hidden = len(shown.masked_counts) - len(drawn)
     if hidden:
         rest = 1.0 - sum(bar.share for bar in bars)
         right = end + (width or max(end / 12, 1.0))
@@ -129,7 +129,7 @@ def _below(known: Columns, spans: dict[int, tuple[float, float]], *, end: float,
     return bars
 
 
-def _ranges(attribute: AttributeSummary, known: Columns) -> Distribution:
+def _ranges(attribute: AttributeSummary, shown: Columns) -> Distribution:
     """A histogram of ranges of texts: their ends may be rare values, so the ranges are numbered."""
     histogram = attribute.histogram
     assert histogram is not None
@@ -141,7 +141,7 @@ def _ranges(attribute: AttributeSummary, known: Columns) -> Distribution:
         for i, code in enumerate(large)
     ]
     upper = _with_rest(upper, len(counts))
-    below = only_masked(known).lower
+    below = only_masked(shown).lower
     # The two halves have different numbers of bars: stretch the lower to the same width.
     wide = upper[-1].right if upper else 1.0
     factor = wide / below[-1].right if below else 1.0

@@ -94,8 +94,8 @@ def value_name(ranking: Ranking) -> str:
 
 def _value(place: RankedConfiguration) -> float:
     """The number that the ranking orders by."""
-    known = (place.performance, place.deviation, place.utility)
-    return next(value for value in known if value is not None)
+    figures = (place.performance, place.deviation, place.utility)
+    return next(value for value in figures if value is not None)
 
 
 def _shown(ranking: Ranking, value: float) -> str:
@@ -192,8 +192,8 @@ def intervals_chart(ranking: Ranking) -> str:
 
 def risk_of(ranking: Ranking) -> Heat | None:
     """Usefulness against risk, where the classes of the candidates are known."""
-    known = [place for place in ranking.ranking if place.privacy is not None]
-    if not known:
+    judged = [place for place in ranking.ranking if place.privacy is not None]
+    if not judged:
         return None
     scale = 100.0 if ranking.race is not None and goal_called(ranking.race.goal).percent else 1.0
     points = [
@@ -203,7 +203,7 @@ def risk_of(ranking: Ranking) -> Heat | None:
             y=scale * _value(place),
             chosen=place is ranking.best,
         )
-        for place in known
+        for place in judged
     ]
     chart = scatter(
         points,
@@ -213,7 +213,7 @@ def risk_of(ranking: Ranking) -> Heat | None:
         more_x_is_better=False,
         more_y_is_better=ranking.higher_is_better if ranking.race else ranking.best.deviation is None,
     )
-    smallest = min(place.privacy.smallest_class for place in known if place.privacy)
+    smallest = min(place.privacy.smallest_class for place in judged if place.privacy)
     text = (
         "Each dot is a candidate. The risk is one divided by the size of its smallest class of alike records; the line "
         f"joins those that no other beats in both. The smallest class of all has {count(smallest, 'record')}."
@@ -247,7 +247,7 @@ def heat_of(ranking: Ranking) -> Heat | None:
     drawn = [place for place in ranking.ranking if place.attributes][:ROWS_DRAWN]
     if not drawn:
         return None
-    known = drawn[0].attributes[0].deviation is not None
+    lost = drawn[0].attributes[0].deviation is not None
     tables = [{loss.name: loss for loss in place.attributes} for place in drawn]
     names = [loss.name for loss in drawn[0].attributes]
 
@@ -255,22 +255,22 @@ def heat_of(ranking: Ranking) -> Heat | None:
         return -max(abs(_loss(table[name]) or 0.0) for table in tables)
 
     columns = sorted(names, key=weight)[:COLUMNS_DRAWN]
-    gains = known and any((_loss(table[name]) or 0.0) < 0 for table in tables for name in columns)
+    gains = lost and any((_loss(table[name]) or 0.0) < 0 for table in tables for name in columns)
     chart = heat_map(
         [[_loss(table[name]) for name in columns] for table in tables],
         rows=[place.configuration for place in drawn],
         columns=columns,
-        title="What each configuration loses on each attribute" if known else "What is left of each attribute",
-        legend=("lost" if known else "left" if ranking.higher_is_better else ranking.measure)
+        title="What each configuration loses on each attribute" if lost else "What is left of each attribute",
+        legend=("lost" if lost else "left" if ranking.higher_is_better else ranking.measure)
         + measured_in(attribute_measure(ranking))
         + (", gained below zero" if gains else ""),
         tips=[
             [_tip(place, table[name], ranking) for name in columns] for place, table in zip(drawn, tables, strict=True)
         ],
-        cool=not known and ranking.higher_is_better,
+        cool=not lost and ranking.higher_is_better,
     )
     caption = "Configurations from first to last, attributes from the largest loss to the smallest."
-    if not known:
+    if not lost:
         caption = "What the masked attributes still say; the losses are not known, because the originals are not."
     if is_of_whole_configurations(ranking):
         caption += f" {_apart(ranking)}"
@@ -279,7 +279,9 @@ def heat_of(ranking: Ranking) -> Heat | None:
     if len(names) > COLUMNS_DRAWN:
         caption += f" {COLUMNS_DRAWN} of {len(names):,} attributes are drawn."
     return Heat(
-        title="What is lost, and where" if known else "What is left, and where", text=caption, chart=picture(chart)
+        title="What is lost, and where" if lost else "What is left, and where",
+        text=caption,
+        chart=picture(chart),
     )
 
 

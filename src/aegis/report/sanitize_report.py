@@ -65,7 +65,7 @@ def render_sanitized(
     ``columns`` holds the private values: of a category those of at least ten records are named, of a number none is
     shown, the map is drawn over a normal law with the column's rounded centre and spread.
     """
-    names = [one.mechanism.column for one in fitted]
+    names = [column.mechanism.column for column in fitted]
     return render_page(
         "sanitize.html",
         title=f"Sanitized {', '.join(names)} · {source} · Aegis",
@@ -73,25 +73,27 @@ def render_sanitized(
         source=source,
         headline=f"{', '.join(names)}: what the authorised party gets, and what others can tell",
         columns=[
-            _part(one, drawn, columns[one.mechanism.column], authorized, adversaries)
-            for one, drawn in zip(fitted, written, strict=True)
+            _part(column, drawn, columns[column.mechanism.column], authorized, adversaries)
+            for column, drawn in zip(fitted, written, strict=True)
         ],
         ledger=_ledger(fitted, authorized, adversaries, seeded=seeded),
     )
 
 
 def _part(
-    one: Fitted,
+    column: Fitted,
     drawn: Written,
     values: NDArray[Any],
     authorized: Sequence[Sequence[str]],
     adversaries: Sequence[Sequence[str]],
 ) -> ColumnPart:
-    audit, exposure = one.audit, one.audit.exposure
-    category = isinstance(one.mechanism, CategoryMechanism)
+    audit, exposure = column.audit, column.audit.exposure
+    category = isinstance(column.mechanism, CategoryMechanism)
     unit = "wrong guesses" if category else "squared error"
     rows = [
-        _row(_group_names(len(authorized))[0], authorized[0], one.max_distortion, audit.distortion, category=category)
+        _row(
+            _group_names(len(authorized))[0], authorized[0], column.max_distortion, audit.distortion, category=category
+        )
     ]
     rows += [
         PartyRow(
@@ -103,17 +105,17 @@ def _part(
             attacker="its reconstructor",
             others="",
         )
-        for name, knows, group in zip(_group_names(len(authorized)), authorized, one.groups, strict=True)
+        for name, knows, group in zip(_group_names(len(authorized)), authorized, column.groups, strict=True)
         if knows is not authorized[0]
     ]
     rows += [
         _row(f"adversary {number}", knows, before, party, category=category)
         for number, (knows, before, party) in enumerate(
-            zip(adversaries, one.saturation_losses, audit.adversaries, strict=True), start=1
+            zip(adversaries, column.saturation_losses, audit.adversaries, strict=True), start=1
         )
     ]
     facts = [
-        *_group_facts(one, category=category),
+        *_group_facts(column, category=category),
         Fact(term="worst adversary", value=_loss(audit.worst, category=category), unit=unit),
         Fact(term="records named correctly" if category else "records pinned", value=percent(exposure.pinned_share)),
     ]
@@ -123,13 +125,13 @@ def _part(
     if not category:
         facts.append(Fact(term="values written as they are", value=percent(drawn.equal)))
     facts.append(Fact(term="error with both files", value=_loss(drawn.both_files_loss, category=category)))
-    if one.proof is not None:
-        proved = min(adversary.proved_loss for adversary in one.proof.adversaries)
+    if column.proof is not None:
+        proved = min(adversary.proved_loss for adversary in column.proof.adversaries)
         facts.append(Fact(term="proved for the worst adversary", value=_loss(proved, category=category), unit=unit))
-    chart, caption = _picture(one, values)
+    chart, caption = _picture(column, values)
     return ColumnPart(
-        name=one.mechanism.column,
-        summary=f"{_summary(one, values, category=category)}{_proxy_words(drawn, category=category)}",
+        name=column.mechanism.column,
+        summary=f"{_summary(column, values, category=category)}{_proxy_words(drawn, category=category)}",
         facts=tuple(facts),
         rows=tuple(rows),
         chart=chart,
@@ -137,14 +139,14 @@ def _part(
     )
 
 
-def _summary(one: Fitted, values: NDArray[Any], *, category: bool) -> str:
-    audit = one.audit
-    if one.method.startswith("silence"):
+def _summary(column: Fitted, values: NDArray[Any], *, category: bool) -> str:
+    audit = column.audit
+    if column.method.startswith("silence"):
         return (
             "The authorised party has that little error without any release: nothing is released, and the column says "
-            f"nothing. {_certain_words(one, values)}"
+            f"nothing. {_certain_words(column, values)}"
         )
-    errors = [group.reconstruction.loss for group in one.groups]
+    errors = [group.reconstruction.loss for group in column.groups]
     who = ", ".join(
         f"{name} errs by {_loss(error, category=category)}"
         for name, error in zip(_group_names(len(errors)), errors, strict=True)
@@ -152,7 +154,7 @@ def _summary(one: Fitted, values: NDArray[Any], *, category: bool) -> str:
     text = f"The {who}, the best adversary by {_loss(audit.worst, category=category)}."
     if audit.worst <= min(errors):
         text += " That adversary does as well as the authorised party: this release protects nobody from it."
-    return f"{text} {_certain_words(one, values)}"
+    return f"{text} {_certain_words(column, values)}"
 
 
 def _group_names(number: int) -> tuple[str, ...]:
@@ -161,11 +163,11 @@ def _group_names(number: int) -> tuple[str, ...]:
     return tuple(f"authorised group {place}" for place in range(1, number + 1))
 
 
-def _group_facts(one: Fitted, *, category: bool) -> list[Fact]:
+def _group_facts(column: Fitted, *, category: bool) -> list[Fact]:
     """What each authorised group asked for and what its reconstructor reaches."""
     facts = []
-    for number, group in enumerate(one.groups, start=1):
-        of = "" if len(one.groups) == 1 else f", group {number}"
+    for number, group in enumerate(column.groups, start=1):
+        of = "" if len(column.groups) == 1 else f", group {number}"
         facts.append(Fact(term=f"distortion asked for{of}", value=_loss(group.distortion, category=category)))
         reached = _loss(group.reconstruction.loss, category=category)
         facts.append(Fact(term=f"error of the reconstructor{of}", value=reached))
@@ -183,12 +185,12 @@ def _proxy_words(drawn: Written, *, category: bool) -> str:
     )
 
 
-def _proved_lines(one: Fitted) -> tuple[str, ...]:
+def _proved_lines(column: Fitted) -> tuple[str, ...]:
     """What was proved of one column, with what it rests on; nothing where all of it was only audited."""
-    proof, name = one.proof, one.mechanism.column
+    proof, name = column.proof, column.mechanism.column
     if proof is None:
         return (f"{name}: nothing; every figure is an audit of the attackers that ran",)
-    category = isinstance(one.mechanism, CategoryMechanism)
+    category = isinstance(column.mechanism, CategoryMechanism)
     losses = ", ".join(
         f"adversary {number} {_loss(adversary.proved_loss, category=category)}"
         for number, adversary in enumerate(proof.adversaries, start=1)
@@ -209,18 +211,18 @@ def _proved_lines(one: Fitted) -> tuple[str, ...]:
     )
 
 
-def _certain_words(one: Fitted, values: NDArray[Any]) -> str:
+def _certain_words(column: Fitted, values: NDArray[Any]) -> str:
     """What an adversary that knows the mechanism is sure of, by value of a category or by width of a window."""
-    after = [protection.after for protection in one.protection]
-    if isinstance(one.mechanism, CategoryMechanism):
-        shares = [max(found.by_value[i] for found in after) for i in range(len(one.mechanism.values))]
-        named = _named(one.mechanism, values)[0]
+    after = [protection.after for protection in column.protection]
+    if isinstance(column.mechanism, CategoryMechanism):
+        shares = [max(certain.by_value[i] for certain in after) for i in range(len(column.mechanism.values))]
+        named = _named(column.mechanism, values)[0]
         sure = ", ".join(f"{name} {percent(share)}" for name, share in zip(named, shares, strict=True))
         return f"Records whose value an adversary gives a posterior of at least 0.99, of those with each value: {sure}."
-    noise = [protection.noise for protection in one.protection if protection.noise is not None]
+    noise = [protection.noise for protection in column.protection if protection.noise is not None]
     widths = [
-        f"within {figure(epsilon, 3)} {percent(max(found.pinned[i] for found in after))}"
-        + (f" (noise of the same error: {percent(max(found.pinned[i] for found in noise))})" if noise else "")
+        f"within {figure(epsilon, 3)} {percent(max(certain.pinned[i] for certain in after))}"
+        + (f" (noise of the same error: {percent(max(certain.pinned[i] for certain in noise))})" if noise else "")
         for i, epsilon in enumerate(after[0].epsilons)
     ]
     return f"Records that an adversary who knows the mechanism places: {', '.join(widths)}."
@@ -237,8 +239,8 @@ def _named(mechanism: CategoryMechanism, values: NDArray[Any]) -> tuple[list[str
     return names, int((counts < FEWEST).sum())
 
 
-def _picture(one: Fitted, values: NDArray[Any]) -> tuple[Any, str]:
-    mechanism = one.mechanism
+def _picture(column: Fitted, values: NDArray[Any]) -> tuple[Any, str]:
+    mechanism = column.mechanism
     if isinstance(mechanism, CategoryMechanism):
         names, hidden = _named(mechanism, values)
         drawn = picture_of_table(mechanism.release, names=names, title=f"Release of {mechanism.column}")
@@ -260,16 +262,16 @@ def _picture(one: Fitted, values: NDArray[Any]) -> tuple[Any, str]:
     return picture(drawn), "Each dot is a drawn value and what the mechanism releases for it."
 
 
-def _row(party: str, knows: Sequence[str], before: float, found: PartyAudit, *, category: bool) -> PartyRow:
-    low, high = found.interval
+def _row(party: str, knows: Sequence[str], before: float, audit: PartyAudit, *, category: bool) -> PartyRow:
+    low, high = audit.interval
     return PartyRow(
         party=party,
         knows=", ".join(knows) or "nothing but the release",
         before=_loss(before, category=category),
-        after=_loss(found.loss, category=category),
+        after=_loss(audit.loss, category=category),
         interval=f"{_loss(low, category=category)} – {_loss(high, category=category)}",
-        attacker=found.attacker,
-        others=", ".join(f"{name} {_loss(loss, category=category)}" for name, loss in found.by_attacker.items()),
+        attacker=audit.attacker,
+        others=", ".join(f"{name} {_loss(loss, category=category)}" for name, loss in audit.by_attacker.items()),
     )
 
 
@@ -290,8 +292,8 @@ def _ledger(
             for name, side in zip(_group_names(len(authorized)), authorized, strict=True)
         ),
         *(Entry(term=f"adversary {n} knows", lines=(", ".join(side),)) for n, side in enumerate(adversaries, start=1)),
-        Entry(term="method", lines=tuple(f"{one.mechanism.column}: {one.method}" for one in fitted)),
-        Entry(term="proved", lines=tuple(line for one in fitted for line in _proved_lines(one))),
+        Entry(term="method", lines=tuple(f"{column.mechanism.column}: {column.method}" for column in fitted)),
+        Entry(term="proved", lines=tuple(line for column in fitted for line in _proved_lines(column))),
         Entry(term="rows of the audit", lines=(f"{fitted[0].audit.rows:,} that no attacker was fitted on",)),
         *([Entry(term="several columns", lines=together)] if len(fitted) > 1 else []),
         Entry(

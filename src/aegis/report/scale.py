@@ -75,8 +75,8 @@ class Linear:
         cls, values: list[float], *, start: float, end: float, pad: float = 0.04, zero: bool = False
     ) -> Linear:
         """A scale for all finite ``values``, with some air at both ends; with ``zero`` it starts there."""
-        known = np.array([value for value in values if math.isfinite(value)] or [0.0])
-        low, high = float(known.min()), float(known.max())
+        finite = np.array([value for value in values if math.isfinite(value)] or [0.0])
+        low, high = float(finite.min()), float(finite.max())
         if zero:
             low, high = min(low, 0.0), max(high, 0.0)
         span = high - low or abs(high) or 1.0
@@ -109,18 +109,18 @@ class Logarithmic:
         """Powers of ten, some of them where they are many, and 1, 2, 5 where they are few."""
         first, last = math.ceil(math.log10(self.low) - 1e-9), math.floor(math.log10(self.high) + 1e-9)
         step = max(-(-(last - first + 1) // most), 1)
-        found = [float(f"1e{exponent}") for exponent in range(first, last + 1, step)]
-        if len(found) < 3:
+        marks = [float(f"1e{exponent}") for exponent in range(first, last + 1, step)]
+        if len(marks) < 3:
             fine = [float(f"{digit}e{exponent}") for exponent in range(first - 1, last + 1) for digit in (1, 2, 5)]
-            found = [value for value in fine if self.low * (1 - 1e-9) <= value <= self.high * (1 + 1e-9)]
-        return found
+            marks = [value for value in fine if self.low * (1 - 1e-9) <= value <= self.high * (1 + 1e-9)]
+        return marks
 
     @classmethod
     def covering(cls, values: list[float], *, start: float, end: float, pad: float = 0.04) -> Logarithmic:
         """A scale for all positive ``values``, with some air at both ends."""
-        known = [value for value in values if math.isfinite(value) and value > 0] or [1.0]
-        air = max(max(known) / min(known), 2.0) ** pad
-        return cls(low=min(known) / air, high=max(known) * air, start=start, end=end)
+        positive = [value for value in values if math.isfinite(value) and value > 0] or [1.0]
+        air = max(max(positive) / min(positive), 2.0) ** pad
+        return cls(low=min(positive) / air, high=max(positive) * air, start=start, end=end)
 
 
 Scale = Linear | Logarithmic

@@ -97,12 +97,12 @@ class Svg:
     ) -> None:
         """``text`` at a point, shortened to ``room`` pixels with the whole of it in a title."""
         shown = text if room is None else shorten(text, room, size=size)
-        given = f' class="{kind}"' if kind else ""
-        given += f' x="{num(x)}" y="{num(y)}"'
-        given += "" if anchor == "start" else f' text-anchor="{anchor}"'
-        given += f' transform="rotate({num(rotate)} {num(x)} {num(y)})"' if rotate else ""
+        attributes = f' class="{kind}"' if kind else ""
+        attributes += f' x="{num(x)}" y="{num(y)}"'
+        attributes += "" if anchor == "start" else f' text-anchor="{anchor}"'
+        attributes += f' transform="rotate({num(rotate)} {num(x)} {num(y)})"' if rotate else ""
         tip = f"<title>{clean(text)}</title>" if shown != text else ""
-        self._parts.append(f"<text{given}>{tip}{clean(shown)}</text>")
+        self._parts.append(f"<text{attributes}>{tip}{clean(shown)}</text>")
 
     def markup(self) -> str:
         """The picture, to stand inside a page."""

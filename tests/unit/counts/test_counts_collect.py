@@ -12,13 +12,13 @@ import pytest
 from hypothesis import given, settings
 
 from aegis.counts.collect import Limits, count_joints
-from aegis.counts.joint import Counted
+from aegis.counts.joint import TableCounts
 from aegis.data.engine import open_dataset
 from aegis.data.schema import Roles
 from aegis.errors import DataError, LabelError
 
 
-def _count(columns: dict[str, Any], *, label: str = "y", **options: Any) -> Counted:
+def _count(columns: dict[str, Any], *, label: str = "y", **options: Any) -> TableCounts:
     roles = options.pop("roles", None)
     return count_joints(open_dataset(pa.table(columns), roles=roles), label=label, **options)
 

@@ -13,7 +13,7 @@ import pytest
 
 from aegis.counts.collect import count_joints
 from aegis.counts.folder import is_summary, read_summary, write_summary
-from aegis.counts.joint import Counted
+from aegis.counts.joint import TableCounts
 from aegis.counts.summary import Level, Summary, masked_counts, reduced
 from aegis.data.engine import open_dataset
 from aegis.errors import OutputError, SummaryError
@@ -36,7 +36,7 @@ CONFIGURATIONS = [
 ]
 
 
-def _counted() -> Counted:
+def _counted() -> TableCounts:
     import pyarrow as pa
 
     drawn = columns(600, seed=3)

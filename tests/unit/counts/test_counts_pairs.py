@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from aegis.counts.answer import codes_in
 from aegis.counts.collect import count_joints
 from aegis.counts.collect_pairs import PairLimits, count_pairs
-from aegis.counts.joint import Counted, Histogram
+from aegis.counts.joint import Histogram, TableCounts
 from aegis.counts.pair_counts import PairCounts, PairTables, ValueGroups
 from aegis.data.dataset import Dataset
 from aegis.data.domain import Domain
@@ -45,12 +45,12 @@ def table(rows: int = 300, seed: int = 0) -> pa.Table:
     )
 
 
-def opened(rows: pa.Table) -> tuple[Dataset, Counted]:
+def opened(rows: pa.Table) -> tuple[Dataset, TableCounts]:
     dataset = open_dataset(rows)
     return dataset, count_joints(dataset, label="health")
 
 
-def by_hand(rows: pa.Table, counted: Counted, pairs: PairTables, a: str, b: str) -> np.ndarray:
+def by_hand(rows: pa.Table, counted: TableCounts, pairs: PairTables, a: str, b: str) -> np.ndarray:
     first = pairs.groups[a].codes[codes_in(rows[a], counted.joints[a].attribute)]
     second = pairs.groups[b].codes[codes_in(rows[b], counted.joints[b].attribute)]
     cells = np.zeros((pairs.groups[a].size, pairs.groups[b].size, pairs.labels))

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from aegis.counts.consistency import check_margins
 from aegis.counts.exposure import exposure
 from aegis.counts.folder import read_summary, write_summary
-from aegis.counts.joint import Counted, Histogram, Joint
+from aegis.counts.joint import Histogram, Joint, TableCounts
 from aegis.counts.protect import add_noise, grouped, merge_small, nearest_counts
 from aegis.counts.protection import Protection
 from aegis.counts.summary import ConfigurationScores, Level, Summary, masked_counts, reduced
@@ -160,9 +160,9 @@ def _noisy(full: Summary, epsilon: float) -> Summary:
     return replace(made, protection=protection)
 
 
-def _counted(full: Summary) -> Counted:
+def _counted(full: Summary) -> TableCounts:
     joints = {name: a.joint for name, a in full.attributes.items() if a.joint is not None}
-    return Counted(rows=int(full.rows), label="y", label_histogram=full.label_histogram, joints=joints, skipped={})
+    return TableCounts(rows=int(full.rows), label="y", label_histogram=full.label_histogram, joints=joints, skipped={})
 
 
 def test_the_budget_is_split_and_stated() -> None:
@@ -181,7 +181,7 @@ def test_the_noise_has_the_stated_scale() -> None:
     label = Domain.of(Kind.TEXT, ["a", "b"])
     joint = Joint(attribute=Domain.of(Kind.INTEGER, np.arange(500)), label=label, counts=counts)
     histogram = Histogram(domain=label, counts=counts.sum(axis=0))
-    counted = Counted(rows=1, label="y", label_histogram=histogram, joints={"a": joint, "b": joint}, skipped={})
+    counted = TableCounts(rows=1, label="y", label_histogram=histogram, joints={"a": joint, "b": joint}, skipped={})
     noisy, protection = add_noise(counted, 0.5)
     apart = np.concatenate([(noisy.joints[name].counts - counts).ravel() for name in ("a", "b")]).astype(float)
     assert protection.scale == 4.0

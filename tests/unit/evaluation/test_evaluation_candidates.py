@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from aegis.counts.collect import count_joints
 from aegis.counts.collect_pairs import count_pairs
-from aegis.counts.joint import Counted
+from aegis.counts.joint import TableCounts
 from aegis.counts.summary import masked_counts
 from aegis.data.engine import open_dataset
 from aegis.evaluation.coded_rows import CodedRows, read_rows
@@ -42,7 +42,7 @@ def table(*, buckets: int = 1) -> pa.Table:
     return pa.table({"strong": strong // buckets, "weak": rng.integers(0, 40, 600), "third": third, "y": label})
 
 
-def counted(of: pa.Table) -> tuple[Counted, CodedRows, PublishedTable]:
+def counted(of: pa.Table) -> tuple[TableCounts, CodedRows, PublishedTable]:
     dataset = open_dataset(of)
     found = count_joints(dataset, label="y")
     rows = read_rows(dataset, found, in_order=True)

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from aegis.counts.answer import codes_in
 from aegis.counts.collect import Limits, count_joints
-from aegis.counts.joint import Counted
+from aegis.counts.joint import TableCounts
 from aegis.data.domain import Domain
 from aegis.data.engine import open_dataset
 from aegis.data.kind import Kind
@@ -40,7 +40,7 @@ def table(rows: int = 400, seed: int = 0) -> pa.Table:
     )
 
 
-def read(rows: pa.Table, **limits: int) -> tuple[Any, Counted, CodedRows]:
+def read(rows: pa.Table, **limits: int) -> tuple[Any, TableCounts, CodedRows]:
     dataset = open_dataset(rows)
     counted = count_joints(dataset, label="health", limits=Limits(**limits) if limits else None)
     return dataset, counted, read_rows(dataset, counted)

@@ -21,14 +21,14 @@ from aegis.masking.transition import transition
 
 
 @dataclass(frozen=True)
-class Counted:
+class ColumnCounts:
     domain: Domain
     counts: Any
 
 
-def column(kind: Kind, values: Any, *, seed: int = 0, missing: bool = False) -> Counted:
+def column(kind: Kind, values: Any, *, seed: int = 0, missing: bool = False) -> ColumnCounts:
     domain = Domain.of(kind, values, missing=missing)
-    return Counted(domain, np.random.default_rng(seed).integers(1, 100, size=domain.size))
+    return ColumnCounts(domain, np.random.default_rng(seed).integers(1, 100, size=domain.size))
 
 
 CLINIC = {

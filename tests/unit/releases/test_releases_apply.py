@@ -26,16 +26,16 @@ from aegis.releases.apply import can_be_joined, masked_table
 
 
 @dataclass(frozen=True)
-class Counted:
+class ColumnCounts:
     domain: Domain
     counts: Any
 
 
 DATA = pa.table({"id": [1, 2, 3, 4], "age": [20, 31, None, 45], "city": ["x", "y", "x", None]})
 COUNTED = {
-    "id": Counted(Domain.of(Kind.INTEGER, [1, 2, 3, 4]), np.ones(4)),
-    "age": Counted(Domain.of(Kind.INTEGER, [20, 31, 45], missing=True), np.ones(4)),
-    "city": Counted(Domain.of(Kind.TEXT, ["x", "y"], missing=True), np.array([2, 1, 1])),
+    "id": ColumnCounts(Domain.of(Kind.INTEGER, [1, 2, 3, 4]), np.ones(4)),
+    "age": ColumnCounts(Domain.of(Kind.INTEGER, [20, 31, 45], missing=True), np.ones(4)),
+    "city": ColumnCounts(Domain.of(Kind.TEXT, ["x", "y"], missing=True), np.array([2, 1, 1])),
 }
 
 
@@ -91,7 +91,7 @@ def test_what_is_refused(table: Any) -> None:
         masked_table(table, {"age": Identity()}, histograms={})
     with pytest.raises(MaskError, match="does not fit column 'city'"):
         masked_table(table, {"city": Bucketize(width=1)}, histograms=COUNTED)
-    coarse = Counted(Domain.of(Kind.INTEGER, [0, 10], discretised=True), np.ones(2))
+    coarse = ColumnCounts(Domain.of(Kind.INTEGER, [0, 10], discretised=True), np.ones(2))
     with pytest.raises(MaskError, match="every distinct value of column 'age'"):
         masked_table(table, {"age": Token()}, histograms={"age": coarse})
 

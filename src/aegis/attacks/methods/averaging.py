@@ -37,11 +37,11 @@ def averaging(scene: Scene) -> Claims | NotApplicable:
     rows = _linked_rows(scene)
     first = scene.releases[0].view
     owner = _owners(scene, rows[:, 0])
-    known = owner >= 0
+    owned = owner >= 0
     answers = []
     for name in columns:
         noisy = np.stack([_numbers(release, name)[rows[:, i]] for i, release in enumerate(scene.releases)], axis=1)
-        kept = known & ~np.isnan(noisy).any(axis=1)
+        kept = owned & ~np.isnan(noisy).any(axis=1)
         values = people.domains[name].values.astype(np.float64)
         mean = noisy[kept].mean(axis=1)
         nearest = _nearest(values, mean)
@@ -76,8 +76,8 @@ def _linked_rows(scene: Scene) -> Codes:
         links = link(scene.releases[0].view, other.view)
         partner = np.full(scene.releases[0].view.rows, -1, dtype=np.int64)
         partner[links.first] = links.second
-        found = partner[rows[:, 0]]
-        rows = np.concatenate([rows, found[:, None]], axis=1)[found >= 0]
+        linked = partner[rows[:, 0]]
+        rows = np.concatenate([rows, linked[:, None]], axis=1)[linked >= 0]
     return rows
 
 

@@ -29,10 +29,10 @@ def differencing(scene: Scene) -> Claims | NotApplicable:
         for number, earlier in enumerate(scene.releases)
         for later in scene.releases[number + 1 :]
     ]
-    found = [answer for answer in answers if isinstance(answer, Claims)]
-    if not found:
+    claims = [answer for answer in answers if isinstance(answer, Claims)]
+    if not claims:
         return NotApplicable(reason="no two releases are versions of one table: most of their rows differ")
-    return max(found, key=lambda answer: (answer.right or 0, answer.singled_out))
+    return max(claims, key=lambda answer: (answer.right or 0, answer.singled_out))
 
 
 def _between(scene: Scene, earlier: HeldRelease, later: HeldRelease) -> Claims | None:
@@ -50,14 +50,14 @@ def _between(scene: Scene, earlier: HeldRelease, later: HeldRelease) -> Claims |
             continue
         part = part_of(release.view, rows)
         whole = Candidates.find(part, scene.truth, tuple(part.columns))
-        known = np.flatnonzero(whole.rows > 0)  # they came or went, and that is known
+        changed = np.flatnonzero(whole.rows > 0)  # they came or went, and that is known
         candidates = Candidates.find(part, scene.truth, scene.known)
-        row = candidates.only_row[known]
+        row = candidates.only_row[changed]
         # People whom their rows do not tell apart claim one row between them: it came or went once.
         claims += len(np.unique(row[row >= 0]))
-        right += len(np.unique(row[row >= 0][whole.fits(known[row >= 0], row[row >= 0])]))
-        newcomers += min(len(known), len(rows))
-        details = small_candidates(candidates.rows[known], scene.promised_k)
+        right += len(np.unique(row[row >= 0][whole.fits(changed[row >= 0], row[row >= 0])]))
+        newcomers += min(len(changed), len(rows))
+        details = small_candidates(candidates.rows[changed], scene.promised_k)
     return Claims(
         people=newcomers,
         singled_out=claims,
@@ -67,18 +67,18 @@ def _between(scene: Scene, earlier: HeldRelease, later: HeldRelease) -> Claims |
     )
 
 
-def only_in_one(one: HeldRelease, other: HeldRelease, names: list[str]) -> Codes:
+def only_in_one(first: HeldRelease, other: HeldRelease, names: list[str]) -> Codes:
     """The rows of ``one`` that ``other`` has fewer of, compared as they are written."""
     parts, sizes = [], []
     for name in names:
         texts = {
-            text: number for number, text in enumerate(dict.fromkeys((*one.texts[name][0], *other.texts[name][0])))
+            text: number for number, text in enumerate(dict.fromkeys((*first.texts[name][0], *other.texts[name][0])))
         }
-        merged = [np.array([texts[text] for text in side.texts[name][0]], dtype=np.int64) for side in (one, other)]
-        parts.append(np.concatenate([merged[0][one.texts[name][1]], merged[1][other.texts[name][1]]]))
+        merged = [np.array([texts[text] for text in side.texts[name][0]], dtype=np.int64) for side in (first, other)]
+        parts.append(np.concatenate([merged[0][first.texts[name][1]], merged[1][other.texts[name][1]]]))
         sizes.append(len(texts))
     group = group_rows(np.stack(parts, axis=1), sizes)[1]
-    mine, theirs = group[: one.view.rows], group[one.view.rows :]
+    mine, theirs = group[: first.view.rows], group[first.view.rows :]
     groups = int(group.max(initial=-1)) + 1
     # Of rows that are alike the first ones have a partner, the others do not.
     order = np.argsort(mine, kind="stable")

@@ -83,12 +83,12 @@ def _own_class(
 ) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
     """Whether a row that fits the person in every column is in the class that was claimed."""
     own_class = class_of[whole.row_of_class]  # rows that are alike in every column are in one class
-    found = np.zeros(len(persons), dtype=bool)
+    alone = np.zeros(len(persons), dtype=bool)
     tuples = whole.tuple_of[persons]
     lengths = np.diff(whole.ends)[tuples]
     places = np.repeat(whole.ends[tuples], lengths) + (
         np.arange(lengths.sum()) - np.repeat(np.cumsum(lengths) - lengths, lengths)
     )
     hit = own_class[whole.listed[places]] == np.repeat(classes, lengths)
-    np.logical_or.at(found, np.repeat(np.arange(len(persons)), lengths), hit)
-    return found
+    np.logical_or.at(alone, np.repeat(np.arange(len(persons)), lengths), hit)
+    return alone

@@ -63,7 +63,7 @@ def file_metadata(scene: Scene) -> Claims | NotApplicable:
     if path is None or path.suffix.lower() not in (".parquet", ".pq"):
         return NotApplicable(reason="the release is no Parquet file")
     beside = texts_beside_rows(path)
-    found = np.zeros(scene.truth.count, dtype=bool)
+    named = np.zeros(scene.truth.count, dtype=bool)
     for name, domain in scene.truth.domains.items():
         hidden = _hidden_values(scene, name, domain.kind)
         leaked = np.zeros(domain.size + 1, dtype=bool)
@@ -71,8 +71,8 @@ def file_metadata(scene: Scene) -> Claims | NotApplicable:
             text = show(value)
             if hidden[code] and len(text) >= _SHORTEST and (text in beside.values or text in beside.metadata):
                 leaked[code] = True
-        found |= _named_by(scene.truth, name, leaked)
-    count = int(found.sum())
+        named |= _named_by(scene.truth, name, leaked)
+    count = int(named.sum())
     return Claims(
         people=scene.truth.count,
         singled_out=count,

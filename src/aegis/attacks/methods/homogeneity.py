@@ -68,10 +68,10 @@ def homogeneity(scene: Scene) -> Claims | NotApplicable:
     view = scene.release.view
     if not sensitive_columns(scene, view):
         return NotApplicable(reason="no sensitive column shows values that people share")
-    found = unanimous(scene, view, scene.candidates(view))
+    agreed = unanimous(scene, view, scene.candidates(view))
     return Claims(
         people=scene.truth.count,
-        singled_out=found.claimed,
-        right=found.right,
-        baseline=found.guessed / found.claimed if found.claimed else 0.0,
+        singled_out=agreed.claimed,
+        right=agreed.right,
+        baseline=agreed.guessed / agreed.claimed if agreed.claimed else 0.0,
     )

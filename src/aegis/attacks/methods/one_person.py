@@ -20,22 +20,22 @@ def one_person(scene: Scene) -> Claims | NotApplicable:
     if scene.unit is None or scene.unit not in truth.codes:
         return NotApplicable(reason="nothing says whose the records are: name the column with --person, or as unit")
     person = truth.codes[scene.unit]
-    found = scene.candidates(scene.release.view)
-    tuples, classes = len(found.tuple_rows), len(found.class_rows)
-    owner = np.repeat(np.arange(tuples), np.diff(found.ends))
-    lowest, highest = _spread(found.tuple_of, person, person, tuples)
+    candidates = scene.candidates(scene.release.view)
+    tuples, classes = len(candidates.tuple_rows), len(candidates.class_rows)
+    owner = np.repeat(np.arange(tuples), np.diff(candidates.ends))
+    lowest, highest = _spread(candidates.tuple_of, person, person, tuples)
     # A class holds people from the lowest to the highest number among the tuples that fit it, and so on back to tuples.
-    low, high = _spread(found.listed, lowest[owner], highest[owner], classes)
-    fewest, most = _spread(owner, low[found.listed], high[found.listed], tuples)
-    alone = (fewest == most) & (found.tuple_rows > 0)
-    exposed = np.unique(person[alone[found.tuple_of]])
+    low, high = _spread(candidates.listed, lowest[owner], highest[owner], classes)
+    fewest, most = _spread(owner, low[candidates.listed], high[candidates.listed], tuples)
+    alone = (fewest == most) & (candidates.tuple_rows > 0)
+    exposed = np.unique(person[alone[candidates.tuple_of]])
     people = len(np.unique(person))
     return Claims(
         people=people,
         singled_out=len(exposed),
         right=len(exposed),
         baseline=1 / max(people, 1),
-        details={"records": float(alone[found.tuple_of].sum())},
+        details={"records": float(alone[candidates.tuple_of].sum())},
     )
 
 

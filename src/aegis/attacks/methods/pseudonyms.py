@@ -59,12 +59,12 @@ def pseudonyms(scene: Scene) -> Claims | NotApplicable:
 
 def hashed_columns(release: HeldRelease) -> list[str]:
     """The columns whose texts are all hexadecimal digits of one length."""
-    found = []
+    hashed = []
     for name, (texts, _) in release.texts.items():
         shown = [text for text in texts if text is not None and text != "*"]
         if shown and len({len(text) for text in shown}) == 1 and all(map(_LOOKS_HASHED.match, shown)):
-            found.append(name)
-    return found
+            hashed.append(name)
+    return hashed
 
 
 def undo(hashes: Iterable[str], owners: dict[str, list[int]]) -> dict[str, int]:
@@ -73,11 +73,11 @@ def undo(hashes: Iterable[str], owners: dict[str, list[int]]) -> dict[str, int]:
     if not wanted:
         return {}
     length = len(next(iter(wanted)))
-    found: dict[str, int] = {}
+    originals: dict[str, int] = {}
     for value, people in owners.items():
         for spelled in {value, value.lower(), value.upper(), value.strip()}:
             for make in _HASHES.values():
                 text = make(spelled.encode())[:length]
                 if text in wanted:
-                    found[wanted[text]] = people[0]
-    return found
+                    originals[wanted[text]] = people[0]
+    return originals

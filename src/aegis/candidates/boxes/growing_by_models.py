@@ -56,8 +56,8 @@ def grown_by_models(
                             gains,
                         )  # fmt: skip
                         if ready.by[column] == BY_BRANCH:
-                            depths = ready.depths[ready.rank_starts[column] : ready.rank_starts[column + 1]]
-                            between_branches(turn, used, own, depths, gains)
+                            branch_depths = ready.depths[ready.rank_starts[column] : ready.rank_starts[column + 1]]
+                            between_branches(turn, used, own, branch_depths, gains)
                         best = float(gains[: used - 1].max())
                         if best > 0:
                             lines.append((best, column, turn, gains[: used - 1].copy()))

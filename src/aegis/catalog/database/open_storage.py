@@ -54,19 +54,19 @@ def parse_bucket(address: str) -> Bucket:
     prefix = unquote(parts.path).strip("/")
     if prefix and (not _PREFIX.fullmatch(prefix) or {".", ".."} & set(prefix.split("/"))):
         raise InputError("the prefix in the bucket is made of letters, digits, dots, strokes and /")
-    given = dict(options)
-    if len(given) != len(options) or not given.keys() <= {"endpoint", "region", "style"}:
+    settings = dict(options)
+    if len(settings) != len(options) or not settings.keys() <= {"endpoint", "region", "style"}:
         raise InputError("an address of the storage takes endpoint, region and style, each once")
-    if given.get("style", "host") not in ("host", "path"):
+    if settings.get("style", "host") not in ("host", "path"):
         raise InputError("style is host or path: where the store expects the bucket's name")
-    endpoint = given.get("endpoint", "")
+    endpoint = settings.get("endpoint", "")
     _check_endpoint(endpoint)
     return Bucket(
         name=parts.netloc,
         prefix=prefix,
         endpoint=endpoint,
-        region=given.get("region", ""),
-        path_style=given.get("style") == "path",
+        region=settings.get("region", ""),
+        path_style=settings.get("style") == "path",
     )
 
 

@@ -81,7 +81,7 @@ def main() -> int:
 def event_loop(*, handshake_seconds: float) -> asyncio.AbstractEventLoop:
     """The quicker event loop where there is one (it has none for Windows), which gives up unfinished TLS handshakes.
 
-    The default patience of a minute lets somebody who never says a word hold connections for nothing.
+    The default timeout of a minute lets a client that never sends anything hold connections for nothing.
     """
     kind: Any = asyncio.SelectorEventLoop
     try:

@@ -9,7 +9,7 @@ from aegis.catalog.database.finding_tables import Comment
 from aegis.catalog.database.tables import Request, User, new_id
 from aegis.catalog.service.catalog import Work
 from aegis.catalog.service.checks import checked_text
-from aegis.catalog.service.notifications import Told, deciders, fulfillers, tell
+from aegis.catalog.service.notifications import NotificationKind, deciders, fulfillers, notify
 from aegis.catalog.service.permissions import Permission, require
 from aegis.catalog.service.request_steps import effective_state
 from aegis.catalog.service.requests import seen_request
@@ -33,10 +33,10 @@ def comment(work: Work, *, request_id: str, words: str) -> records.Comment:
     work.session.flush()
     work.record("request commented", subject="request", subject_id=row.id, product_id=row.product_id, comment=made.id)
     name = work.actor.display_name or work.actor.name
-    tell(
+    notify(
         work,
         _others(work, row) - {work.actor.user_id},
-        Told.COMMENTED,
+        NotificationKind.COMMENTED,
         words=f"{name} wrote a comment on a request.",
         path=f"/requests/{row.id}",
         product_id=row.product_id,

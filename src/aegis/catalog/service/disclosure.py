@@ -1,4 +1,4 @@
-"""What the catalog may show of counted values: the one rule that every door asks.
+"""What the catalog may show of counted values: the one rule that API, pages and exports follow.
 
 1. A value that fewer than `FEWEST` records have is named nowhere: not in a preview, not in a distribution, not in a
    hierarchy, and not in a list of values that a mask puts together.

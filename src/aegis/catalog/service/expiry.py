@@ -9,7 +9,7 @@ from sqlalchemy import func, select
 from aegis.catalog.database.notification_tables import Notification
 from aegis.catalog.database.tables import Request
 from aegis.catalog.service.catalog import Work
-from aegis.catalog.service.notifications import Told, deciders, fulfillers, tell_of_request
+from aegis.catalog.service.notifications import NotificationKind, deciders, fulfillers, notify_of_request
 from aegis.catalog.service.request_steps import note
 from aegis.catalog.states import OPEN_REQUESTS, RequestState, check_step
 
@@ -37,7 +37,7 @@ def expire_due(work: Work) -> int:
         check_step(before, RequestState.EXPIRED, what="the request")
         row.state, row.changed_at = RequestState.EXPIRED.value, work.now
         note(work, row, "request expired")
-        tell_of_request(work, [row.consumer_id], Told.EXPIRED, row, _OVER[before])
+        notify_of_request(work, [row.consumer_id], NotificationKind.EXPIRED, row, _OVER[before])
     return len(due)
 
 
@@ -85,16 +85,21 @@ def _tell(work: Work, row: Request, key: str) -> None:
     elif state is RequestState.APPROVED:
         people, words = fulfillers(work, row.product_id), "The release of {product} for {consumer} is still to be made"
     else:
-        tell_of_request(
-            work, [row.consumer_id], Told.EXPIRING, row, f"Your access to {{product}} ends on {day}.", key=key
+        notify_of_request(
+            work,
+            [row.consumer_id],
+            NotificationKind.EXPIRING,
+            row,
+            f"Your access to {{product}} ends on {day}.",
+            key=key,
         )
         return
-    tell_of_request(work, people, Told.EXPIRING, row, f"{words}; it lapses on {day}.", key=key)
+    notify_of_request(work, people, NotificationKind.EXPIRING, row, f"{words}; it lapses on {day}.", key=key)
 
 
 def _key(row: Request) -> str:
     assert row.expires_at is not None
-    return f"{Told.EXPIRING.value} {row.id} {int(row.expires_at.timestamp())}"
+    return f"{NotificationKind.EXPIRING.value} {row.id} {int(row.expires_at.timestamp())}"
 
 
 def database_time(work: Work) -> datetime.datetime:

@@ -106,8 +106,8 @@ def _free_name(work: Work, wanted: str) -> str:
 
 
 def _shown_name(person: ExternalPerson) -> str:
-    for given in (person.display_name, person.name):
-        shown = "".join(letter for letter in given if letter.isprintable()).strip()[:120].strip()
+    for name in (person.display_name, person.name):
+        shown = "".join(letter for letter in name if letter.isprintable()).strip()[:120].strip()
         if shown:
             return shown
     return "somebody"

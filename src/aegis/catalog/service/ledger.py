@@ -24,7 +24,7 @@ from aegis.catalog.service.catalog import Work
 from aegis.catalog.service.certificates import NOTHING, certified_id
 from aegis.catalog.service.checks import checked_whole
 from aegis.catalog.service.disclosure import shown_count
-from aegis.catalog.service.notifications import Told, deciders, tell_of_request
+from aegis.catalog.service.notifications import NotificationKind, deciders, notify_of_request
 from aegis.catalog.service.permissions import Permission, require
 from aegis.catalog.service.request_steps import in_state
 from aegis.catalog.service.schema import policy_of
@@ -125,7 +125,7 @@ def tell_refused(work: Work, request: Request) -> None:
         "What was approved for {consumer} of {product} is refused by the ledger, because of what is out; revoke it and "
         "let another masking be asked for."
     )
-    tell_of_request(work, deciders(work, request.product_id), Told.LEDGER_REFUSED, request, words)
+    notify_of_request(work, deciders(work, request.product_id), NotificationKind.LEDGER_REFUSED, request, words)
 
 
 def _tell_of_broken_approvals(work: Work, product: Product) -> None:

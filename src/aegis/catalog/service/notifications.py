@@ -1,6 +1,6 @@
-"""People are told when it is their turn: one sentence each, in their inbox and by the way that they chose.
+"""People are notified when it is their turn: one sentence each, in their inbox and by the way that they chose.
 
-A notification is written in the transaction of the act that it tells of, with the delivery that takes it elsewhere
+A notification is written in the transaction of the act that it is about, with the delivery that takes it elsewhere
 (`outbox`). Its words name people, products and what happened, never what somebody wrote in a purpose or a reason.
 """
 
@@ -24,8 +24,8 @@ from aegis.catalog.service.sessions import role_counts
 from aegis.errors import NotFoundError
 
 
-class Told(StrEnum):
-    """What somebody is told of."""
+class NotificationKind(StrEnum):
+    """What a notification is about."""
 
     ASKED = "asked"
     APPROVED = "approved"
@@ -75,12 +75,12 @@ def _holders(work: Work, role: UserRole, product_id: str | None) -> list[str]:
     return sorted(set(work.session.scalars(wanted)))
 
 
-def tell_of_request(
-    work: Work, people: Iterable[str], kind: Told, request: Request, words: str, *, key: str | None = None
+def notify_of_request(
+    work: Work, people: Iterable[str], kind: NotificationKind, request: Request, words: str, *, key: str | None = None
 ) -> None:
-    """Tell people of a step of a request; ``{product}`` and ``{consumer}`` in the words are filled in.
+    """Notify people of a step of a request; ``{product}`` and ``{consumer}`` in the words are filled in.
 
-    Whoever did it is not told, and of one step of a request each person is told once.
+    Whoever did it is not notified, and of one step of a request each person is notified once.
     """
     wanted = set(people) - {work.actor.user_id}
     if not wanted:
@@ -88,7 +88,7 @@ def tell_of_request(
     title = work.session.get_one(Product, request.product_id).title
     consumer = work.session.get_one(User, request.consumer_id)
     moment = int(request.changed_at.timestamp() * 1_000_000)
-    tell(
+    notify(
         work,
         wanted,
         kind,
@@ -99,10 +99,10 @@ def tell_of_request(
     )
 
 
-def tell(
+def notify(
     work: Work,
     people: Iterable[str],
-    kind: Told,
+    kind: NotificationKind,
     *,
     words: str,
     path: str,

@@ -150,7 +150,7 @@ class OpenIdProvider:
         return self._vouched_for(claims)
 
     def _exchange(self, code: str, flow: Flow) -> dict[str, Any]:
-        sent = {
+        form = {
             "grant_type": "authorization_code",
             "code": code,
             "redirect_uri": self.redirect_uri,
@@ -160,13 +160,13 @@ class OpenIdProvider:
         supported = self._discovered().get("token_endpoint_auth_methods_supported", ["client_secret_basic"])
         authorization: httpx.Auth | None = None
         if not self._secret:
-            sent["client_id"] = client_id
+            form["client_id"] = client_id
         elif "client_secret_basic" in supported or "client_secret_post" not in supported:
             # Both are form-encoded before they are joined (RFC 6749, section 2.3.1).
             authorization = httpx.BasicAuth(_form_encoded(client_id), _form_encoded(self._secret))
         else:
-            sent |= {"client_id": client_id, "client_secret": self._secret}
-        status, content = self._ask("POST", self._endpoint("token_endpoint"), data=sent, auth=authorization)
+            form |= {"client_id": client_id, "client_secret": self._secret}
+        status, content = self._ask("POST", self._endpoint("token_endpoint"), data=form, auth=authorization)
         if status in (400, 401, 403):
             raise NotSignedInError("the identity provider does not accept the code; sign in again")
         if status != 200:

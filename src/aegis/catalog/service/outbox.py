@@ -16,7 +16,7 @@ from aegis.catalog.database.notification_tables import Delivery, Notification, N
 from aegis.catalog.database.tables import User, new_id
 from aegis.catalog.service.catalog import Work
 from aegis.catalog.service.notification_choices import new_code
-from aegis.catalog.service.notifications import Channel, Told, tell
+from aegis.catalog.service.notifications import Channel, NotificationKind, notify
 
 WAITING, SENDING, SENT, FAILED = "waiting", "sending", "sent", "failed"
 _TOGETHER = 50
@@ -172,13 +172,13 @@ def not_sent(work: Work, *, message_id: str, worker: str, reason: str, for_good:
     attempts = max(row.attempts for row in listed)
     if for_good or attempts >= work.settings.delivery_attempts:
         _end(work, listed, reason=reason)
-        tell(
+        notify(
             work,
             [listed[0].user_id],
-            Told.UNDELIVERED,
+            NotificationKind.UNDELIVERED,
             words=f"A message could not be delivered by {listed[0].channel}: {reason}.",
             path="/account",
-            key=f"{Told.UNDELIVERED.value} {message_id}",
+            key=f"{NotificationKind.UNDELIVERED.value} {message_id}",
             inbox_only=True,
         )
         return True

@@ -29,7 +29,7 @@ from aegis.catalog.service.asked_columns import check_columns
 from aegis.catalog.service.catalog import Catalog, Work
 from aegis.catalog.service.certificates import NOTHING, CertificateFacts, check_promise, read_facts
 from aegis.catalog.service.checks import checked_text, is_id
-from aegis.catalog.service.notifications import Told, tell_of_request
+from aegis.catalog.service.notifications import NotificationKind, notify_of_request
 from aegis.catalog.service.paging import FIRST, PageRequest, page_of
 from aegis.catalog.service.permissions import Actor, Permission, may, require
 from aegis.catalog.service.present_policy import present_policy
@@ -217,7 +217,7 @@ def provision(work: Work, request: Request, row: Release) -> None:
     note(work, request, "request provisioned", release_id=row.id)
     work.session.flush()
     ready = "The release of {product} that you asked for is ready."
-    tell_of_request(work, [request.consumer_id], Told.READY, request, ready)
+    notify_of_request(work, [request.consumer_id], NotificationKind.READY, request, ready)
 
 
 def open_download(work: Work, *, release_id: str) -> OpenedRelease:

@@ -17,7 +17,7 @@ from aegis.catalog.service import ledger
 from aegis.catalog.service.audit_log import audit_view
 from aegis.catalog.service.catalog import Work
 from aegis.catalog.service.checks import checked_text, checked_whole
-from aegis.catalog.service.notifications import Told, deciders, fulfillers, tell_of_request
+from aegis.catalog.service.notifications import NotificationKind, deciders, fulfillers, notify_of_request
 from aegis.catalog.service.paging import FIRST, PageRequest, page_of
 from aegis.catalog.service.permissions import Permission, may, products_where, require
 from aegis.catalog.service.request_steps import effective_state, in_state, move, note
@@ -71,7 +71,7 @@ def ask(
         measure=measure,
     )
     asks = "{consumer} asks for access to {product}."
-    tell_of_request(work, deciders(work, row.product_id), Told.ASKED, row, asks)
+    notify_of_request(work, deciders(work, row.product_id), NotificationKind.ASKED, row, asks)
     return _view(work, row.id)
 
 
@@ -130,14 +130,14 @@ def decide(
     work.session.flush()
     if approve:
         made = "Your request for {product} was approved; the provider now makes the release."
-        tell_of_request(work, [row.consumer_id], Told.APPROVED, row, made)
+        notify_of_request(work, [row.consumer_id], NotificationKind.APPROVED, row, made)
         wanted = "A release of {product} for {consumer} is to be made."
         if approval.unjudged:
             wanted += " Nobody judged its masking together with what is out: the ledger of the table decides."
-        tell_of_request(work, fulfillers(work, row.product_id), Told.TO_FULFIL, row, wanted)
+        notify_of_request(work, fulfillers(work, row.product_id), NotificationKind.TO_FULFIL, row, wanted)
     else:
         rejected = "Your request for {product} was rejected; its page says why."
-        tell_of_request(work, [row.consumer_id], Told.REJECTED, row, rejected)
+        notify_of_request(work, [row.consumer_id], NotificationKind.REJECTED, row, rejected)
     return _view(work, row.id)
 
 
@@ -167,7 +167,7 @@ def withdraw(work: Work, *, request_id: str, version: int | None = None) -> reco
     work.session.flush()
     waiting = deciders if before is RequestState.PENDING else fulfillers
     taken = "{consumer} took the request for {product} back."
-    tell_of_request(work, waiting(work, row.product_id), Told.WITHDRAWN, row, taken)
+    notify_of_request(work, waiting(work, row.product_id), NotificationKind.WITHDRAWN, row, taken)
     return _view(work, row.id)
 
 
@@ -182,7 +182,7 @@ def take_back_waiting(work: Work, *, request_id: str) -> None:
 
 def tell_revoked(work: Work, row: Request) -> None:
     """Tell the consumer that access ended before its time."""
-    tell_of_request(work, [row.consumer_id], Told.REVOKED, row, "Your access to {product} was revoked.")
+    notify_of_request(work, [row.consumer_id], NotificationKind.REVOKED, row, "Your access to {product} was revoked.")
 
 
 def list_requests(
@@ -326,5 +326,7 @@ def reinstate(work: Work, *, request_id: str, days: int) -> records.RequestWithH
     row.expires_at = work.now + datetime.timedelta(days=days)
     note(work, row, "request reinstated", days=days)
     work.session.flush()
-    tell_of_request(work, [row.consumer_id], Told.REINSTATED, row, "Your request for {product} counts again.")
+    notify_of_request(
+        work, [row.consumer_id], NotificationKind.REINSTATED, row, "Your request for {product} counts again."
+    )
     return _view(work, row.id)

@@ -22,7 +22,7 @@ from aegis.errors import ConflictError
 from aegis.library.advise import advise
 
 Progress = Callable[[float, str], None]
-"""Told how far the work is, from 0 to 1, and what it is at."""
+"""Called with how far the work is, from 0 to 1, and what it is at."""
 
 
 def run_advice(catalog: Catalog, claimed: Claimed, progress: Progress) -> dict[str, Any]:

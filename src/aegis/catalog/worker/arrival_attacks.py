@@ -34,12 +34,12 @@ def attack_on_arrival(
     texts, rows = _read(file)
     if rows > MOST_ROWS:
         return ()
-    found = [_order(texts, rows), _alone(texts, rows, row), _same_value(texts, rows, row)]
+    attacks = [_order(texts, rows), _alone(texts, rows, row), _same_value(texts, rows, row)]
     for number, (other, path) in enumerate(held):
         named = place / f"held-{number}-{other.file_name}"
         named.symlink_to(path.resolve())
-        found.append(_linked(texts, rows, row, other, named))
-    return tuple(each for each in found if each is not None)
+        attacks.append(_linked(texts, rows, row, other, named))
+    return tuple(each for each in attacks if each is not None)
 
 
 def _read(file: Path) -> tuple[Texts, int]:
@@ -56,16 +56,16 @@ def _order(texts: Texts, rows: int) -> dict[str, Any]:
         moving = steps[steps != 0]
         if len(moving) >= 50 and abs(float((moving > 0).mean()) - 0.5) > 6 * np.sqrt(0.25 / len(moving)):
             ordered.append(name)
-    said = f"the rows stand in the order of {', '.join(map(repr, ordered))}" if ordered else "no order to be seen"
-    return _said("row order", "how the source is sorted", rows, rows if ordered else 0, said)
+    sentence = f"the rows stand in the order of {', '.join(map(repr, ordered))}" if ordered else "no order to be seen"
+    return _said("row order", "how the source is sorted", rows, rows if ordered else 0, sentence)
 
 
 def _alone(texts: Texts, rows: int, row: Release) -> dict[str, Any]:
     """Records that nobody shares the quasi-identifiers with."""
     sizes = _sizes(_classes(texts, _quasi(texts, row), rows))
     exposed = int((sizes == 1).sum())
-    said = f"the smallest group has {'fewer than 5' if sizes.min(initial=5) < 5 else int(sizes.min())} records"
-    return _said("singled out", "all quasi-identifiers of a person", rows, exposed, said)
+    sentence = f"the smallest group has {'fewer than 5' if sizes.min(initial=5) < 5 else int(sizes.min())} records"
+    return _said("singled out", "all quasi-identifiers of a person", rows, exposed, sentence)
 
 
 def _same_value(texts: Texts, rows: int, row: Release) -> dict[str, Any] | None:
@@ -79,8 +79,8 @@ def _same_value(texts: Texts, rows: int, row: Release) -> dict[str, Any] | None:
         pairs = np.unique(np.stack([classes, texts[name][1]], axis=1), axis=0)
         exposed |= np.bincount(pairs[:, 0], minlength=int(classes.max(initial=0)) + 1)[classes] == 1
     count = int(exposed.sum())
-    said = "nobody's group has one value only" if not count else "their whole group has the same sensitive value"
-    return _said("same value in a group", "all quasi-identifiers of a person", rows, count, said)
+    sentence = "nobody's group has one value only" if not count else "their whole group has the same sensitive value"
+    return _said("same value in a group", "all quasi-identifiers of a person", rows, count, sentence)
 
 
 def _linked(texts: Texts, rows: int, row: Release, other: Release, path: Path) -> dict[str, Any]:
@@ -94,8 +94,8 @@ def _linked(texts: Texts, rows: int, row: Release, other: Release, path: Path) -
     mine, yours = _once(texts, plain), _once(theirs, plain)
     count = len(mine & yours)
     columns = ", ".join(map(repr, plain))
-    said = f"linked by {columns}" if count else f"no row is the only one with its values of {columns} in both"
-    return _said(name, knows, rows, count, said)
+    sentence = f"linked by {columns}" if count else f"no row is the only one with its values of {columns} in both"
+    return _said(name, knows, rows, count, sentence)
 
 
 def _once(texts: Texts, columns: Sequence[str]) -> set[tuple[str | None, ...]]:
@@ -125,11 +125,11 @@ def _sizes(classes: _Codes) -> _Codes:
     return np.bincount(classes)[classes] if len(classes) else classes
 
 
-def _said(name: str, knows: str, records: int, exposed: int, said: str) -> dict[str, Any]:
+def _said(name: str, knows: str, records: int, exposed: int, sentence: str) -> dict[str, Any]:
     return {
         "name": name,
         "knows": knows,
         "records": shown_count(records),
         "exposed": shown_count(exposed),
-        "said": said,
+        "said": sentence,
     }

@@ -43,7 +43,7 @@ class StoppedError(Exception):
 
 
 class JobProgress(Protocol):
-    """Told how far a job is, and asked whether it is still wanted."""
+    """Called with how far a job is; says whether it is still wanted."""
 
     def __call__(self, progress: float, stage: str) -> None:
         """Note the progress; raises where it is no use to go on."""

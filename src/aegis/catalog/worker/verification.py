@@ -18,7 +18,7 @@ from aegis.catalog.service import ledger
 from aegis.catalog.service.catalog import Catalog, Work
 from aegis.catalog.service.certificates import certificate_text
 from aegis.catalog.service.configurations import known_hierarchies, masks_of
-from aegis.catalog.service.notifications import Told, tell
+from aegis.catalog.service.notifications import NotificationKind, notify
 from aegis.catalog.service.permissions import SYSTEM
 from aegis.catalog.service.present_policy import present_policy
 from aegis.catalog.service.queue import Claimed
@@ -165,14 +165,14 @@ def settle(work: Work, claimed: Claimed, measured: Measured) -> str | None:
         provision(work, request, row)
     if reason is not None:
         title = work.session.get_one(Product, row.product_id).title
-        tell(
+        notify(
             work,
             [row.pushed_by],
-            Told.REFUSED,
+            NotificationKind.REFUSED,
             words=f"The release {row.file_name} of “{title}” was refused; its page says why.",
             path=f"/releases/{row.id}",
             product_id=row.product_id,
-            key=f"{Told.REFUSED.value} {row.id}",
+            key=f"{NotificationKind.REFUSED.value} {row.id}",
         )
     work.session.flush()
     return None if reason is None else row.digest

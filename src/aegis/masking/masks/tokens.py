@@ -121,15 +121,15 @@ class Token(MappedMask):
         return Kind.TEXT
 
     def on_values(self, values: Values) -> Values:
-        given: dict[object, str] = {}
+        tokens: dict[object, str] = {}
         used: set[str] = set()
         for value in values.tolist():
-            while value not in given:
+            while value not in tokens:
                 token = secrets.token_hex((self.length + 1) // 2)[: self.length]
                 if token not in used:
                     used.add(token)
-                    given[value] = token
-        return as_objects([given[value] for value in values.tolist()])
+                    tokens[value] = token
+        return as_objects([tokens[value] for value in values.tolist()])
 
     def could_write(self, texts: Sequence[str]) -> list[bool]:
         return _hexadecimal(texts, self.length)

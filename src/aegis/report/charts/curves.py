@@ -114,8 +114,8 @@ def _legend_rows(series: Sequence[Curve], room: float) -> list[list[tuple[int, f
     """Which series stand on which line of the legend, and where."""
     rows: list[list[tuple[int, float]]] = [[]]
     x = 0.0
-    for i, one in enumerate(series):
-        wide = min(text_width(one.name), 240.0) + 50
+    for i, line in enumerate(series):
+        wide = min(text_width(line.name), 240.0) + 50
         if x + wide > room and rows[-1]:
             rows.append([])
             x = 0.0
@@ -142,8 +142,8 @@ def _positive(curve: Curve, *, log_x: bool, log_y: bool) -> Curve:
 
 def _runs(points: list[tuple[float, ...]]) -> list[list[tuple[float, ...]]]:
     """The stretches without a gap."""
-    known = itertools.groupby(points, key=lambda point: all(map(math.isfinite, point)))
-    return [list(run) for finite, run in known if finite]
+    runs = itertools.groupby(points, key=lambda point: all(map(math.isfinite, point)))
+    return [list(run) for finite, run in runs if finite]
 
 
 def _describe(series: Sequence[Curve], x_axis: str, y_axis: str) -> str:

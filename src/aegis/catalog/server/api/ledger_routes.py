@@ -36,7 +36,7 @@ def judge(call: Write, product: ProductPath, judged: bodies.JointVerdicts) -> Re
                 for part in each.parts
             ),
             satisfied=each.satisfied,
-            broken=tuple(ModelBroken(model=one.model, records=one.records) for one in each.broken),
+            broken=tuple(ModelBroken(model=model.model, records=model.records) for model in each.broken),
         )
         for each in judged.verdicts
     ]
