@@ -238,7 +238,11 @@ def test_a_real_table_is_clustered_ranked_released_and_verified(aegis: Aegis, tm
     reached = [entry["performance"] for entry in ranked.json["ranking"]]
     assert reached == sorted(reached, reverse=True)
     assert min(reached) > ranked.json["guessing"] - 0.05
-    released = aegis("release", clustered, "--policy", policy, "--insensitive", "rest", "--out", out)
+    publish = ("release", clustered, "--policy", policy, "--insensitive", "rest", "--out", out)
+    refused = aegis(*publish)
+    assert refused.status == 2
+    assert f"--rows-of {GERMAN.resolve()}" in refused.err
+    released = aegis(*publish, "--ledger", "none")  # no ledger beside the public table
     assert released.status == 0, released.err
     certificate = tmp_path / "released.csv.certificate.json"
     assert aegis("verify", out, certificate).status == 0

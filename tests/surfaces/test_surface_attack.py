@@ -127,4 +127,6 @@ def test_a_certificate_carries_the_attacks_and_a_limit_stops_a_release(home: Pat
         aegis.release(table, config=config, policy=strict, out=tmp_path / "never.csv")
     assert not list(tmp_path.glob("never*"))
     with pytest.raises(OptionError, match="needs several releases"):
-        aegis.release(table, config=config, policy=policy, out=tmp_path / "never.csv", attacks=["intersection"])
+        aegis.release(
+            table, config=config, policy=policy, out=tmp_path / "never.csv", attacks=["intersection"], ledger="none"
+        )

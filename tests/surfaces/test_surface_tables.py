@@ -87,9 +87,10 @@ def test_a_table_of_other_records_is_refused(
 def test_a_clustered_table_is_released_with_a_certificate_like_any_other(
     aegis: Aegis, tmp_path: Path, setting: tuple[Path, Path]
 ) -> None:
-    _, policy = setting
+    data, policy = setting
     out = tmp_path / "released.csv"
-    answer = aegis("release", tmp_path / "clustered.csv", "--policy", policy, "--insensitive", "rest", "--out", out)
+    publish = ("--policy", policy, "--insensitive", "rest", "--out", out)
+    answer = aegis("release", tmp_path / "clustered.csv", "--rows-of", data, *publish)
     assert answer.status == 0, answer.err
     assert aegis("verify", out, tmp_path / "released.csv.certificate.json").status == 0
     loose = ("release", tmp_path / "loose.csv", "--policy", policy, "--insensitive", "rest", "--ledger", "none")

@@ -124,11 +124,11 @@ def judge_together(
     while parts.failing.any() and suppress:
         least = int(table.sizes[state.is_hidden_for_good(treatment, parts)].sum())
         if least > limit:  # nothing that follows can keep within the limit
-            reason = (
+            beyond = (
                 f"at least {least} records that are out would have to be suppressed or held back, and the policy "
                 f"allows {limit}"
             )
-            return _answer(state, first, treatment, broken, reason, parts)
+            return _answer(state, first, treatment, broken, beyond, parts)
         following = _escalated(state, treatment, parts)
         if following is None:
             break

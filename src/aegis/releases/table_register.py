@@ -120,7 +120,7 @@ def drop_table(identifier: str) -> None:
 
 def stored_write(file: Path, about: Mapping[str, Any], sketches: Mapping[str, Sketch]) -> None:
     """Write a file of the register: what it is about, and sketches by the names' first letters; under the lock."""
-    arrays = {}
+    arrays: dict[str, Any] = {}
     written = dict(about)
     for name, sketch in sketches.items():
         written |= {f"{name}level": sketch.level, f"{name}engine": sketch.engine}

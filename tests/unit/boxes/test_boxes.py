@@ -380,7 +380,8 @@ def test_nothing_is_written_where_the_policy_cannot_hold(tmp_path: Path) -> None
 def test_new_rows_are_recoded_by_the_file_of_boxes(tmp_path: Path) -> None:
     data, model = people(tmp_path / "people.csv"), tmp_path / "BOXES.json"
     quasi = ["age", "town"]
-    done = anonymize(data, method="boxes", k=8, label="label", quasi=quasi, out=tmp_path / "out.csv", model=model)
+    out = tmp_path / "out.csv"
+    done = anonymize(data, method="boxes", k=8, label="label", quasi=quasi, insensitive=["name"], out=out, model=model)
     applied = apply(data, config=model, out=tmp_path / "again.csv")
     assert applied.masked == ("age", "town")
     assert done.boxes is not None
