@@ -64,7 +64,7 @@ def earlier_releases(
 
 def _as_it_left(standing: Standing, number: int, masked: object, roles: Roles) -> pa.Table:
     """The rows that were in a release, with stars where records were suppressed."""
-    table: pa.Table = ask(masked)  # type: ignore[arg-type]  # a table of the engine
+    table: pa.Table = ask(masked)
     classes = standing.rows.classes[standing.counted[number].rows_as or number]
     place = standing.rows.found(np.asarray(plain(table[ROW]), dtype=np.int64))
     own = np.where(place >= 0, classes[np.maximum(place, 0)], ABSENT).astype(np.int64)

@@ -168,9 +168,9 @@ def test_every_class_of_an_anonymized_table_has_k_people(file: Path, tmp_path: P
     assert set(written["patient"]) == {"*"}
     assert done.result.smallest_class == people_in_classes(written)
     assert done.result.smallest_class >= 5
-    named = {"quasi": QUASI, "insensitive": ["patient"]}
-    without = aegis.anonymize(file, k=5, method=method, out=tmp_path / "rows.csv", **named)
-    assert people_in_classes(pd.read_csv(tmp_path / "rows.csv")) < 5 <= without.result.smallest_class
+    rows = tmp_path / "rows.csv"
+    without = aegis.anonymize(file, k=5, method=method, quasi=QUASI, insensitive=["patient"], out=rows)
+    assert people_in_classes(pd.read_csv(rows)) < 5 <= without.result.smallest_class
 
 
 def test_boxes_are_verified_with_their_people(file: Path, tmp_path: Path) -> None:
