@@ -15,6 +15,7 @@ import numpy as np
 from aegis.learners.candidate import MaskTables, unmasked
 from aegis.learners.goal import GOALS, Goal
 from aegis.learners.learner import Learner, expect
+from aegis.learners.sample import FEW_ROWS
 from aegis.learners.schedule import parts
 from aegis.learners.target import Floats, Target
 
@@ -24,6 +25,11 @@ def note_on_other_goals(
 ) -> str:
     """What to say where models of the unmasked table are not better than guessing by more than chance."""
     label = tables.sample.label
+    if rows < FEW_ROWS:
+        return (
+            f"{goal.title} does not tell what is kept of the label {label!r}: by it models of the unmasked table are "
+            f"not better than guessing by more than chance, and {rows} rows are too few to try other goals"
+        )
     others = [other for _, other in GOALS.items() if other is not goal and other.fits(target)]
     told = _reached(others, tables, target, learners.values(), rows=rows, folds=folds, seed=seed)
     if not told:

@@ -24,6 +24,7 @@ from aegis.privacy.policy import Policy
 from aegis.ranking.verdicts import Verdicts
 
 STRONGER = "heavy"
+ROUNDS = 4
 AIMED = ("mixed", "any")
 """Strengths that stronger ones may be made beside: whoever asks for light or medium ones gets no others."""
 
@@ -72,11 +73,13 @@ class MasksToJudge:
             )
         passed = sum(configuration.name not in own for configuration in verdicts.passed)
         if self.policy is not None and passed < made and options.strength in AIMED:
-            stronger = self._stronger(verdicts_of, candidates)
-            taken = stronger.passed[: options.generate - passed]
-            judged_of = {each.name: stronger.by_name[each.name] for each in taken}
-            verdicts = replace(verdicts, passed=(*verdicts.passed, *taken), by_name={**verdicts.by_name, **judged_of})
-            notes = (*notes, _aimed_note(passed, made, len(taken), options))
+            stronger = self._stronger(verdicts_of, candidates, most=options.generate - passed)
+            verdicts = replace(
+                verdicts,
+                passed=(*verdicts.passed, *stronger.passed),
+                by_name={**verdicts.by_name, **stronger.by_name},
+            )
+            notes = (*notes, _aimed_note(passed, made, len(stronger.passed), options))
         if not verdicts.passed and not options.has_others:
             raise PolicyNotSatisfiedError(self._none_passed(verdicts, made=made))
         return JudgedMasks(verdicts=verdicts, notes=notes)
@@ -98,21 +101,37 @@ class MasksToJudge:
         return replace(verdicts, rejected={**verdicts.rejected, **refused})
 
     def _stronger(
-        self, verdicts_of: Callable[[Sequence[Configuration]], Verdicts], others: Sequence[Configuration]
+        self, verdicts_of: Callable[[Sequence[Configuration]], Verdicts], others: Sequence[Configuration], *, most: int
     ) -> Verdicts:
-        """The verdicts on as many stronger configurations as were asked for, without those that are there already."""
+        """At most so many stronger configurations that pass, none of them there already; drawn a few times over."""
         options = self.options
-        drawn = generated(
-            to_be_masked(self.counts, self.roles, asked=options.mask_columns),
-            count=options.generate,
-            strength=STRONGER,
-            masks=options.masks,
-            seed=options.seed,
-            hierarchies=self.hierarchies,
-        )
+        columns = to_be_masked(self.counts, self.roles, asked=options.mask_columns)
         ids, names = {other.id for other in others}, {other.name for other in others}
-        named = [replace(each, name=f"{STRONGER[0]}{each.name[1:]}") for each in drawn if each.id not in ids]
-        return self._verdicts([each for each in named if each.name not in names], set(), verdicts_of)
+        taken = Verdicts(passed=())
+        number = 0
+        for attempt in range(ROUNDS):
+            drawn = generated(
+                columns,
+                count=most,
+                strength=STRONGER,
+                masks=options.masks,
+                seed=options.seed + attempt,
+                hierarchies=self.hierarchies,
+            )
+            named = []
+            for each in drawn:
+                number += 1
+                name = f"{STRONGER[0]}{number:03d}"
+                if each.id not in ids and name not in names:
+                    named.append(replace(each, name=name))
+                    ids.add(each.id)
+            verdicts = self._verdicts(named, set(), verdicts_of)
+            passed = (*taken.passed, *verdicts.passed)[:most]
+            judged_of = {**taken.by_name, **verdicts.by_name}
+            taken = Verdicts(passed=passed, by_name={each.name: judged_of[each.name] for each in passed})
+            if len(passed) == most:
+                break
+        return taken
 
     def _none_passed(self, verdicts: Verdicts, *, made: int) -> str:
         """Why nothing is left to rank, and the way out."""

@@ -199,8 +199,8 @@ class Ranking(Result):
             return self.configurations[name]
         if any(place.configuration == name for place in self.ranking):
             raise ConfigurationError(
-                f"the masks of {name!r} are not known here: it is a finished table, or the ranking was read from JSON "
-                "or made from a summary that hides them; save them with advise(..., save=FILE)"
+                f"the masks of {name!r} are not known here: it is a finished table, or the ranking was made from a "
+                "summary, which may hide them; ask whoever holds the table, or save them with advise(..., save=FILE)"
             )
         raise ConfigurationError(f"no candidate is called {name!r}" + did_you_mean(name, self.configurations))
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 from pathlib import Path
 
 import pandas as pd
@@ -68,6 +69,7 @@ def test_the_masks_of_a_ranked_candidate_can_be_reached_and_released(people: pd.
     assert len(released.frame()) == released.rows
     with pytest.raises(ConfigurationError, match="no candidate is called"):
         ranking.configuration("nobody")
-    read = aegis.Ranking.from_json(ranking.to_json())
-    with pytest.raises(ConfigurationError, match="read from JSON"):
-        read.configuration()
+    assert aegis.Ranking.from_json(ranking.to_json()).configuration() == best
+    bare = replace(ranking, configurations={})
+    with pytest.raises(ConfigurationError, match="was made from a summary"):
+        bare.configuration()
