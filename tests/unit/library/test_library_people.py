@@ -168,8 +168,8 @@ def test_every_class_of_an_anonymized_table_has_k_people(file: Path, tmp_path: P
     assert set(written["patient"]) == {"*"}
     assert done.result.smallest_class == people_in_classes(written)
     assert done.result.smallest_class >= 5
-    named = {"quasi": QUASI, "insensitive": ["patient"]}
-    without = aegis.anonymize(file, k=5, method=method, out=tmp_path / "rows.csv", **named)
+    rows = tmp_path / "rows.csv"
+    without = aegis.anonymize(file, k=5, method=method, quasi=QUASI, insensitive=["patient"], out=rows)
     assert people_in_classes(pd.read_csv(tmp_path / "rows.csv")) < 5 <= without.result.smallest_class
 
 
