@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import ibis.expr.types as ir
 import numpy as np
 import pyarrow as pa
 
@@ -62,9 +63,9 @@ def earlier_releases(
     return held, people
 
 
-def _as_it_left(standing: Standing, number: int, masked: object, roles: Roles) -> pa.Table:
+def _as_it_left(standing: Standing, number: int, masked: ir.Table, roles: Roles) -> pa.Table:
     """The rows that were in a release, with stars where records were suppressed."""
-    table: pa.Table = ask(masked)
+    table = ask(masked)
     classes = standing.rows.classes[standing.counted[number].rows_as or number]
     place = standing.rows.found(np.asarray(plain(table[ROW]), dtype=np.int64))
     own = np.where(place >= 0, classes[np.maximum(place, 0)], ABSENT).astype(np.int64)
