@@ -37,7 +37,7 @@ def _people(folder: Path) -> Path:
 
 @pytest.fixture
 def session(tmp_path: Path) -> Session:
-    options = Start(str(_people(tmp_path)), web=True, candidates=("search",), quasi=("age", "zip"), seconds=5.0)
+    options = Start(str(_people(tmp_path)), web=True, candidates=("search",), quasi=("age", "zip"), seconds=600.0)
     session = Session(options)
     session.take("look", {"label": ["outcome"]})
     session.take("roles", {})
