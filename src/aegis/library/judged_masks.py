@@ -24,7 +24,7 @@ from aegis.privacy.policy import Policy
 from aegis.ranking.verdicts import Verdicts
 
 STRONGER = "heavy"
-ROUNDS = 4
+ROUNDS = 10
 AIMED = ("mixed", "any")
 """Strengths that stronger ones may be made beside: whoever asks for light or medium ones gets no others."""
 
@@ -103,7 +103,7 @@ class MasksToJudge:
     def _stronger(
         self, verdicts_of: Callable[[Sequence[Configuration]], Verdicts], others: Sequence[Configuration], *, most: int
     ) -> Verdicts:
-        """At most so many stronger configurations that pass, none of them there already; drawn a few times over."""
+        """At most so many stronger configurations that pass, none there already; drawn a few times over if need be."""
         options = self.options
         columns = to_be_masked(self.counts, self.roles, asked=options.mask_columns)
         ids, names = {other.id for other in others}, {other.name for other in others}
