@@ -3,7 +3,8 @@
 For each of twelve private columns: the mechanism is fitted on some rows and judged on others. The claimed error of the
 adversary is compared with the exact posterior and six attackers that are fitted on fresh rows; the reconstructor's
 error on fresh rows with the distortion asked for; and, under the estimated law, at equal distortion and equal caps, the
-program with randomized response, ordinal noise and erasure, and with its own proved bound.
+program with randomized response, noise and erasure, each mixed with silence as well as it can be, and with its own
+proved bound. What is done is kept, and a run that is started again goes on after it.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ import time
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -31,6 +33,7 @@ from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor
 from sklearn.neural_network import MLPClassifier, MLPRegressor
 from sklearn.tree import DecisionTreeRegressor
 
+from _kept import Kept
 from _result import dataset, write
 from aegis.candidates.sanitizers.attackers import View
 from aegis.candidates.sanitizers.audited_column import Fitted
@@ -39,10 +42,10 @@ from aegis.candidates.sanitizers.capped_program import solve_or_none, with_bound
 from aegis.candidates.sanitizers.caps import Caps
 from aegis.candidates.sanitizers.cells import ADVERSARY_LEVELS, AUTHORIZED_LEVELS, fit_cells
 from aegis.candidates.sanitizers.cones import cone_of
-from aegis.candidates.sanitizers.costs import zero_one
+from aegis.candidates.sanitizers.costs import SquaredCost, zero_one
 from aegis.candidates.sanitizers.encoding import Encoder
 from aegis.candidates.sanitizers.fitting import fit
-from aegis.candidates.sanitizers.law import estimated_law
+from aegis.candidates.sanitizers.law import Law, estimated_law
 from aegis.candidates.sanitizers.mechanism import CategoryMechanism
 from aegis.candidates.sanitizers.split import CERTAIN_CAP
 from aegis.candidates.sanitizers.together import release_matrix, true_values
@@ -52,6 +55,9 @@ Floats = NDArray[np.float64]
 Table = dict[str, NDArray[Any]]
 ROWS = 5_000
 FRESH = 4_000
+BINS = 12
+NOISE_CELLS = 24
+WEIGHTS = 25
 
 
 @dataclass(frozen=True)
@@ -192,74 +198,124 @@ def on_fresh(
     }
 
 
-def rivals(case: Case, table: Table, rows: NDArray[np.int64]) -> dict[str, Any] | None:
-    """Adversary errors under the estimated law at equal distortion and equal caps; None for a number."""
+def rivals(case: Case, table: Table, rows: NDArray[np.int64]) -> dict[str, Any]:
+    """Adversary errors under the estimated law at equal distortion and equal caps; a number is known by its bin."""
     x = table[case.column][rows]
-    if not category(x):
-        return None
-    values, codes = np.unique(x.astype(str), return_inverse=True)
-    size, half = len(values), len(rows) // 2
+    half = len(rows) // 2
+    edges, cost, codes, size = binned(x, half) if not category(x) else (None, None, *coded(x))
     matrices = [Encoder.fit(s, party="a").matrix(s, rows=len(rows)) for s in sides(case, table, rows)]
     cells = [
-        fit_cells(m[:half], codes[:half], size=size, levels=levels, ordered=False, fine=fine)
+        fit_cells(m[:half], codes[:half], size=size, levels=levels, ordered=edges is not None, fine=fine)
         for m, levels, fine in zip(matrices, (AUTHORIZED_LEVELS, ADVERSARY_LEVELS), (False, True), strict=True)
     ]
-    coded = [cell.of(m[half:]) for cell, m in zip(cells, matrices, strict=True)]
-    law = estimated_law(codes[half:], coded[:1], coded[1:], size=size, confidence=0.975).estimate
+    known = [cell.of(m[half:]) for cell, m in zip(cells, matrices, strict=True)]
+    law = estimated_law(codes[half:], known[:1], known[1:], size=size, confidence=0.975).estimate
     caps = case.caps or Caps(posterior=0.98)
-    problem = CappedProblem(
-        law=law, authorized_costs=(zero_one(size),), adversary_cost=zero_one(size), distortions=(1.0,), caps=caps
-    )
+    loss = cost or zero_one(size)
+    problem = CappedProblem(law=law, authorized_costs=(loss,), adversary_cost=loss, distortions=(1.0,), caps=caps)
     problem = replace(problem, distortions=(case.share * problem.silent_distortions[0],))
     found = solve_or_none(problem)
     if found is None:
         return {"caps": caps.describe(), "program": None}
-    found = with_bound(problem, found, seconds=40.0)
-    cone, identity, uniform = cone_of(law, caps), np.eye(size), np.full((size, size), 1 / size)
-    families: dict[str, Callable[[float], Floats]] = {
-        "randomized response": lambda w: (1 - w) * identity + w * uniform,
-        "response by shares": lambda w: (1 - w) * identity + w * law.prior[None, :].repeat(size, 0),
-        "erasure": lambda w: np.hstack([(1 - w) * identity, np.full((size, 1), w)]),
-        "ordinal noise": lambda w: _noise(size, 4 * w * size + 1e-9),
+    if edges is None:
+        found = with_bound(problem, found, seconds=40.0)
+    reached = {
+        name: rival_of(problem, channel) for name, channel in families(law, None if cost is None else cost.means)
     }
-    reached: dict[str, Any] = {}
-    for name, channel in families.items():
-        near, far = 0.0, 1.0
-        for _ in range(30):
-            middle = (near + far) / 2
-            fits = problem.distortions_of(channel(middle))[0] <= problem.distortions[0]
-            near, far = (middle, far) if fits else (near, middle)
-        release = channel(near)
-        keeps = bool(cone.inside(release.T).all())
-        within = problem.distortions_of(release)[0] <= problem.distortions[0] * (1 + 1e-6)
-        reached[name] = {"adversary_error": min(problem.losses_of(release)), "keeps_the_caps": keeps and within}
     return {
         "caps": caps.describe(),
         "distortion": problem.distortions[0],
         "program": found.worst,
-        "bound": found.bound,
-        "share_of_bound": found.worst / found.bound,
+        "bound": found.bound if edges is None else None,
+        "share_of_bound": found.worst / found.bound if edges is None else None,
         "rivals": reached,
     }
 
 
-def _noise(size: int, std: float) -> Floats:
-    steps = np.arange(size)
-    weights = np.exp(-0.5 * ((steps[:, None] - steps) / std) ** 2)
+def coded(x: NDArray[Any]) -> tuple[NDArray[np.int64], int]:
+    values, codes = np.unique(x.astype(str), return_inverse=True)
+    return codes, len(values)
+
+
+def binned(x: Floats, half: int) -> tuple[Floats, SquaredCost, NDArray[np.int64], int]:
+    """The bins of a number, what errors cost in them, and the bin of each row."""
+    edges = np.unique(np.quantile(x[:half], np.arange(1, BINS) / BINS))
+    codes = np.searchsorted(edges, x, side="right")
+    held = np.maximum(np.bincount(codes, minlength=len(edges) + 1), 1)
+    means = np.bincount(codes, weights=x, minlength=len(held)) / held
+    variances = np.maximum(np.bincount(codes, weights=x**2, minlength=len(held)) / held - means**2, 0.0)
+    return edges, SquaredCost(means, variances), codes, len(held)
+
+
+def families(law: Law, means: Floats | None) -> list[tuple[str, Callable[[float], Floats]]]:
+    """Plain mechanisms by name, each a channel for a weight: 0 shows the value, 1 (nearly) nothing."""
+    size = law.size
+    identity, uniform = np.eye(size), np.full((size, size), 1 / size)
+    places = np.arange(size, dtype=float) if means is None else means
+    reach = float(np.ptp(places))
+    outputs = places if means is None else np.linspace(places.min() - reach, places.max() + reach, 3 * NOISE_CELLS)
+    return [
+        ("randomized response", lambda w: (1 - w) * identity + w * uniform),
+        ("response by shares", lambda w: (1 - w) * identity + w * law.prior[None, :].repeat(size, 0)),
+        ("erasure", lambda w: np.hstack([(1 - w) * identity, np.full((size, 1), w)])),
+        ("noise", lambda w: _noise(places, outputs, reach * 10 ** (4 * w - 3))),
+    ]
+
+
+def rival_of(problem: CappedProblem, channel: Callable[[float], Floats]) -> dict[str, Any]:
+    """What a plain mechanism leaves the adversary at the distortion, and the best that it leaves under the caps.
+
+    Under the caps it may be mixed with silence as well: at every weight by as much as the distortion allows.
+    """
+    cone = cone_of(problem.law, problem.caps)
+    plain = _within(problem, channel)
+    allowed = [] if plain is None or not cone.inside(plain.T).all() else [min(problem.losses_of(plain))]
+    for weight in np.linspace(0.0, 1.0, WEIGHTS):
+        shown = channel(float(weight))
+        silence = (problem.law.prior @ shown)[None, :].repeat(len(shown), 0)
+        mixed = _within(problem, partial(_mixed, shown, silence))
+        if mixed is not None and cone.inside(mixed.T).all():
+            allowed.append(min(problem.losses_of(mixed)))
+    return {
+        "adversary_error": None if plain is None else min(problem.losses_of(plain)),
+        "keeps_the_caps": plain is not None and bool(cone.inside(plain.T).all()),
+        "adversary_error_within_caps": max(allowed, default=None),
+    }
+
+
+def _mixed(shown: Floats, silence: Floats, part: float) -> Floats:
+    return (1 - part) * shown + part * silence
+
+
+def _within(problem: CappedProblem, channel: Callable[[float], Floats]) -> Floats | None:
+    """The channel of the largest weight that keeps the distortion, or None."""
+    near, far = 0.0, 1.0
+    for _ in range(30):
+        middle = (near + far) / 2
+        fits = problem.distortions_of(channel(middle))[0] <= problem.distortions[0]
+        near, far = (middle, far) if fits else (near, middle)
+    release = channel(near)
+    return release if problem.distortions_of(release)[0] <= problem.distortions[0] * (1 + 1e-6) else None
+
+
+def _noise(places: Floats, outputs: Floats, std: float) -> Floats:
+    weights = np.exp(-0.5 * ((places[:, None] - outputs) / std) ** 2) + 1e-300
     return np.asarray(weights / weights.sum(axis=1, keepdims=True))
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--seeds", type=int, default=20)
+    parser.add_argument("--kept", default=".bench/sanitize_tables.jsonl", help="what is done; a later run goes on")
     arguments = parser.parse_args()
     tables = {name: read(dataset(path)) for name, path in FILES.items()}
+    kept = Kept.of(Path(arguments.kept))
     cases: list[dict[str, Any]] = []
     for case in CASES:
         table = tables[case.table]
         order = np.random.default_rng(0).permutation(len(table[case.column]))
         rows = order[: min(ROWS, len(order) * 2 // 3)]
-        distortion = asked(case, table, rows)
+        distortion = kept.get([case.table, case.column, "distortion"], partial(asked, case, table, rows))
         cases.append(
             {
                 "table": case.table,
@@ -267,16 +323,16 @@ def main() -> None:
                 "authorized": list(case.authorized),
                 "adversary": list(case.adversary),
                 "distortion": distortion,
-                "law": rivals(case, table, rows),
+                "law": kept.get([case.table, case.column, "law"], partial(rivals, case, table, rows)),
                 "seeds": [],
             }
         )
-        print(case.table, case.column, distortion, cases[-1]["law"], flush=True)
     for seed in range(arguments.seeds):
         for case, record in zip(CASES, cases, strict=True):
-            record["seeds"].append(one_seed(case, tables[case.table], record["distortion"], seed))
-            print(seed, case.table, case.column, record["seeds"][-1], flush=True)
-        write("sanitize_tables", {"rows": ROWS, "fresh_rows": FRESH, "summary": summary(cases), "cases": cases})
+            table, distortion = tables[case.table], record["distortion"]
+            made = kept.get([case.table, case.column, seed], partial(one_seed, case, table, distortion, seed))
+            record["seeds"].append(made)
+    write("sanitize_tables", {"rows": ROWS, "fresh_rows": FRESH, "summary": summary(cases), "cases": cases})
 
 
 def one_seed(case: Case, table: Table, distortion: float, seed: int) -> dict[str, Any]:
@@ -316,15 +372,16 @@ def summary(cases: list[dict[str, Any]]) -> dict[str, Any]:
     """The figures that are claimed: counts over columns and seeds."""
     made = [(case, seed) for case in cases for seed in case["seeds"] if "refused" not in seed]
     judged = [seed for _, seed in made if "claimed_adversary_error" in seed]
-    laws = [case["law"] for case in cases if case["law"] is not None and case["law"]["program"] is not None]
+    laws = [case["law"] for case in cases if case["law"]["program"] is not None]
     ratios = {
         name: [
-            law["program"] / law["rivals"][name]["adversary_error"]
+            law["program"] / law["rivals"][name]["adversary_error_within_caps"]
             for law in laws
-            if law["rivals"][name]["keeps_the_caps"]
+            if law["rivals"][name]["adversary_error_within_caps"] is not None
         ]
         for name in (laws[0]["rivals"] if laws else ())
     }
+    bounds = [law["share_of_bound"] for law in laws if law["share_of_bound"] is not None]
     return {
         "columns": len(cases),
         "seeds": len(cases[0]["seeds"]),
@@ -340,16 +397,28 @@ def summary(cases: list[dict[str, Any]]) -> dict[str, Any]:
         "claims_judged": len(judged),
         "most_determined_beyond_before": max(seed["determined"] - seed["determined_before"] for _, seed in made),
         "cap_on_determined": CERTAIN_CAP,
-        "least_share_of_bound": min(law["share_of_bound"] for law in laws),
-        "ratio_to_rivals_that_keep_the_caps": {
+        "least_share_of_bound": min(bounds, default=None),
+        "ratio_to_rivals_within_the_caps": {
             name: {"columns": len(values), "least": min(values), "mean": float(np.mean(values))}
             for name, values in ratios.items()
             if values
         },
-        "rivals_that_keep_no_cap": {
-            name: sum(not law["rivals"][name]["keeps_the_caps"] for law in laws) for name in ratios
+        "ratio_to_the_best_rival_of_each_column": _best_ratio(laws),
+        "columns_where_no_weight_keeps_caps_and_distortion": {
+            name: len(laws) - len(values) for name, values in ratios.items()
         },
     }
+
+
+def _best_ratio(laws: list[dict[str, Any]]) -> dict[str, float | int]:
+    """The program beside whichever plain mechanism leaves the adversary most, column by column."""
+    ratios = []
+    for law in laws:
+        reached = [rival["adversary_error_within_caps"] for rival in law["rivals"].values()]
+        best = max((error for error in reached if error is not None), default=None)
+        if best is not None:
+            ratios.append(law["program"] / best)
+    return {"columns": len(ratios), "least": min(ratios), "mean": float(np.mean(ratios))} if ratios else {"columns": 0}
 
 
 if __name__ == "__main__":

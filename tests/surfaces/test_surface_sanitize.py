@@ -598,6 +598,62 @@ def test_columns_are_released_jointly_and_reconstructed_one_by_one(aegis: Aegis,
     assert set(read(tmp_path / "n.csv")) == {"ill+one_more_released"}
 
 
+def test_guesses_may_cost_what_a_table_says(aegis: Aegis, people: Path, tmp_path: Path) -> None:
+    """To take an ill person for a healthy one costs four times as much as the other way round."""
+    costs = tmp_path / "costs.csv"
+    costs.write_text(",CANARYno,CANARYyes\nCANARYno,0,1\nCANARYyes,4,0\n", encoding="utf-8")
+    asked = ("sanitize", people, "--private", "ill", *PARTIES, *QUICK, "--seed", "1", "--json")
+    answer = aegis(
+        *asked, "--distortion", "0.35", "--costs", costs, "--out", tmp_path / "o.csv", "--report", tmp_path / "o.html"
+    )
+    assert answer.status == 0, answer.err
+    (column,) = answer.json["columns"]
+    assert column["reconstruction"]["loss"] <= 0.35
+    assert 0.35 < column["max_distortion"] < 1.0, "who knows nothing says ill, which costs at most 1"
+    assert "mean cost" in (tmp_path / "o.html").read_text(encoding="utf-8")
+    for content, words in (
+        (",CANARYno\nCANARYno,0\n", "misses 1 of the 2 values"),
+        (",CANARYno,CANARYyes\nCANARYno,0,1\nCANARYyes,many,0\n", "no numbers"),
+        (",CANARYno,CANARYyes\nCANARYno,0,1\nCANARYyes,-4,0\n", "from zero up"),
+        (",CANARYno,CANARYyes\nCANARYno,2,1\nCANARYyes,4,0\n", "a right guess costs nothing"),
+        ("", "a line of guesses"),
+    ):
+        costs.write_text(content, encoding="utf-8")
+        refused = aegis(*asked, "--distortion", "0.35", "--costs", costs, "--out", tmp_path / "n.csv")
+        assert refused.status == 2
+        assert words in refused.err
+        assert "CANARY" not in refused.err
+        assert not (tmp_path / "n.csv").exists()
+
+
+def test_a_number_is_released_jointly_by_its_range(aegis: Aegis, people: Path, tmp_path: Path) -> None:
+    table = read(people)
+    data = tmp_path / "d.csv"
+    doses = [round(20 + 10 * float(hours), 1) for hours in table["hours"]]
+    rows = zip(*(table[name] for name in ("income", "zip", "job", "ill")), doses, strict=True)
+    data.write_text("\n".join(["income,zip,job,ill,dose", *(",".join(map(str, row)) for row in rows)]) + "\n")
+    parties = ("--authorized", "income,job", "--adversary", "zip")
+    asked = ("sanitize", data, "--private", "ill,dose", "--jointly", *parties, *QUICK, "--distortion", "0.1")
+    files = ("--out", tmp_path / "o.csv", "--model", tmp_path / "m.npz")
+    answer = aegis(*asked, "--seed", "1", "--json", *files)
+    assert answer.status == 0, answer.err
+    (column,) = answer.json["columns"]
+    assert column["column"] == "ill+dose"
+    assert column["proof"]["posterior"] <= 1
+    assert answer.json["written"][0]["determined"] <= 0.05
+    back = aegis(
+        "reconstruct", tmp_path / "o.csv", "--with", tmp_path / "o-authorized.csv", "--model",
+        tmp_path / "o-authorized.npz", "--out", tmp_path / "e.csv",
+    )  # fmt: skip
+    assert back.status == 0, back.err
+    estimates = np.array(read(tmp_path / "e.csv")["dose_estimate"], dtype=float)
+    assert np.unique(estimates).size <= 6
+    assert np.corrcoef(estimates, doses)[0, 1] > 0.3
+    new = aegis("sanitize", data, "--model", tmp_path / "m.npz", "--out", tmp_path / "n.csv")
+    assert new.status == 0, new.err
+    assert len(read(tmp_path / "n.csv")["ill+dose_released"]) == len(doses)
+
+
 @pytest.mark.parametrize(
     ("options", "words"),
     [
@@ -606,6 +662,8 @@ def test_columns_are_released_jointly_and_reconstructed_one_by_one(aegis: Aegis,
         (("--private", "ill", "--local-dp", "-1"), "--local-dp is a positive number"),
         (("--private", "ill", "--jointly"), "--jointly needs two"),
         (("--private", "ill,blood", "--train"), "--train is for one private column"),
+        (("--private", "ill,blood", "--costs", "c.csv"), "--costs is for one private column"),
+        (("--private", "ill", "--costs", "nowhere.csv"), "nowhere.csv cannot be read"),
         (("--private", "ill", "--checkpoint", "c.npz"), "--train"),
     ],
 )

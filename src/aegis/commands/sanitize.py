@@ -96,8 +96,19 @@ class Sanitize(Reading, Working):
     ] = False
     jointly: Annotated[
         bool,
-        Option("Release all private columns as one tuple; errors are counted by column.", section=FITTING),
+        Option(
+            "Release all private columns as one tuple, numbers of many values by range; errors are counted by column.",
+            section=FITTING,
+        ),
     ] = False
+    costs: Annotated[
+        PathLike | None,
+        Option(
+            "What each wrong guess of the private category costs (.csv: true values down, guesses across), in place of "
+            "1; errors are mean costs then.",
+            section=FITTING,
+        ),
+    ] = None
     train: Annotated[
         bool,
         Option(
@@ -140,7 +151,8 @@ class Sanitize(Reading, Working):
                     "leakage",
                     "local_dp",
                 ),
-                *("coalition", "jointly", "train", "checkpoint", "policy", "attackers", "report", "reconstructor"),
+                *("coalition", "jointly", "costs", "train", "checkpoint", "policy", "attackers", "report"),
+                "reconstructor",
                 because="a saved model is applied as it is; to fit one name the private columns with --private",
             )
             if self.model is None:
@@ -155,6 +167,8 @@ class Sanitize(Reading, Working):
                 raise OptionError(f"{name} is a positive number ε, such as 2")
         if self.jointly and len(self.private) < 2:
             raise OptionError("--jointly needs two private columns or more")
+        if self.costs is not None and len(self.private) > 1:
+            raise OptionError("--costs is for one private column")
         if self.train and not self.jointly and len(self.private) > 1:
             raise OptionError("--train is for one private column, or several with --jointly")
         if self.coalition and len(sides) < 2:

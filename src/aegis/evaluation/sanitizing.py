@@ -2,7 +2,7 @@
 
 They are found and audited as ``aegis sanitize`` does it, on a sample and with lines in place of networks: the exact
 posterior of an adversary that knows the mechanism is among the attackers, caps hold, and a release whose reconstructor
-misses its distortion is no candidate.
+misses its distortion is no candidate. Several columns are audited once more with all releases in sight.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from aegis.candidates.sanitizers.audited_column import Fitted
 from aegis.candidates.sanitizers.encoding import encode_side, refuse_copies, refuse_missing
 from aegis.candidates.sanitizers.fitting import fit
 from aegis.candidates.sanitizers.mechanism import Mechanism
+from aegis.candidates.sanitizers.together import audited_together
 from aegis.errors import GuaranteeError, SanitizerError
 
 Columns = Mapping[str, NDArray[Any]]
@@ -58,7 +59,7 @@ def find_sanitizers(
     shares: Sequence[float] = SHARES,
     seed: int = 0,
 ) -> Sanitizers:
-    """Mechanisms for the ``private`` columns, each for itself, all released in one table.
+    """Mechanisms for the ``private`` columns, found each for itself, audited with all of them in one table.
 
     An adversary knows the columns ``adversary``, the authorised party every column that is not private; a column that
     misses values, or that tells a private one, is nobody's side information.
@@ -91,6 +92,8 @@ def find_sanitizers(
     private_there = [[one.mechanism.column for one in column] for column in found.values()]
     everywhere = max(private_there, key=len, default=[])
     kept = {share: tuple(made) for share, made in found.items() if made and len(made) == len(everywhere)}
+    if len(everywhere) > 1:
+        kept = _seen_together(kept, sample, (side, known), notes, seed)
     if not kept:
         return _none(*(notes or ["nothing is sanitized: no column can be"]))
     return Sanitizers(
@@ -103,6 +106,25 @@ def find_sanitizers(
     )
 
 
+def _seen_together(
+    kept: Mapping[float, tuple[Fitted, ...]],
+    sample: Columns,
+    parties: tuple[Columns, Columns],
+    notes: list[str],
+    seed: int,
+) -> dict[float, tuple[Fitted, ...]]:
+    """The shares at which no column is told by what all releases say together; ``notes`` say of the others why not."""
+    safe: dict[float, tuple[Fitted, ...]] = {}
+    for place, (share, made) in enumerate(kept.items()):
+        private = {each.mechanism.column: _private(sample[each.mechanism.column]) for each in made}
+        rng = np.random.default_rng([seed, place, 1])
+        try:
+            safe[share] = audited_together(made, private, parties=parties, names=(), rng=rng, quick=True)
+        except (SanitizerError, GuaranteeError) as error:
+            notes.append(f"nothing is sanitized at {100 * share:.0f} %: with all releases in sight, {error}")
+    return safe
+
+
 def choose_private(columns: Columns, order: Sequence[str], *, seed: int = 0) -> list[str]:
     """The first columns of ``order`` that can be sanitized, as many as are taken."""
     chosen = _sample(len(next(iter(columns.values()))), seed)
@@ -113,9 +135,8 @@ def _fitted(
     values: NDArray[Any], name: str, side: Columns, known: Columns, shares: Sequence[float], seed: int
 ) -> dict[float, Fitted | str]:
     """One audited mechanism for each share of the error that the authorised party has without a release, or why not."""
-    number = _is_number(values)
-    private = values.astype(np.float64) if number else values.astype(str)
-    left = _left(private, side, number=number)
+    private = _private(values)
+    left = _left(private, side, number=_is_number(values))
     made: dict[float, Fitted | str] = {}
     for place, share in enumerate(shares):
         try:
@@ -132,6 +153,11 @@ def _fitted(
         except (SanitizerError, GuaranteeError) as error:
             made[share] = str(error)
     return made
+
+
+def _private(values: NDArray[Any]) -> NDArray[Any]:
+    """A column as a mechanism sees it: numbers, or the texts of categories."""
+    return values.astype(np.float64) if _is_number(values) else values.astype(str)
 
 
 def _left(private: NDArray[Any], side: Columns, *, number: bool) -> float:

@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 
 from aegis.candidates.sanitizers.joint import split_tuples
-from aegis.candidates.sanitizers.mechanism import sources
+from aegis.candidates.sanitizers.mechanism import ranges_in, sources
 from aegis.candidates.sanitizers.reconstructor import load_reconstructors
 from aegis.commands.reconstruct import Reconstruct
 from aegis.counts.answer import ask
@@ -71,7 +71,7 @@ def reconstruct(options: Reconstruct) -> Reconstructed:
     for each in reconstructors:
         estimate = each.estimate(columns, rows=rows)
         names = sources(each.mechanism)
-        parts = [estimate] if len(names) == 1 else split_tuples(estimate, len(names))
+        parts = [estimate] if len(names) == 1 else split_tuples(estimate, ranges_in(each.mechanism))
         for name, part in zip(names, parts, strict=True):
             table = table.append_column(f"{name}_estimate", pa.array(part))
     with draft_of(out, overwrite=options.overwrite, mode=PRIVATE) as draft:

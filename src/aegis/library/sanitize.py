@@ -18,10 +18,12 @@ from aegis.candidates.sanitizers.audited_column import AuditedColumn, Fitted
 from aegis.candidates.sanitizers.caps import Caps
 from aegis.candidates.sanitizers.checkpoint import check_checkpoint
 from aegis.candidates.sanitizers.gaussian import check_distortion
-from aegis.candidates.sanitizers.joint import joined, joint_cost, joint_name
+from aegis.candidates.sanitizers.joint import Parts, joined, joint_cost, joint_name, ranges_of
 from aegis.candidates.sanitizers.mechanism import (
+    CategoryMechanism,
     Model,
     load_model,
+    ranges_in,
     sources,
 )
 from aegis.candidates.sanitizers.number_column import Family
@@ -34,6 +36,7 @@ from aegis.data.dataset import Dataset
 from aegis.data.engine import open_dataset
 from aegis.data.kind import Kind
 from aegis.errors import DataError, MissingExtraError, PolicyNotSatisfiedError, RoleError, SanitizerError
+from aegis.library.costs_table import read_costs
 from aegis.library.curve import installed
 from aegis.library.filling import FilledColumn, filled_columns
 from aegis.library.judging import classes_of, read_policy, why_not
@@ -173,9 +176,11 @@ def sanitize(options: Sanitize) -> Sanitized:
         columns = _columns(dataset, [*options.private, *chain(*_groups(options)), *chain(*options.adversary)])
         columns, filled = filled_columns(columns)
         judgement = None if options.policy is None else _judged(dataset, options.policy, options.private, public)
+        ranges: Parts = ()
         if options.jointly:
-            columns[joint_name(options.private)] = joined(columns, options.private)
-        fitted = _fitted(options, columns)
+            ranges = ranges_of(columns, options.private)
+            columns[joint_name(options.private)] = joined(columns, options.private, ranges)
+        fitted = _fitted(options, columns, ranges)
         model = Model(
             mechanisms=tuple(column.mechanism for column in fitted), public=public, authorized=_groups(options)
         )
@@ -186,7 +191,7 @@ def sanitize(options: Sanitize) -> Sanitized:
         columns |= filled_columns(texts)[0]  # a category that the model knows, or refuses; numbers must be there
         for mechanism in model.mechanisms:
             if mechanism.column not in columns:
-                columns[mechanism.column] = joined(columns, sources(mechanism))
+                columns[mechanism.column] = joined(columns, sources(mechanism), ranges_in(mechanism))
         for name in (*model.public, *chain(*model.authorized)):
             dataset.schema.kind(name)
         if not len(columns[model.mechanisms[0].column]):
@@ -270,16 +275,18 @@ def _columns(dataset: Dataset, names: Sequence[str]) -> dict[str, NDArray[Any]]:
     return {name: column_values(read[name], kind) for name, kind in kinds.items()}
 
 
-def _fitted(options: Sanitize, columns: Mapping[str, NDArray[Any]]) -> tuple[Fitted, ...]:
+def _fitted(options: Sanitize, columns: Mapping[str, NDArray[Any]], ranges: Parts) -> tuple[Fitted, ...]:
     names, costs, parts = tuple(options.private), {}, {}
     if options.jointly:
         names = (joint_name(options.private),)
-        costs, parts = {names[0]: joint_cost(columns[names[0]])}, {names[0]: tuple(options.private)}
+        costs, parts = {names[0]: joint_cost(columns[names[0]], ranges)}, {names[0]: tuple(options.private)}
+    if options.costs is not None:
+        costs = {names[0]: read_costs(Path(options.costs), columns[names[0]], column=names[0])}
     training = None
     if options.train:
         checkpoint = None if options.checkpoint is None else Path(options.checkpoint)
         training = Training(checkpoint=checkpoint, progress=options.progress)
-    return fit_together(
+    fitted = fit_together(
         {name: columns[name] for name in names},
         authorized={name: columns[name] for name in options.authorized},
         adversaries=[{name: columns[name] for name in side} for side in _adversaries(options)],
@@ -296,6 +303,11 @@ def _fitted(options: Sanitize, columns: Mapping[str, NDArray[Any]]) -> tuple[Fit
         names=installed(options.attackers),
         rng=np.random.default_rng(0 if options.seed is None else options.seed),
         progress=options.progress,
+    )
+    if not any(ranges):
+        return fitted
+    return tuple(
+        replace(each, mechanism=replace(cast(CategoryMechanism, each.mechanism), ranges=ranges)) for each in fitted
     )
 
 

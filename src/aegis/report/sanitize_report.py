@@ -89,19 +89,18 @@ def _part(
 ) -> ColumnPart:
     audit, exposure = column.audit, column.audit.exposure
     category = isinstance(column.mechanism, CategoryMechanism)
-    unit = "wrong guesses" if category else "squared error"
+    share = _in_shares(column)
+    unit = "squared error" if not category else "wrong guesses" if share else "mean cost"
     rows = [
-        _row(
-            _group_names(len(authorized))[0], authorized[0], column.max_distortion, audit.distortion, category=category
-        )
+        _row(_group_names(len(authorized))[0], authorized[0], column.max_distortion, audit.distortion, category=share)
     ]
     rows += [
         PartyRow(
             party=name,
             knows=", ".join(knows),
-            before=_loss(group.max_distortion, category=category),
-            after=_loss(group.reconstruction.loss, category=category),
-            interval=" – ".join(_loss(end, category=category) for end in group.reconstruction.interval),
+            before=_loss(group.max_distortion, category=share),
+            after=_loss(group.reconstruction.loss, category=share),
+            interval=" – ".join(_loss(end, category=share) for end in group.reconstruction.interval),
             attacker="its reconstructor",
             others="",
         )
@@ -109,14 +108,14 @@ def _part(
         if knows is not authorized[0]
     ]
     rows += [
-        _row(f"adversary {number}", knows, before, party, category=category)
+        _row(f"adversary {number}", knows, before, party, category=share)
         for number, (knows, before, party) in enumerate(
             zip(adversaries, column.saturation_losses, audit.adversaries, strict=True), start=1
         )
     ]
     facts = [
-        *_group_facts(column, category=category),
-        Fact(term="worst adversary", value=_loss(audit.worst, category=category), unit=unit),
+        *_group_facts(column, category=share),
+        Fact(term="worst adversary", value=_loss(audit.worst, category=share), unit=unit),
         Fact(term="records named correctly" if category else "records pinned", value=percent(exposure.pinned_share)),
     ]
     if exposure.reference_pinned_share is not None:
@@ -124,19 +123,26 @@ def _part(
     facts.append(Fact(term="records determined", value=percent(drawn.determined)))
     if not category:
         facts.append(Fact(term="values written as they are", value=percent(drawn.equal)))
-    facts.append(Fact(term="error with both files", value=_loss(drawn.both_files_loss, category=category)))
+    facts.append(Fact(term="error with both files", value=_loss(drawn.both_files_loss, category=share)))
     if column.proof is not None:
         proved = min(adversary.proved_loss for adversary in column.proof.adversaries)
-        facts.append(Fact(term="proved for the worst adversary", value=_loss(proved, category=category), unit=unit))
+        facts.append(Fact(term="proved for the worst adversary", value=_loss(proved, category=share), unit=unit))
     chart, caption = _picture(column, values)
     return ColumnPart(
         name=column.mechanism.column,
-        summary=f"{_summary(column, values, category=category)}{_proxy_words(drawn, category=category)}",
+        summary=f"{_summary(column, values, category=share)}{_proxy_words(drawn, category=category)}",
         facts=tuple(facts),
         rows=tuple(rows),
         chart=chart,
         caption=caption,
     )
+
+
+def _in_shares(column: Fitted) -> bool:
+    """Whether errors are shares of wrong guesses, by record or by column of a tuple, and not costs or squares."""
+    if not isinstance(column.mechanism, CategoryMechanism):
+        return False
+    return bool(column.mechanism.parts) or column.authorized[0].belief.cost is None
 
 
 def _summary(column: Fitted, values: NDArray[Any], *, category: bool) -> str:
@@ -190,9 +196,8 @@ def _proved_lines(column: Fitted) -> tuple[str, ...]:
     proof, name = column.proof, column.mechanism.column
     if proof is None:
         return (f"{name}: nothing; every figure is an audit of the attackers that ran",)
-    category = isinstance(column.mechanism, CategoryMechanism)
     losses = ", ".join(
-        f"adversary {number} {_loss(adversary.proved_loss, category=category)}"
+        f"adversary {number} {_loss(adversary.proved_loss, category=_in_shares(column))}"
         for number, adversary in enumerate(proof.adversaries, start=1)
     )
     where = (

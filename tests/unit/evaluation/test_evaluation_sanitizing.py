@@ -67,6 +67,18 @@ def test_a_category_says_less_the_more_distortion_it_has() -> None:
     assert says[0] > says[1] + 0.02
 
 
+def test_columns_that_are_told_by_what_all_releases_say_together_are_no_candidate() -> None:
+    """Each release alone leaves doubt about nearly every record; two releases of nearly the same column do not."""
+    columns = people()
+    odd = np.random.default_rng(5).random(1500) < 0.004
+    columns["still"] = np.where(odd, np.where(columns["ill"] == "yes", "no", "yes"), columns["ill"]).astype(object)
+    without = {name: values for name, values in columns.items() if name != "still"}
+    assert list(find(without, ["ill"], shares=(0.3,)).by_share) == [0.3]
+    together = find(columns, ["ill", "still"], shares=(0.3,))
+    assert not together.by_share
+    assert any(note.startswith("nothing is sanitized at 30 %: with all releases in sight") for note in together.notes)
+
+
 def test_the_same_seed_finds_the_same_mechanisms() -> None:
     columns = people()
     one, two = (find(columns, ["ill"]).by_share[0.8][0] for _ in range(2))

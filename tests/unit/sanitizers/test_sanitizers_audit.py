@@ -198,3 +198,13 @@ def test_a_rare_error_that_does_not_happen_among_few_rows_is_no_contradiction() 
     assert report.worst == pytest.approx(0.54 * 0.0004)
     low, high = report.strongest.interval
     assert low == 0.0 < report.worst < high
+
+
+def test_the_table_of_many_categories_holds_only_what_occurs() -> None:
+    """Four cells a class, forty classes: a table of all combinations would not fit into any memory."""
+    rng = np.random.default_rng(0)
+    x, side = rng.integers(0, 40, 800).astype(float), rng.normal(size=(800, 3))
+    guess = attackers.fit_table(x[:, None], side, x)
+    np.testing.assert_array_equal(guess(np.column_stack([x, side])), x)
+    unseen = guess(np.column_stack([x[:5], 50 * rng.normal(size=(5, 3))]))
+    np.testing.assert_array_equal(unseen, x[:5], err_msg="what was never seen falls back on the symbol")

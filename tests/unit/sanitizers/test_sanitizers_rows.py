@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -12,7 +13,7 @@ from aegis.candidates.sanitizers.capped_program import solve
 from aegis.candidates.sanitizers.caps import Caps
 from aegis.candidates.sanitizers.cones import Cone, cone_of
 from aegis.candidates.sanitizers.costs import zero_one
-from aegis.candidates.sanitizers.joint import BETWEEN, joined, joint_cost, split_tuples
+from aegis.candidates.sanitizers.joint import BETWEEN, Ranges, joined, joint_cost, ranges_of, split_tuples
 from aegis.candidates.sanitizers.law import estimated_law
 from aegis.candidates.sanitizers.trained_release import best_trained, spent, under_caps
 from aegis.errors import SanitizerError
@@ -94,10 +95,48 @@ def test_columns_become_tuples_and_back() -> None:
     columns = {"a": np.array(["x", "y"], dtype=object), "b": np.array([1.0, 2.0])}
     text = joined(columns, ["a", "b"])
     assert text.tolist() == [f"x{BETWEEN}1.0", f"y{BETWEEN}2.0"]
-    assert [part.tolist() for part in split_tuples(text, 2)] == [["x", "y"], ["1.0", "2.0"]]
+    assert [part.tolist() for part in split_tuples(text, (None, None))] == [["x", "y"], ["1.0", "2.0"]]
     assert joint_cost(text).tolist() == [[0.0, 1.0], [1.0, 0.0]]
-    with pytest.raises(SanitizerError, match="put it into ranges"):
-        joined({"a": np.arange(40.0), "b": np.arange(40)}, ["a", "b"])
+
+
+def test_a_number_of_many_values_enters_a_tuple_by_its_range() -> None:
+    columns = {"a": np.tile(["x", "y"], 60).astype(object), "b": np.arange(120.0), "c": np.tile([7, 8], 60)}
+    ranges = ranges_of(columns, ["a", "b", "c"])
+    held = ranges[1]
+    assert held is not None
+    assert ranges[0] is ranges[2] is None, "few values enter as they are"
+    assert len(held.means) == 6
+    text = joined(columns, ["a", "b", "c"], ranges)
+    assert np.unique(text).size == 12, "x goes with 7, y with 8"
+    back = split_tuples(text, ranges)
+    np.testing.assert_allclose(back[1], np.repeat(held.means, 20))
+    assert held.means[0] == pytest.approx(columns["b"][:20].mean())
+    cost = joint_cost(text, ranges)
+    values = np.unique(text).tolist()
+    near, far = (f"x{BETWEEN}{held.means[place]!r}{BETWEEN}7" for place in (1, 5))
+    first = f"x{BETWEEN}{held.means[0]!r}{BETWEEN}7"
+    assert cost[values.index(first), values.index(far)] == pytest.approx(1 / 3), "one of three columns, all the way off"
+    assert cost[values.index(first), values.index(near)] == pytest.approx(1 / 75)
+    beyond = joined({name: column[:1] for name, column in columns.items()} | {"b": np.array([-5.0])}, ["b"], (held,))
+    assert beyond.tolist() == [repr(held.means[0])], "new rows fall into the first or the last range"
+    with pytest.raises(SanitizerError, match="expects numbers"):
+        joined(columns, ["a"], (held,))
+
+
+def test_ranges_are_fewer_where_there_are_many_tuples_or_one_common_value() -> None:
+    rng = np.random.default_rng(0)
+    columns: dict[str, Any] = {name: rng.normal(size=400) for name in "abc"}
+    columns["d"] = np.where(np.arange(400) < 300, 0.0, np.arange(400))
+    assert [len(held.means) for held in ranges_of(columns, ["a", "b", "c"]) if held is not None] == [3, 3, 3]
+    (mostly,) = ranges_of(columns, ["d"])
+    assert mostly is not None
+    assert 2 <= len(mostly.means) < 6
+
+
+@pytest.mark.parametrize("means", [(1.0,), (2.0, 1.0), (1.0, 2.0, 3.0)])
+def test_ranges_that_are_none_are_refused(means: tuple[float, ...]) -> None:
+    with pytest.raises(ValueError, match="cut between"):
+        Ranges(edges=(1.5,), means=means)
 
 
 def test_bad_settings_are_refused(rows: Rows) -> None:

@@ -160,24 +160,33 @@ def fit_table(release: Floats, side: Floats, x: Floats) -> Guess:
             for s in summaries]  # fmt: skip
     symbols = int(release.max()) + 2  # the last stands for all that these rows do not show
 
-    def place(f: Floats, rows: Floats) -> NDArray[np.int64]:
-        cell = np.minimum(f.astype(np.int64), symbols - 1)
-        for summary, cut in zip(summaries, cuts, strict=True):
-            cell = cell * (cut.size + 1) + np.searchsorted(cut, summary(rows))
-        return np.asarray(cell)
+    def places(f: Floats, rows: Floats) -> NDArray[np.int64]:
+        """The symbol and the cell of side information, a number for each class: most combinations never occur."""
+        shown = np.minimum(f.astype(np.int64), symbols - 1)
+        return np.column_stack(
+            [shown, *(np.searchsorted(cut, summary(rows)) for summary, cut in zip(summaries, cuts, strict=True))]
+        )
 
-    size = symbols * int(np.prod([cut.size + 1 for cut in cuts]))
-    votes = np.zeros((size, classes))
-    np.add.at(votes, (place(release[:, 0], side), x.astype(np.int64)), 1.0)
-    # ties and empty cells fall back on the symbol's own commonest value, symbols that never occur on that of all rows
+    held, cells = np.unique(places(release[:, 0], side), axis=0, return_inverse=True)
+    votes = np.zeros((len(held), classes))
+    np.add.at(votes, (cells.ravel(), x.astype(np.int64)), 1.0)
+    # ties and combinations that these rows do not show fall back on the symbol's own commonest value, symbols that
+    # never occur on that of all rows
     by_symbol = np.zeros((symbols, classes))
     np.add.at(by_symbol, (release[:, 0].astype(np.int64), x.astype(np.int64)), 1.0)
     by_symbol[by_symbol.sum(axis=1) == 0] = by_symbol.sum(axis=0)
-    per_symbol = size // symbols
-    votes += np.repeat(by_symbol / np.maximum(by_symbol.sum(axis=1, keepdims=True), 1.0), per_symbol, axis=0)
-    best = votes.argmax(axis=1)
-    # the features of a table attacker are the symbol in the first column and side information in the others
-    return lambda rows: np.asarray(best[place(rows[:, 0], rows[:, 1:])], dtype=np.float64)
+    votes += (by_symbol / np.maximum(by_symbol.sum(axis=1, keepdims=True), 1.0))[held[:, 0]]
+    best, commonest = votes.argmax(axis=1), by_symbol.argmax(axis=1)
+    place = {row.tobytes(): cell for cell, row in enumerate(held)}
+
+    def guess(rows: Floats) -> Floats:
+        # the features of a table attacker are the symbol in the first column and side information in the others
+        distinct, inverse = np.unique(places(rows[:, 0], rows[:, 1:]), axis=0, return_inverse=True)
+        found = [place.get(row.tobytes()) for row in distinct]
+        guesses = [commonest[row[0]] if cell is None else best[cell] for row, cell in zip(distinct, found, strict=True)]
+        return np.asarray(guesses, dtype=np.float64)[inverse.ravel()]
+
+    return guess
 
 
 def pinning_share(

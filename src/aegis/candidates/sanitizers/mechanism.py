@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from aegis.candidates.sanitizers.components import Component, Erasure, Modulo, Noise
 from aegis.candidates.sanitizers.encoding import refuse_missing
+from aegis.candidates.sanitizers.joint import Parts, Ranges
 from aegis.candidates.sanitizers.learned import Learned
 from aegis.candidates.sanitizers.mixtures import Mixture
 from aegis.errors import SanitizerError
@@ -57,12 +58,16 @@ class NumberMechanism:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CategoryMechanism:
-    """A table P(symbol | value) for a column with few values, or for the tuples of several columns (``parts``)."""
+    """A table P(symbol | value) for a column with few values, or for the tuples of several columns (``parts``).
+
+    ``ranges`` are those of numbers among the parts: `joined` makes tuples of rows with them.
+    """
 
     column: str
     values: tuple[str, ...] = field(repr=False)
     release: Floats
     parts: tuple[str, ...] = ()
+    ranges: Parts = ()
 
     @property
     def released_columns(self) -> tuple[str, ...]:
@@ -107,6 +112,12 @@ class BinMechanism:
 
 
 Mechanism = NumberMechanism | CategoryMechanism | BinMechanism
+
+
+def ranges_in(mechanism: Mechanism) -> Parts:
+    """The ranges of the columns that a mechanism replaces; None for each that has none."""
+    ranges = mechanism.ranges if isinstance(mechanism, CategoryMechanism) else ()
+    return ranges or (None,) * len(sources(mechanism))
 
 
 def sources(mechanism: Mechanism) -> tuple[str, ...]:
@@ -194,6 +205,10 @@ def describe_mechanism(mechanism: Mechanism, prefix: str, arrays: dict[str, Arra
             "kind": "category",
             "values": list(mechanism.values),
             "parts": list(mechanism.parts),
+            "ranges": [
+                None if held is None else {"edges": list(held.edges), "means": list(held.means)}
+                for held in mechanism.ranges
+            ],
         }
     if isinstance(mechanism, BinMechanism):
         arrays[f"{prefix}release"], arrays[f"{prefix}edges"] = mechanism.release, mechanism.edges
@@ -216,7 +231,15 @@ def mechanism_from(entry: dict[str, Any], prefix: str, arrays: dict[str, Array])
         if len(values) != len(release) or list(values) != sorted(set(values)):
             raise ValueError
         parts = tuple(str(part) for part in entry.get("parts", ()))
-        return CategoryMechanism(column=column, values=values, release=release, parts=parts)
+        ranges = tuple(
+            None
+            if held is None
+            else Ranges(edges=tuple(map(float, held["edges"])), means=tuple(map(float, held["means"])))
+            for held in entry.get("ranges", ())
+        )
+        if ranges and len(ranges) != len(parts):
+            raise ValueError
+        return CategoryMechanism(column=column, values=values, release=release, parts=parts, ranges=ranges)
     if entry["kind"] == "bins":
         edges, release = arrays[f"{prefix}edges"].astype(np.float64), _channel(arrays[f"{prefix}release"])
         if edges.ndim != 1 or len(release) != edges.size + 1 or not (np.diff(edges) > 0).all():

@@ -125,8 +125,24 @@ def fit_together(
         return tuple(made)
     if progress is not None:
         progress(steps - 1, steps, "auditing together")
-    releases = {f.mechanism.column: f.mechanism.apply(private[f.mechanism.column], rng=rng) for f in made}
-    return tuple(_audited(f, private, releases, (*groups, *adversaries), names, rng, quick=quick) for f in made)
+    return audited_together(made, private, parties=(*groups, *adversaries), names=names, rng=rng, quick=quick)
+
+
+def audited_together(
+    fitted: Sequence[Fitted],
+    private: Columns,
+    *,
+    parties: Sequence[Columns],
+    names: Sequence[str] | None,
+    rng: np.random.Generator,
+    quick: bool = False,
+) -> tuple[Fitted, ...]:
+    """Mechanisms of several columns before ``parties`` (authorised groups first) that see every release.
+
+    Raises where all releases together determine more records of a column than the cap allows.
+    """
+    releases = {f.mechanism.column: f.mechanism.apply(private[f.mechanism.column], rng=rng) for f in fitted}
+    return tuple(_audited(f, private, releases, parties, names, rng, quick=quick) for f in fitted)
 
 
 def _audited(

@@ -1,0 +1,84 @@
+"""Sanitized candidates that the gate lets pass: what everything in the release says of the true values."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from aegis.candidates.sanitizers.mechanism import CategoryMechanism
+from aegis.candidates.sanitizers.split import CERTAIN_CAP
+from aegis.data.engine import open_dataset
+from aegis.learners.candidate import Part
+from aegis.library import sanitized_kind
+from aegis.library.candidate_kinds import Workshop
+from aegis.library.clinic import POLICY, columns
+from aegis.library.counting import count
+from aegis.library.racing import sample_of
+from aegis.privacy.policy import Policy
+
+ROWS = 1500
+QUASI = ("age", "gender")
+
+
+@pytest.fixture(scope="module")
+def workshop(tmp_path_factory: pytest.TempPathFactory) -> Workshop:
+    """The clinic of the demo with its policy, fewer rows, two quasi-identifiers (a short search), no suppression."""
+    drawn = columns(ROWS)
+    names = (*QUASI, "visits", "smoker", "diagnosis", "health")
+    path = tmp_path_factory.mktemp("clinic") / "clinic.csv"
+    rows = zip(*(drawn[name] for name in names), strict=True)
+    path.write_text("\n".join([",".join(names), *map(",".join, rows)]) + "\n", encoding="utf-8")
+    rules = Policy.from_mapping({**POLICY, "quasi_identifying": list(QUASI), "max_suppression": 0})
+    dataset = open_dataset(path)
+    roles = rules.roles_in(dataset.schema, dataset.roles)
+    counted = count(dataset, label="health", label_bins=None, continuous_bins=8, progress=None)
+    return Workshop(
+        dataset=dataset,
+        sample=sample_of(dataset, counted, label_bins=None, seed=0),
+        policy=rules,
+        roles=roles,
+        hierarchies={},
+        seconds=1.0,
+    )
+
+
+def test_what_passes_leaves_doubt_given_everything_in_the_release(
+    workshop: Workshop, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sanitized_kind, "SHARES", (0.1, 0.8))
+    made = sanitized_kind.sanitized(workshop)
+    assert [each.name for each in made] == ["sanitized-10", "sanitized-80"]
+    sample = workshop.sample
+    rows = np.arange(sample.rows)
+    target = sample.target()
+    part = Part(number=0, training=rows, testing=rows[:2], training_target=target, testing_target=target.at(rows[:2]))
+    doubts = []
+    for each in made:
+        # The verdict is of the true values in the masked classes: less leaves than what it lets pass.
+        assert each.verdict.satisfied
+        released = each.candidate.split(part, draw=0)
+        shown = dict(zip(sample.codes, released.columns, strict=True))
+        mechanism = each.candidate._mechanisms["diagnosis"]  # type: ignore[attr-defined]
+        assert isinstance(mechanism, CategoryMechanism)
+        truth = sample.codes["diagnosis"]
+        values = sample.histograms["diagnosis"].domain.values
+        assert tuple(map(str, values)) == mechanism.values
+        drawn = mechanism.apply(values[truth], rng=np.random.default_rng(0))["diagnosis_released"]
+        symbols, channel = np.array([int(symbol[1:]) for symbol in drawn]), mechanism.release
+        prior = np.bincount(truth, minlength=len(channel)) / len(truth)
+        # Who knows the mechanism and which row is whose, and with that the masked class.
+        by_symbol = prior[:, None] * channel / (prior @ channel)
+        certain = by_symbol[truth, symbols] >= 0.99
+        assert certain.mean() <= CERTAIN_CAP
+        # Who finds the class of a person and not the row: all symbols of the class are the person's alike.
+        classes = np.unique(np.column_stack([shown[name].training for name in QUASI]), axis=0, return_inverse=True)[
+            1
+        ].ravel()
+        sizes = np.bincount(classes)
+        assert sizes.min() >= 5
+        belief = np.zeros((len(sizes), len(channel)))
+        np.add.at(belief, classes, by_symbol[:, symbols].T)
+        belief /= sizes[:, None]
+        assert belief.max() < 0.99, "no class says the value of its records"
+        doubts.append(1 - by_symbol[truth, symbols].mean())
+    assert doubts[1] > 2 * doubts[0] > 0, "more distortion leaves more doubt"
