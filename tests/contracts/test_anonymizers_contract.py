@@ -25,7 +25,10 @@ NAMES = list(ANONYMIZERS)
 ASKED: dict[str, Any] = {
     "l": 2, "classes": 3, "trade_off": 0.5, "seconds": 0.1, "rounds": 40, "centroid": "medoid",
     "scale": "standardised", "bound_share": 0.0, "policy": Policy.from_mapping({"k": 3}), "hierarchies": {},
+    "by_branch": True, "label_weight": 0.5,
 }  # fmt: skip
+NEEDED: dict[str, dict[str, Any]] = {"by_branch": {"hierarchies": {}}}
+"""What an option is given with."""
 
 
 def made(name: str, *, k: int, **options: Any) -> Anonymizer:
@@ -136,7 +139,7 @@ def test_what_is_not_used_is_refused_and_what_is_used_is_taken(name: str) -> Non
     assert set(ASKED) == set(OPTIONS), "an option is missing from this suite"
     for option, value in ASKED.items():
         if option in method.uses:
-            assert isinstance(method.anonymizer(k=3, **{option: value}), Anonymizer)
+            assert isinstance(method.anonymizer(k=3, **{option: value}, **NEEDED.get(option, {})), Anonymizer)
         else:
             with pytest.raises(AnonymizerError, match=f"{name} does not use .*; leave it out"):
                 method.anonymizer(k=3, **{option: value})

@@ -92,7 +92,7 @@ def check_made_of(finished: Dataset, original: Dataset) -> None:
     if rows is not None and len(made.source_sketch.digests) and not rows.shares_rows_with(made.source_sketch):
         raise OtherLedgerError(
             f"{finished.name} was made of the rows of {made.source} by aegis {made.command}, and not of those of "
-            f"{original.name}: give --rows-of {_place(made)}"
+            f"{original.name}: give --rows-of {word(_place(made))}"
         )
 
 
@@ -112,7 +112,7 @@ def known_as_made(dataset: Dataset, roles: Roles) -> DerivedTable | None:
 
 def made_elsewhere(name: str, table: DerivedTable) -> str:
     """Why a table that was made of another one's rows is not judged by itself, and how it is."""
-    place = _place(table)
+    place = word(_place(table))
     return (
         f"{name} was made of the rows of {table.source} by aegis {table.command}: aegis release TABLE --rows-of "
         f"{place} judges it together with what is out of them, and every other command takes {place} itself "
@@ -143,4 +143,4 @@ def _of_both_readings(
 
 
 def _place(table: DerivedTable) -> str:
-    return table.source if table.rows_of is None else word(table.rows_of)
+    return table.source if table.rows_of is None else table.rows_of
