@@ -70,10 +70,11 @@ class Anonymize(Clustering):
     data: Data
     _: KW_ONLY
     k: Annotated[int | None, Option(f"{FEWEST} A policy says it too.", minimum=1)] = None
-    policy: Annotated[PolicyLike | None, Option("What every class must satisfy (boxes).")] = None
+    policy: Annotated[PolicyLike | None, Option("What every class must satisfy (boxes, mo-obam).")] = None
     person: Person = None
     label: Annotated[
-        Sequence[str], Option("What classes are to keep predictable, several with commas (boxes).", section=ROLES)
+        Sequence[str],
+        Option("What classes are to keep predictable: several with commas (boxes), or one (mo-obam).", section=ROLES),
     ] = ()
     hierarchies: Annotated[
         HierarchiesLike | None, Option("Folder of hierarchy files: categories are put in their order (boxes).")
@@ -84,8 +85,8 @@ class Anonymize(Clustering):
     label_weight: Annotated[
         float | None,
         Option(
-            "How much the label counts against narrow intervals and sets, 0 to 1; 0.99 or what learners like better "
-            "unless given (boxes).",
+            "How much the label counts: against narrow intervals and sets, 0 to 1, 0.99 unless given (boxes); "
+            "against the loss of all quasi-identifiers together, 1 unless given (mo-obam).",
             minimum=0,
         ),
     ] = None
@@ -124,14 +125,18 @@ class Anonymize(Clustering):
                 "label_weight": self.label_weight,
             }
         )
+        if "label_weight" not in method.uses:
+            self.refuse("label", because=f"{self.method} publishes centres, which are made for no label")
         if not method.recodes:
-            self.refuse("label", "model", because=f"{self.method} publishes centres, which are made for no label")
-        if self.label_weight is not None and self.label_weight > 1:
+            self.refuse("model", because=f"{self.method} publishes centres, and keeps no recoding for other rows")
+            if len(self.label) > 1:
+                raise OptionError(f"{self.method} keeps one label predictable; name one, or use --method boxes")
+        if self.label_weight is not None and self.label_weight > 1 and method.recodes:
             raise OptionError("the weight of the label (--label-weight) lies between 0 and 1, such as 0.9")
         if self.policy is not None:
             self.refuse("k", "l", because="the policy says what every class must satisfy")
         elif self.k is None:
-            raise OptionError("how many records a class needs is not said; give --k, or a policy with --method boxes")
+            raise OptionError("how many records a class needs is not said; give --k, or a policy (boxes, mo-obam)")
         if not all(0 < threshold <= 1 for threshold in self.tau):
             raise OptionError("a linkage threshold (--tau) is a probability above 0 and at most 1, such as 0.2")
 

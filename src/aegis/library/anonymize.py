@@ -7,9 +7,11 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.csv
 import pyarrow.parquet
+from numpy.typing import NDArray
 
 from aegis.candidates.boxes.recoding import Boxes
 from aegis.candidates.clusters.anonymizer import Anonymized
@@ -23,19 +25,21 @@ from aegis.data.dataset import Dataset
 from aegis.data.engine import open_dataset
 from aegis.data.output import check_apart, check_free, draft_of
 from aegis.data.schema import Role
-from aegis.errors import PolicyNotSatisfiedError, RoleError
+from aegis.errors import LabelError, PolicyNotSatisfiedError, RoleError
 from aegis.library.derivation import note_made_of
 from aegis.library.filling import FilledColumn, filled_table
-from aegis.library.judging import read_policy
+from aegis.library.judging import read_policy, why_not
 from aegis.library.opening import open_table
 from aegis.library.recode import recoded, write_recoded
 from aegis.library.records import read_records
 from aegis.library.standing import not_judged_with
 from aegis.library.unlisted import hidden_warning, looks_identifying
+from aegis.library.written import measure_written, open_written
 from aegis.masking.masks.suppress import STAR
 from aegis.operation import operation
+from aegis.privacy.policy import Policy
 from aegis.releases.certificate import certificate_paths
-from aegis.releases.write import check_format
+from aegis.releases.write import check_format, look_into
 from aegis.result import Result, plain
 
 
@@ -146,9 +150,19 @@ def anonymize(options: Anonymize) -> Anonymization:
     dataset = dataset.with_roles(replace(dataset.roles, identifying=(*dataset.roles.identifying, *suspicious)))
     if ANONYMIZERS[options.method].recodes:
         return _recoded(dataset, options, suspicious)
-    assert options.k is not None, "the options ask for k where there is no policy"
+    policy = None if options.policy is None else read_policy(options.policy, person=options.person)
+    if policy is not None:
+        dataset = dataset.with_roles(policy.roles_in(dataset.schema, dataset.roles))
+    if not options.label:
+        options.refuse("label_weight", because="there is no label to weigh")
     estimator = ANONYMIZERS[options.method].anonymizer(
-        k=options.k, seed=options.seed, centroid=options.centroid, scale=options.scale, **options.asked()
+        k=options.k,
+        seed=options.seed,
+        centroid=options.centroid,
+        scale=options.scale,
+        policy=policy,
+        label_weight=_label_weight(options),
+        **options.asked(),
     )
     table, filled = filled_table(ask(dataset.table), options.quasi or dataset.roles.quasi_identifying)
     records = read_records(
@@ -161,7 +175,8 @@ def anonymize(options: Anonymize) -> Anonymization:
     )
     chosen, hidden = records.quasi_identifiers, records.sensitive_names
     options.refuse_without_secrets(hidden)
-    published = estimator.fit_transform(records, progress=options.progress)
+    label = _label_values(table, dataset, options, chosen)
+    published = estimator.fit_transform(records, label, progress=options.progress)
     table, starred = _starred(table, dataset, published)
     for name, values in published.items():
         table = table.set_column(table.column_names.index(name), name, pa.array(values.tolist()))
@@ -171,7 +186,9 @@ def anonymize(options: Anonymize) -> Anonymization:
                 pa.csv.write_csv(table, draft)
             else:
                 pa.parquet.write_table(table, draft)
-            _check_written(draft, target, chosen, hidden, k=options.k, l=options.l)
+            _check_written(draft, target, chosen, hidden, k=estimator.result_.k, l=options.l)
+            if policy is not None:
+                _check_policy(draft, target, dataset, policy)
             _check_classes(draft, target, chosen, estimator.result_.distinct_tuples, person=options.person)
             note_made_of(
                 options.data,
@@ -202,6 +219,41 @@ def anonymize(options: Anonymize) -> Anonymization:
         not_judged_with=None if options.out is None else not_judged_with(options.data, dataset, options),
         filled=filled,
     )
+
+
+def _label_weight(options: Anonymize) -> float | None:
+    """What the label counts against the loss of the quasi-identifiers; as much as all of them unless said."""
+    return None if not options.label else 1.0 if options.label_weight is None else float(options.label_weight)
+
+
+def _label_values(
+    table: pa.Table, dataset: Dataset, options: Anonymize, quasi: Sequence[str]
+) -> NDArray[np.generic] | None:
+    """The label of each row, numbers as numbers; None where none is named."""
+    if not options.label:
+        return None
+    (name,) = options.label
+    kind = dataset.schema.kind(name)  # says which columns there are if it is not one of them
+    if name in quasi:
+        raise LabelError(f"the label {name!r} is quasi-identifying, so it would be averaged itself; choose another")
+    values = table[name].to_pylist()
+    if kind.is_number and None not in values:
+        return np.array([float(value) for value in values])
+    return np.array(["missing" if value is None else f"={value}" for value in values])
+
+
+def _check_policy(draft: Path, target: Path, dataset: Dataset, policy: Policy) -> None:
+    """Raise where the file as it was written does not satisfy the policy."""
+    written = measure_written(
+        open_written(draft, named=target, header=look_into(draft, named=target).header),
+        policy,
+        replace(dataset.roles, label=None),
+        kinds={name: dataset.schema.kind(name) for name in policy.attributes},
+        hierarchies={},
+    )
+    if not written.satisfied:
+        reason = why_not(written, written.released)
+        raise PolicyNotSatisfiedError(f"nothing was written: the table as written fails the policy: {reason}")
 
 
 def _hiding(dataset: Dataset, person: str | None) -> Dataset:

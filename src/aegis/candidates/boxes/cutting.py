@@ -204,7 +204,7 @@ def grown(
                 if column_gains[column] > best * (1 + 1e-12):
                     best, best_column, best_many = column_gains[column], column, many
                     best_left[:many] = left[:many]
-            if ahead > 1 and best_column >= 0:
+            if ahead > 1 and best_column >= 0 and (deepest < 0 or depth[node] + 1 < deepest):
                 together = -1.0
                 ranked = np.argsort(-column_gains, kind="mergesort")
                 for column in ranked[:ahead]:

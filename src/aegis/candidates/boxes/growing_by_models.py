@@ -63,7 +63,7 @@ def grown_by_models(
                             lines.append((best, column, turn, gains[: used - 1].copy()))
                 seen[codes[:used]] = 0
                 table[codes[:used]] = 0.0
-        if growth.look_ahead > 1:
+        if growth.look_ahead > 1 and (deepest < 0 or depths[place] + 1 < deepest):
             lines = _looked_ahead(ready, lines, growth, least, order, start, end, records)
         chosen = _best_allowed(ready, models, inside, lines)
         if chosen is not None:

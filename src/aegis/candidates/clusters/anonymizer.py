@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import inspect
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -194,14 +194,22 @@ def publish(
     diagnosis: Diagnosis,
     trade_off: float = 0.0,
     minimum_of_sums: bool = False,
+    admit: Callable[[Ints], Ints] | None = None,
 ) -> Publication:
     """Replace each class by its centre and measure the outcome; a broken k or l raises instead.
+
+    ``admit`` joins classes, as they are seen, until they satisfy what k and l do not say.
 
     Where the records say whose they are, classes of too few people are joined first, and k and l count people.
     """
     formed, rows, seen = _as_seen(records, labels, centroid)
     while records.persons is not None:
         joined = joined_until_enough(records, seen, k=k, l=l, scale=scale)
+        if int(joined.max()) == int(seen.max()):
+            break
+        formed, rows, seen = _as_seen(records, joined, centroid)
+    while admit is not None:
+        joined = admit(seen)
         if int(joined.max()) == int(seen.max()):
             break
         formed, rows, seen = _as_seen(records, joined, centroid)
@@ -368,6 +376,7 @@ class Microaggregation(Anonymizer):
     scale: Scale
     _fitted: Publication
     _records: Records
+    _label: NDArray[Any] | None
 
     @abstractmethod
     def _publication(self, records: Records, progress: Progress | None) -> Publication: ...
@@ -375,9 +384,13 @@ class Microaggregation(Anonymizer):
     def fit(
         self, records: Records | Any, y: ArrayLike | None = None, *, progress: Progress | None = None
     ) -> Microaggregation:
-        """Form the classes and check them on the table that would be published; a label ``y`` has no say in them."""
+        """Form the classes and check them on the table that would be published.
+
+        A label ``y`` has a say only where the method weighs one.
+        """
         if not isinstance(records, Records):
             records = records_of(records)
+        self._label = None if y is None else np.asarray(y)
         self._fitted = self._publication(records, progress)
         self._records = records
         return self

@@ -136,7 +136,20 @@ for _method in (
     Method(
         name="mo-obam",
         summary="a search for classes that lose little and mix secrets well, with a bound on what is possible",
-        uses=frozenset({"l", "classes", "trade_off", "seconds", "rounds", "centroid", "scale", "bound_share"}),
+        uses=frozenset(
+            {
+                "l",
+                "classes",
+                "trade_off",
+                "seconds",
+                "rounds",
+                "centroid",
+                "scale",
+                "bound_share",
+                "policy",
+                "label_weight",
+            }
+        ),
         build=_of("mo_obam", "MOOBAM"),
     ),
     Method(

@@ -1,12 +1,15 @@
 """MO-OBAM: classes that lose little and mix secrets well, with k and l kept as hard constraints.
 
 The model is that of Wei, Benson, Agor and Capan; the search is ours. It minimises the information loss first and then,
-for a trade-off above 0, the scaled sum of loss and entropy.
+for a trade-off above 0, the scaled sum of loss and entropy. A policy is judged inside the search: what counts is the
+loss of a partition after it was made to satisfy every model. With a label, records of different labels lie apart, so
+that classes which lose little keep it predictable too; that form is ours, as the paper has none.
 """
 
 from __future__ import annotations
 
 import time
+from dataclasses import replace
 
 import numpy as np
 
@@ -21,15 +24,27 @@ from aegis.candidates.clusters.anonymizer import (
 )
 from aegis.candidates.clusters.arrays import Ints
 from aegis.candidates.clusters.budget import Budget
-from aegis.candidates.clusters.information_loss import CENTROIDS, SCALES, Centroid, Scale, divisors, total_deviation
+from aegis.candidates.clusters.information_loss import (
+    CENTROIDS,
+    SCALES,
+    Centroid,
+    Scale,
+    centers_of,
+    divisors,
+    information_loss,
+    total_deviation,
+)
 from aegis.candidates.clusters.lower_bound import lower_bound, nearest_bound
 from aegis.candidates.clusters.optimise import Search
 from aegis.candidates.clusters.records import Records, collapse
 from aegis.candidates.clusters.risk import class_entropies_bits, entropy_ceiling_bits, sum_of_minima_bits
+from aegis.candidates.clusters.under_policy import PolicyClasses
 from aegis.errors import AnonymizerError
+from aegis.privacy.policy import Policy
 from aegis.progress import Progress
 
 _QUICK_SHARE = 0.1  # of the time, for the first bound
+FEW_NUMBERS = 20  # a label of numbers with more values than these is kept as a number, with fewer as classes
 MIXES_PER_ROUND = 10  # a try of the entropy stage costs a fraction of a round of the search
 
 
@@ -39,7 +54,8 @@ class MOOBAM(Microaggregation):
     ``classes`` fixes the number of classes; None lets the search choose, which is as many as k and l allow.
     ``trade_off`` is the paper's λ: 0 cares for loss only. ``seconds`` bounds the whole fit, the bound included;
     ``rounds`` counts search steps instead, so that equal seeds give equal results on any machine. Ctrl-C during the
-    search ends it with the best valid partition found.
+    search ends it with the best valid partition found. ``policy`` asks for any models beside k and l. ``label_weight``
+    is what the deviation of the label ``y`` counts against that of all quasi-identifiers together, 0 to forget it.
 
     >>> records = Records.from_arrays(numeric=[1.0, 2.0, 10.0, 11.0, 12.0])
     >>> fitted = MOOBAM(k=2, rounds=50).fit(records)
@@ -50,7 +66,7 @@ class MOOBAM(Microaggregation):
     def __init__(
         self,
         *,
-        k: int,
+        k: int | None = None,
         l: int = 1,  # noqa: E741 - l as in l-diversity
         classes: int | None = None,
         trade_off: float = 0.0,
@@ -60,9 +76,19 @@ class MOOBAM(Microaggregation):
         seconds: float = 20.0,
         rounds: int | None = None,
         bound_share: float = 0.25,
+        policy: Policy | None = None,
+        label_weight: float = 0.0,
         random_state: int = 0,
     ) -> None:
-        check_parameters(k=k, l=l, classes=classes)
+        if k is None and policy is None:
+            raise AnonymizerError("how many records a class needs is not said; give k, or a policy")
+        if policy is not None and (l > 1 or classes is not None):
+            raise AnonymizerError("a policy says itself what classes need, and joins them; leave l and classes out")
+        if not 0 <= label_weight < np.inf:
+            raise AnonymizerError("the weight of the label must not be negative")
+        if label_weight and trade_off:
+            raise AnonymizerError("a label and mixed secrets are weighed one at a time; leave one of them out")
+        check_parameters(k=1 if k is None else k, l=l, classes=classes)
         if not 0 <= trade_off <= 1:
             raise AnonymizerError(f"the trade-off must lie between 0 and 1, not at {trade_off}")
         if seconds < 0 or not 0 <= bound_share < 1:
@@ -79,13 +105,19 @@ class MOOBAM(Microaggregation):
         self.seconds = seconds
         self.rounds = rounds
         self.bound_share = bound_share
+        self.policy = policy
+        self.label_weight = label_weight
         self.random_state = random_state
 
     def _publication(self, records: Records, progress: Progress | None) -> Publication:
         began = time.perf_counter()
-        tuples = collapse(records)
+        judge = None if self.policy is None else PolicyClasses(records, self.policy, scale=self.scale)
+        admit = None if judge is None else judge.joined
+        k = max(self.k or 1, 1 if judge is None else judge.k)
+        near = self._with_label(records)
+        tuples = collapse(near)
         reserve = 5 * (time.perf_counter() - began)  # checking the published table groups rows as often again
-        check_feasible(records, tuples, k=self.k, l=self.l, classes=self.classes)
+        check_feasible(records, tuples, k=k, l=self.l, classes=self.classes)
         total = total_deviation(records, scale=self.scale) or 1.0
         left = self.seconds - reserve - (time.perf_counter() - began)
         # where rounds are counted the answer must not depend on how quick the machine is
@@ -93,9 +125,9 @@ class MOOBAM(Microaggregation):
         if progress is not None:
             progress(0, 100, f"{len(tuples):,} tuples: a first partition")
         quick = nearest_bound(
-            tuples,
+            collapse(records) if near is not records else tuples,
             divisors(records, scale=self.scale),
-            k=self.k,
+            k=k,
             most_classes=self.classes,
             deadline=None if deadline is None else time.monotonic() + _QUICK_SHARE * max(left, 0.0),
         )
@@ -109,21 +141,36 @@ class MOOBAM(Microaggregation):
             spoke = now
             bits = sum_of_minima_bits(class_entropies_bits(labels, records.sensitive))
             bound = f", bound {quick / total:.5f}" if quick > 0 else ""
+            if near is not records:
+                deviation = total * information_loss(
+                    records, centers_of(records, labels).rows(labels), scale=self.scale
+                )
             message = f"{stage}: loss {deviation / total:.5f}{bound}, entropy {bits:.3f} after {rounds} rounds"
             progress(round(100 * min(fraction, 1.0)), 100, message)
 
-        search = Search(
-            records=records,
-            tuples=tuples,
-            k=self.k,
-            l=self.l,
-            classes=self.classes,
-            scale=self.scale,
-            rng=np.random.default_rng(self.random_state),
-            report=report,
-            deadline=deadline,
-        )
-        search.start()
+        def started(least: int) -> Search:
+            search = Search(
+                records=near,
+                tuples=tuples,
+                k=least,
+                l=self.l,
+                classes=self.classes,
+                scale=self.scale if near is records else "raw",
+                rng=np.random.default_rng(self.random_state),
+                report=report,
+                admit=admit,
+                deadline=deadline,
+            )
+            search.start()
+            return search
+
+        search = started(k)
+        while admit is not None and 2 * search.k <= len(records) // 2:
+            # larger classes satisfy most models sooner: what is joined least loses least
+            larger = started(2 * search.k)
+            if larger.deviation >= search.deviation:
+                break
+            search = larger
         finished: Finished = "time" if self.rounds is None else "rounds"
         stages = ["start"]
         best = search.deviation
@@ -150,9 +197,11 @@ class MOOBAM(Microaggregation):
         self.class_price_ = search.class_price  # what one more class would save, as summed deviation
         labels = search.labels
         assert labels is not None
+        if near is not records:
+            best = total * self._loss(records, labels)
         if self.classes is not None and int(labels.max()) + 1 != self.classes and finished != "interrupted":
             raise AnonymizerError(
-                f"no partition into {self.classes} classes with k = {self.k} and l = {self.l} was found; "
+                f"no partition into {self.classes} classes with k = {k} and l = {self.l} was found; "
                 f"the nearest has {int(labels.max()) + 1}: ask for that many, or give more time"
             )
         bound_seconds = 0.0
@@ -162,10 +211,10 @@ class MOOBAM(Microaggregation):
             bound = lower_bound(
                 records,
                 labels,
-                k=self.k,
+                k=k,
                 classes=self.classes,
                 scale=self.scale,
-                class_price=search.class_price,
+                class_price=search.class_price if near is records else 0.0,
                 seconds=bound_seconds,
                 known=quick / total,
             )
@@ -175,7 +224,7 @@ class MOOBAM(Microaggregation):
             records,
             labels,
             method="mo-obam",
-            k=self.k,
+            k=k,
             l=self.l,
             centroid=self.centroid,
             scale=self.scale,
@@ -184,10 +233,36 @@ class MOOBAM(Microaggregation):
             diagnosis=Diagnosis(
                 finished=finished,
                 rounds=search.rounds,
-                start_loss=search.start_deviation / total,
+                start_loss=(search.start_deviation if near is records else best) / total,
                 best_loss=best / total,
                 stages=tuple(stages),
             ),
             trade_off=self.trade_off if mixes else 0.0,
             minimum_of_sums=self.minimum_of_sums,
+            admit=admit,
+        )
+
+    def _loss(self, records: Records, labels: Ints) -> float:
+        return information_loss(records, centers_of(records, labels).rows(labels), scale=self.scale)
+
+    def _with_label(self, records: Records) -> Records:
+        """The records with the label as further numbers, as heavy against all quasi-identifiers as asked for."""
+        if not self.label_weight:
+            return records
+        if self._label is None:
+            raise AnonymizerError("a weight of the label needs the label; give it as y, or leave the weight out")
+        if len(self._label) != len(records):
+            raise AnonymizerError("the label has another number of rows than the records; give one for each")
+        if self._label.dtype.kind in "fiu" and len(np.unique(self._label)) > FEW_NUMBERS:
+            columns = self._label.astype(np.float64)[:, None]
+        else:
+            columns = np.eye(len(np.unique(self._label)))[np.unique(self._label, return_inverse=True)[1]]
+        spread = float(((columns - columns.mean(axis=0)) ** 2).sum())
+        if spread == 0:
+            raise AnonymizerError("the label has one value only, so there is nothing to keep; leave it out")
+        columns *= np.sqrt(self.label_weight * total_deviation(records, scale=self.scale) / spread)
+        return replace(
+            records,
+            numeric=np.hstack([records.numeric / divisors(records, scale=self.scale), columns]),
+            numeric_names=(*records.numeric_names, *(f"label {at}" for at in range(columns.shape[1]))),
         )

@@ -43,6 +43,7 @@ class Search:
     start_deviation: float = np.inf
     class_price: float = 0.0
     rounds: int = 0
+    admit: Callable[[Ints], Ints] | None = None  # makes a partition satisfy what k and l do not say
     deadline: float | None = None  # of time.monotonic; None where rounds are counted, which are the same everywhere
 
     def start(self) -> None:
@@ -77,8 +78,8 @@ class Search:
             sweep(units, state, k=self.k, l=self.l, deadline=self.deadline)
         if self.classes is not None:
             self._open_classes(units, state, self.classes)
-        self.start_deviation = float(total_loss(state))
-        self._keep(state.label.copy(), self.start_deviation, "start", 0.0)
+        labels, self.start_deviation = self._admitted(state.label.copy(), float(total_loss(state)))
+        self._keep(labels, self.start_deviation, "start", 0.0)
 
     def improve(self, budget: Budget) -> None:
         """Search until the budget is used; stages of whole tuples first where classes hold many of them."""
@@ -108,6 +109,8 @@ class Search:
             self.report("entropy", labels, deviation, budget.fraction, self.rounds)
 
         self.deviation = anneal(units, self.labels, self.rng, budget, goal, k=self.k, l=self.l, report=report)
+        if self.admit is not None:
+            self.labels = self.admit(self.labels)
 
     def _open_classes(self, units: Units, state: State, classes: int) -> None:
         """Split classes, whatever it costs, until there are as many as asked for or no split is found any more."""
@@ -191,11 +194,23 @@ class Search:
             here = float(total_loss(state))
             if aim in (0, used) and (here < self.deviation or not self._complete()):
                 labels = state.label[self.tuples.tuple_of] if whole else state.label.copy()
-                self._keep(labels, here, stage, budget.fraction)
+                labels, deviation = self._admitted(labels, here)
+                if self.admit is None or deviation < self.deviation:
+                    self._keep(labels, deviation, stage, budget.fraction)
             elif self.labels is not None:
                 self.report(stage, self.labels, self.deviation, budget.fraction, self.rounds)
         if aim:
             self.class_price = max(float(price[0]), 0.0)
+
+    def _admitted(self, labels: Ints, deviation: float) -> tuple[Ints, float]:
+        """The partition as the policy lets it stand, and what it loses."""
+        if self.admit is None:
+            return labels, deviation
+        admitted = self.admit(labels)
+        if int(admitted.max()) == int(labels.max()):
+            return labels, deviation
+        units = self._units(False)
+        return admitted, float(total_loss(place(units, admitted, capacity=int(admitted.max()) + 1)))
 
     def _complete(self) -> bool:
         """Whether the best labels have as many classes as were asked for."""

@@ -33,6 +33,7 @@ class Records:
     sensitive_names: tuple[str, ...]
     categories: tuple[NDArray[Any], ...]  # the values behind the codes, per categorical quasi-identifier
     quasi_identifiers: tuple[str, ...]  # in the order they were named
+    sensitive_values: tuple[NDArray[Any], ...] = ()  # the values behind the codes, per sensitive attribute
     persons: Ints | None = None  # whose each record is, where several may belong to one person
 
     def __post_init__(self) -> None:
@@ -92,6 +93,7 @@ class Records:
             sensitive_names=hidden,
             categories=tuple(coded[n][1] for n in others),
             quasi_identifiers=quasi,
+            sensitive_values=tuple(coded[n][1] for n in hidden),
             persons=persons,
         )
 

@@ -1,0 +1,129 @@
+"""MO-OBAM under a whole policy, and for a label."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from aegis.candidates.clusters.information_loss import Scale, centers_of, information_loss
+from aegis.candidates.clusters.mo_obam import MOOBAM
+from aegis.candidates.clusters.records import Records
+from aegis.candidates.clusters.under_policy import PolicyClasses
+from aegis.errors import AnonymizerError, LabelError, OptionError, PolicyNotSatisfiedError
+from aegis.library.anonymize import anonymize
+from aegis.library.check import check
+from aegis.privacy.policy import Policy
+
+
+def people(rows: int = 90, seed: int = 0) -> Records:
+    """Ages, towns, and an illness that depends on the age, so that near records share it."""
+    rng = np.random.default_rng(seed)
+    age = rng.integers(20, 80, rows).astype(float)
+    ill = np.where(age + rng.normal(0, 8, rows) > 50, "heart", np.where(rng.random(rows) < 0.5, "flu", "none"))
+    return Records.from_columns(
+        {"age": age, "town": rng.choice(["a", "b", "c"], rows), "ill": ill, "pay": age * 2 + rng.integers(0, 9, rows)},
+        quasi_identifiers=["age", "town"],
+        sensitive=["ill", "pay"],
+    )
+
+
+POLICIES = {
+    "t": {"k": 4, "t": {"ill": 0.3}},
+    "t of numbers": {"k": 4, "t": {"pay": 0.2}},
+    "entropy": {"k": 4, "l": {"ill": {"kind": "entropy", "l": 2}}},
+    "marketer": {"k": 3, "risk": {"marketer": 0.1}},
+}
+
+
+@pytest.mark.parametrize("asked", POLICIES.values(), ids=POLICIES)
+def test_every_model_of_a_policy_holds_on_what_is_seen(asked: dict[str, object]) -> None:
+    records, policy = people(), Policy.from_mapping(asked)
+    fitted = MOOBAM(policy=policy, rounds=100).fit(records)
+    judge = PolicyClasses(records, policy, scale="raw")
+    assert judge.judged(fitted.labels_).satisfied
+    assert fitted.result_.k == asked["k"]
+    assert fitted.result_.smallest_class >= fitted.result_.k
+    alone = MOOBAM(k=fitted.result_.k, rounds=100).fit(records)
+    assert not judge.judged(alone.labels_).satisfied, "k alone does not do it on this table"
+
+
+def test_judging_inside_the_search_loses_less_than_joining_afterwards() -> None:
+    records, policy = people(), Policy.from_mapping(POLICIES["t"])
+    inside = MOOBAM(policy=policy, rounds=200).fit(records).result_.information_loss
+    after = PolicyClasses(records, policy, scale="raw").joined(MOOBAM(k=4, rounds=200).fit(records).labels_)
+    assert inside <= information_loss(records, centers_of(records, after).rows(after)) + 1e-12
+
+
+def test_a_policy_that_one_class_cannot_satisfy_is_refused() -> None:
+    with pytest.raises(PolicyNotSatisfiedError, match="not even all records in one class"):
+        MOOBAM(policy=Policy.from_mapping({"k": 2, "l": {"ill": 9}}), rounds=10).fit(people())
+
+
+def test_what_cannot_be_judged_or_combined_is_refused() -> None:
+    policy = Policy.from_mapping({"k": 2, "t": {"other": 0.2}})
+    with pytest.raises(AnonymizerError, match="not among the sensitive"):
+        MOOBAM(policy=policy, rounds=1).fit(people())
+    with pytest.raises(AnonymizerError, match="counts people"):
+        MOOBAM(policy=Policy.from_mapping({"k": 2, "unit": "who"}), rounds=1).fit(people())
+    with pytest.raises(AnonymizerError, match="give k, or a policy"):
+        MOOBAM()
+    with pytest.raises(AnonymizerError, match="leave l and classes out"):
+        MOOBAM(policy=policy, l=2)
+    with pytest.raises(AnonymizerError, match="one at a time"):
+        MOOBAM(k=2, trade_off=0.5, label_weight=1.0)
+    with pytest.raises(AnonymizerError, match="needs the label"):
+        MOOBAM(k=2, label_weight=1.0, rounds=1).fit(people())
+    with pytest.raises(AnonymizerError, match="another number of rows"):
+        MOOBAM(k=2, label_weight=1.0, rounds=1).fit(people(), [0, 1])
+    with pytest.raises(AnonymizerError, match="one value only"):
+        MOOBAM(k=2, label_weight=1.0, rounds=1).fit(people(), np.zeros(90))
+
+
+@pytest.mark.parametrize("scale", ["raw", "standardised"])
+@pytest.mark.parametrize("numbers", [False, True])
+def test_a_label_is_kept_together_and_the_loss_stays_that_of_the_quasi_identifiers(scale: Scale, numbers: bool) -> None:
+    records = people()
+    rng = np.random.default_rng(5)
+    label = rng.normal(size=90) if numbers else rng.integers(0, 2, 90)
+
+    def within(labels: np.ndarray) -> float:
+        """What classes leave of the label's deviation."""
+        means = np.bincount(labels, weights=label) / np.bincount(labels)
+        return float(((label - means[labels]) ** 2).sum())
+
+    plain = MOOBAM(k=5, rounds=100, scale=scale).fit(records, label)
+    aware = MOOBAM(k=5, rounds=100, scale=scale, label_weight=2.0).fit(records, label)
+    assert within(aware.labels_) < 0.7 * within(plain.labels_)
+    rows = centers_of(records, aware.labels_).rows(aware.labels_)
+    assert aware.result_.information_loss == pytest.approx(information_loss(records, rows, scale=scale))
+    assert aware.result_.smallest_class >= 5
+    assert set(aware.transform()) == {"age", "town"}
+
+
+def table(path: Path) -> Path:
+    rng = np.random.default_rng(2)
+    lines = []
+    for at in range(120):
+        age = int(rng.integers(20, 80))
+        ill = "heart" if age > 50 else "flu" if at % 2 else "none"
+        lines.append(f"{age},{'ab'[at % 2]},{ill},{int(rng.random() < 0.5)}")
+    path.write_text("\n".join(["age,town,ill,label", *lines]) + "\n")
+    return path
+
+
+def test_the_command_takes_a_policy_and_a_label(tmp_path: Path) -> None:
+    data, out = table(tmp_path / "people.csv"), tmp_path / "out.csv"
+    policy = {"quasi_identifying": ["age", "town"], "k": 4, "t": {"ill": 0.35}}
+    done = anonymize(data, policy=policy, label=["label"], out=out, seconds=0.3)
+    assert done.result.k == 4
+    assert check(out, policy=policy).satisfied
+    with pytest.raises(LabelError, match="averaged itself"):
+        anonymize(data, policy=policy, label=["town"], seconds=0.1)
+    with pytest.raises(OptionError, match="one label"):
+        anonymize(data, k=3, quasi=["age"], label=["label", "ill"])
+    with pytest.raises(OptionError, match="no label to weigh"):
+        anonymize(data, k=3, quasi=["age"], label_weight=0.5)
+    with pytest.raises(OptionError, match="keeps no recoding"):
+        anonymize(data, k=3, quasi=["age"], model=tmp_path / "m.json")
