@@ -14,7 +14,7 @@ import argparse
 import csv
 import json
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -204,24 +204,24 @@ def logistic_auc(train: Floats, learnt: Ints, test: Floats, wanted: Ints) -> flo
     return float(roc_auc_score(wanted, line.decision_function(test)))
 
 
-def runs_of(table: Coded, name: str, split: int, chosen: argparse.Namespace) -> list[dict[str, Any]]:
-    """What every method reaches on one split of a table."""
+def runs_of(name: str, split: int, chosen: argparse.Namespace, done: set[tuple[Any, str]]) -> Iterator[dict[str, Any]]:
+    """What every method reaches on one split of a table, one after the other, without what is done."""
+    missing = [(k, method) for k in chosen.k for method in chosen.methods if (k, method) not in done]
+    if not missing and (None, "raw") in done:
+        return
+    table = read(SOURCES[name])
     order = np.random.default_rng(split).permutation(len(table.label))
     edge = int(TRAINING * len(order))
     training, testing = order[:edge], order[edge:]
-    runs: list[dict[str, Any]] = [
-        {"table": name, "split": split, "method": "raw", **aucs(raw(table), table.label, training, testing)}
-    ]
+    if (None, "raw") not in done:
+        yield {"table": name, "split": split, "method": "raw", **aucs(raw(table), table.label, training, testing)}
     counts = table.counts(training)
-    for method in chosen.methods:  # compiled once, so that it is in nobody's seconds
+    for method in {method for _, method in missing}:  # compiled once, so that it is in nobody's seconds
         released(method, table, counts, len(training) // 2)
-    for k in chosen.k:
-        for method in chosen.methods:
-            release, facts = released(method, table, counts, k)
-            reached = aucs(release, table.label, training, testing)
-            runs.append({"table": name, "split": split, "k": k, "method": method, **reached, **facts})
-            print(runs[-1], flush=True)
-    return runs
+    for k, method in missing:
+        release, facts = released(method, table, counts, k)
+        reached = aucs(release, table.label, training, testing)
+        yield {"table": name, "split": split, "k": k, "method": method, **reached, **facts}
 
 
 def summary_of(runs: list[dict[str, Any]]) -> list[dict[str, Any]]:
@@ -231,7 +231,7 @@ def summary_of(runs: list[dict[str, Any]]) -> list[dict[str, Any]]:
         held = [figure for figure in (*FIGURES, "cpu_seconds", "boxes") if figure in own[0]]
         means = {figure: round(float(np.mean([run[figure] for run in own])), 5) for figure in held}
         apart = {f"{figure}_deviation": round(float(np.std([run[figure] for run in own])), 5) for figure in FIGURES}
-        rows.append({"table": key[0], "k": key[1], "method": key[2], **means, **apart})
+        rows.append({"table": key[0], "k": key[1], "method": key[2], "splits": len(own), **means, **apart})
     return rows
 
 
@@ -245,7 +245,10 @@ def verdict_of(summary: list[dict[str, Any]]) -> dict[str, Any]:
     margins = {
         place: by["boxes"] - max(score for method, score in by.items() if method != "boxes")
         for place, by in places.items()
+        if set(by) == set(METHODS)
     }
+    if not margins:
+        return {}
     return {
         "places": len(margins),
         "ahead": sum(margin >= 0 for margin in margins.values()),
@@ -267,14 +270,18 @@ def main() -> None:
         for split in range(chosen.splits):
             for name in chosen.tables:
                 done = {(run.get("k"), run["method"]) for run in runs if (run["table"], run["split"]) == (name, split)}
-                if done >= {(None, "raw"), *((k, method) for k in chosen.k for method in chosen.methods)}:
-                    continue
-                runs = [run for run in runs if (run["table"], run["split"]) != (name, split)]
-                runs += runs_of(read(SOURCES[name]), name, split, chosen)
-                summary = summary_of(runs)
-                splits = {table: len({run["split"] for run in runs if run["table"] == table}) for table in SOURCES}
-                facts = {"splits": splits, "training_share": TRAINING, "verdict": verdict_of(summary)}
-                write("boxes_tables", {**facts, "summary": summary, "runs": runs})  # what is done is kept
+                for run in runs_of(name, split, chosen, done):
+                    print(run, flush=True)
+                    runs.append(run)
+                    keep(runs)
+
+
+def keep(runs: list[dict[str, Any]]) -> None:
+    """Write what is done so far: a run that is interrupted goes on from there."""
+    summary = summary_of(runs)
+    splits = {table: len({run["split"] for run in runs if run["table"] == table}) for table in SOURCES}
+    facts = {"splits": splits, "training_share": TRAINING, "verdict": verdict_of(summary)}
+    write("boxes_tables", {**facts, "summary": summary, "runs": runs})
 
 
 def kept_runs() -> list[dict[str, Any]]:
