@@ -3,13 +3,16 @@
 45,222 complete rows, 14 attributes and the label, δ = 10⁻⁶. Five splits: four fifths are synthesized by the library
 with OpenDP's noise, a fifth tests. Logistic regression (scikit-learn) on indicators of categories and of 32 quantile
 bins of each number, bins and indicators learnt from the rows it trains on. Values and ranges are found under the same
-budget, or declared as a code book would. CPU seconds are those of ``aegis.synthesize`` alone.
+budget, or declared as a code book would. CPU seconds are those of ``aegis.synthesize`` alone. What is done is kept, and
+a run that is started again goes on after it.
 """
 
 from __future__ import annotations
 
 import argparse
 import time
+from functools import partial
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -23,6 +26,7 @@ from sklearn.preprocessing import KBinsDiscretizer, OneHotEncoder
 
 import _result
 import aegis
+from _kept import Kept
 
 LABEL = "income"
 DELTA = 1e-6
@@ -40,33 +44,26 @@ RANGES = {
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--splits", type=int, default=5)
-    parser.add_argument("--domains", nargs="+", default=["found", "declared"])
+    parser.add_argument("--kept", default=".bench/synthesis_adult.jsonl", help="what is done; a later run goes on")
     arguments = parser.parse_args()
+    kept = Kept.of(Path(arguments.kept))
     table = pd.read_csv(_result.dataset("adult/adult_complete_45222.csv"))
     code_book = _code_book(table)
     splits = [
         train_test_split(table, test_size=0.2, random_state=seed, stratify=table[LABEL])
         for seed in range(arguments.splits)
     ]
-    real = [_score(training, testing) for training, testing in splits]
-    print("real rows", np.mean(real, axis=0).round(4))
+    real = [kept.get(["real", seed], partial(_score, *splits[seed])) for seed in range(arguments.splits)]
     aegis.synthesize(splits[0][0].head(2_000), epsilon=50.0, label=LABEL)  # imports are not the method's
     rows: list[dict[str, Any]] = []
-    for domain in arguments.domains:
+    for domain in ("found", "declared"):
         for epsilon, (accuracy, auc) in WANTED.items():
-            scores, seconds = [], []
-            for training, testing in splits:
-                start = time.process_time()
-                made = aegis.synthesize(
-                    training,
-                    epsilon=epsilon,
-                    delta=DELTA,
-                    label=LABEL,
-                    domain=code_book if domain == "declared" else None,
-                )
-                seconds.append(time.process_time() - start)
-                assert made.table is not None
-                scores.append(_score(made.table.to_pandas(), testing))
+            declared = code_book if domain == "declared" else None
+            runs = [
+                kept.get([domain, epsilon, seed], partial(_measured, training, testing, epsilon, declared))
+                for seed, (training, testing) in enumerate(splits)
+            ]
+            scores, seconds = [run[:2] for run in runs], [run[2] for run in runs]
             mean, deviation = np.mean(scores, axis=0), np.std(scores, axis=0, ddof=1)
             rows.append(
                 {
@@ -94,6 +91,17 @@ def main() -> None:
         "made_up": rows,
     }
     _result.write("synthesis_adult", payload)
+
+
+def _measured(
+    training: pd.DataFrame, testing: pd.DataFrame, epsilon: float, domain: dict[str, Any] | None
+) -> tuple[float, float, float]:
+    """Accuracy and AUC of a model of made-up rows, and the CPU seconds that they took."""
+    start = time.process_time()
+    made = aegis.synthesize(training, epsilon=epsilon, delta=DELTA, label=LABEL, domain=domain)
+    seconds = time.process_time() - start
+    assert made.table is not None
+    return (*_score(made.table.to_pandas(), testing), seconds)
 
 
 def _code_book(table: pd.DataFrame) -> dict[str, Any]:

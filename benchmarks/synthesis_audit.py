@@ -4,7 +4,8 @@ A record of a rare kind is in the file or not. Every run is the whole operation:
 engine, values are checked, OpenDP draws the noise, rows are made, table and certificate are written. An attacker who
 sees everything that was measured guesses which file it was; rates of hits and alarms at a confidence of 0.999 (Clopper
 and Pearson) bound ε from below by the trade-off curve of Gaussian mechanisms (Dong, Roth and Su 2022). The same with
-half the stated noise, and with a count that slips through without noise: both have to be caught.
+half the stated noise, and with a count that slips through without noise: both have to be caught. What is done is kept,
+and a run that is started again goes on after it.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from __future__ import annotations
 import argparse
 import math
 import tempfile
+from functools import partial
 from pathlib import Path
 from typing import Any
 from unittest.mock import patch
@@ -22,11 +24,14 @@ from scipy.optimize import brentq
 from scipy.stats import beta, norm
 
 import aegis
+from _kept import Kept
 from _result import write
 from aegis.candidates.synthesis.noise import OpenDPNoise
 
 EPSILON, DELTA, CONFIDENCE = 6.0, 1e-3, 1e-3
 COMMON = 40
+PIECE = 50
+"""So many runs are kept together."""
 DOMAIN = {"columns": {name: {"values": ["common", "rare"], "missing": False} for name in ("a", "b", "y")}}
 
 
@@ -71,34 +76,48 @@ def least_epsilon(present: NDArray[np.float64], absent: NDArray[np.float64]) -> 
     return 0.0 if excess(0.0) <= 0 else float(brentq(excess, 0.0, 60.0))
 
 
-def audited(runs: int, folder: Path) -> dict[str, Any]:
-    scores: dict[bool, list[float]] = {False: [], True: []}
-    for with_record, found in scores.items():
-        rows = ["common,common,common"] * COMMON + ["rare,rare,rare"] * with_record
-        file = folder / f"people_{int(with_record)}.csv"
+def scores_of(*, with_record: bool, part: float, leaks: bool) -> list[float]:
+    """What the attacker saw in `PIECE` runs on one of the two files."""
+    Watched.part, Watched.leaks = part, leaks
+    rows = ["common,common,common"] * COMMON + ["rare,rare,rare"] * with_record
+    with tempfile.TemporaryDirectory() as folder, patch("aegis.library.synthesize.OpenDPNoise", Watched):
+        file = Path(folder) / "people.csv"
         file.write_text("\n".join(["a,b,y", *rows]) + "\n", encoding="utf-8")
-        found += [evidence_of(file, folder / "made.csv") for _ in range(runs)]
-    present, absent = np.array(scores[True]), np.array(scores[False])
+        return [evidence_of(file, Path(folder) / "made.csv") for _ in range(PIECE)]
+
+
+def audited(kept: Kept, what: str, pieces: int, *, part: float, leaks: bool) -> dict[str, Any]:
+    scores = {
+        with_record: np.concatenate(
+            [
+                kept.get(
+                    [what, with_record, piece], partial(scores_of, with_record=with_record, part=part, leaks=leaks)
+                )
+                for piece in range(pieces)
+            ]
+        )
+        for with_record in (False, True)
+    }
     return {
-        "hits": int((present > 0).sum()),
-        "alarms": int((absent > 0).sum()),
-        "epsilon_at_least": round(least_epsilon(present, absent), 3),
+        "hits": int((scores[True] > 0).sum()),
+        "alarms": int((scores[False] > 0).sum()),
+        "epsilon_at_least": round(least_epsilon(scores[True], scores[False]), 3),
     }
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--runs", type=int, default=500)
+    parser.add_argument("--kept", default=".bench/synthesis_audit.jsonl", help="what is done; a later run goes on")
     chosen = parser.parse_args()
+    kept = Kept.of(Path(chosen.kept))
     rows = []
-    with tempfile.TemporaryDirectory() as folder, patch("aegis.library.synthesize.OpenDPNoise", Watched):
-        for what, part, leaks in (("as promised", 1.0, False), ("half the noise", 0.5, False), ("a leak", 1.0, True)):
-            Watched.part, Watched.leaks = part, leaks
-            found = audited(chosen.runs, Path(folder))
-            caught = found["epsilon_at_least"] > EPSILON
-            rows.append({"mechanism": what, **found, "caught": caught})
-            print(rows[-1], flush=True)
-    write("synthesis_audit", {"epsilon": EPSILON, "delta": DELTA, "runs": chosen.runs, "audits": rows})
+    for what, part, leaks in (("as promised", 1.0, False), ("half the noise", 0.5, False), ("a leak", 1.0, True)):
+        found = audited(kept, what, chosen.runs // PIECE, part=part, leaks=leaks)
+        rows.append({"mechanism": what, **found, "caught": found["epsilon_at_least"] > EPSILON})
+        print(rows[-1], flush=True)
+    facts = {"epsilon": EPSILON, "delta": DELTA, "runs": chosen.runs // PIECE * PIECE}
+    write("synthesis_audit", {**facts, "audits": rows})
 
 
 if __name__ == "__main__":

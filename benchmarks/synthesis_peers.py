@@ -3,8 +3,9 @@
 Four public tables, δ = 10⁻⁶, values and ranges declared for all. Seven tenths are synthesized, three tenths test: a
 logistic regression on indicators of categories and of 32 quantile bins of each number, learnt from the made-up rows.
 The peers pin versions of their own, so each library gets an environment of its own under ``--environments`` (made on
-first use from the package index). A fit that needs more than ``--cpu-limit`` seconds is stopped and named. The peers'
-noise comes from seeded generators here; that of Aegis from OpenDP.
+first use from the package index). A fit that needs more than ``--cpu-limit`` seconds is stopped and named. What is done
+is kept beside the environments, and a run that is started again goes on after it. The peers' noise comes from seeded
+generators here; that of Aegis from OpenDP.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ import subprocess
 import sys
 import time
 import venv
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -141,27 +143,41 @@ def main() -> None:
     parser.add_argument("--methods", nargs="+", default=list(METHODS), choices=METHODS)
     parser.add_argument("--tables", nargs="+", default=list(SOURCES), choices=list(SOURCES))
     chosen = parser.parse_args()
-    Path(chosen.environments).mkdir(parents=True, exist_ok=True)
-    runs: list[dict[str, Any]] = []
+    folder = Path(chosen.environments)
+    folder.mkdir(parents=True, exist_ok=True)
+    kept = folder / f"runs_{chosen.epsilon:g}.jsonl"
+    runs = [json.loads(line) for line in kept.read_text(encoding="utf-8").splitlines()] if kept.exists() else []
+    done = {(run["table"], run["seed"], run["method"]) for run in runs}
     for seed in range(chosen.seeds):
         for name in chosen.tables:
-            source = SOURCES[name]
-            table = pd.read_csv(dataset(source.file), keep_default_na=False).drop(columns=list(source.without))
-            columns = declared(table)
-            training, testing = train_test_split(table, test_size=0.3, random_state=seed, stratify=table[source.label])
-            real = score(training, testing, source, columns)
-            runs.append({"table": name, "seed": seed, "method": "real rows", "accuracy": real[0], "auc": real[1]})
-            for method in chosen.methods:
-                made, seconds = made_by(method, training, columns, source, seed, chosen)
-                run: dict[str, Any] = {"table": name, "seed": seed, "method": method, "cpu_seconds": seconds}
-                if made is None:
-                    run["ended"] = f"no rows within {chosen.cpu_limit} CPU seconds, or an error"
-                else:
-                    run["accuracy"], run["auc"] = score(made, testing, source, columns)
+            wanted = [method for method in ("real rows", *chosen.methods) if (name, seed, method) not in done]
+            for run in _made_runs(name, seed, wanted, chosen):
                 runs.append(run)
-                print(runs[-1], flush=True)
-            facts = {"epsilon": chosen.epsilon, "delta": DELTA, "packages": PACKAGES, "cpu_limit": chosen.cpu_limit}
-            write("synthesis_peers", {**facts, "summary": summary_of(runs), "runs": runs})  # what is done is kept
+                with kept.open("a", encoding="utf-8") as stream:
+                    stream.write(json.dumps(run) + "\n")
+                print(run, flush=True)
+    facts = {"epsilon": chosen.epsilon, "delta": DELTA, "packages": PACKAGES, "cpu_limit": chosen.cpu_limit}
+    write("synthesis_peers", {**facts, "summary": summary_of(runs), "runs": runs})
+
+
+def _made_runs(name: str, seed: int, methods: list[str], chosen: argparse.Namespace) -> Iterator[dict[str, Any]]:
+    """What each method reaches on one split of one table, one after the other."""
+    if not methods:
+        return
+    source = SOURCES[name]
+    table = pd.read_csv(dataset(source.file), keep_default_na=False).drop(columns=list(source.without))
+    columns = declared(table)
+    training, testing = train_test_split(table, test_size=0.3, random_state=seed, stratify=table[source.label])
+    for method in methods:
+        made, seconds = (
+            (training, None) if method == "real rows" else made_by(method, training, columns, source, seed, chosen)
+        )
+        run: dict[str, Any] = {"table": name, "seed": seed, "method": method, "cpu_seconds": seconds}
+        if made is None:
+            run["ended"] = f"no rows within {chosen.cpu_limit} CPU seconds, or an error"
+        else:
+            run["accuracy"], run["auc"] = score(made, testing, source, columns)
+        yield run
 
 
 def summary_of(runs: list[dict[str, Any]]) -> list[dict[str, Any]]:

@@ -32,7 +32,8 @@ class Attribute:
     """``groups[cell]`` is the code of each cell of ``column``.
 
     ``values`` holds what is written for each code: a value of the list, `NumberCells`, or None for a missing value.
-    ``origin`` says where its values come from: declared, a hierarchy, or found.
+    ``origin`` says where its values come from: declared, a hierarchy, or found. ``doubtful`` are codes that perhaps no
+    record has, which is to be read off the counts when they are measured.
     """
 
     column: CodedColumn
@@ -40,6 +41,7 @@ class Attribute:
     values: tuple[Any, ...]
     origin: str
     decimals: int | None = None
+    doubtful: tuple[int, ...] = ()
 
     def __post_init__(self) -> None:
         if len(self.groups) != self.column.size or int(self.groups.max()) + 1 > len(self.values):

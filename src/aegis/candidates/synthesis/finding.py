@@ -8,7 +8,7 @@ coarse grid by label, and a fine one where many records lie, say the others.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -39,6 +39,8 @@ _JUST_ABOVE_ZERO = 1e-300
 _EMPTY, _SURE = 2.0, 3.0  # below so many a cell is taken for empty, above so many for certainly not
 _SPLIT = 5.0  # and above so many a cell is worth being taken apart
 
+_TEXTS = 0.75
+"""Which part of a column's budget finds texts; the rest asks for others and missing ones, where that is asked now."""
 _PARTS = {"size": 0.3, "coarse": 0.3, "fine": 0.3, "decimals": 0.1}
 """How the budget of a column of numbers is divided among the questions about it."""
 
@@ -80,16 +82,19 @@ def find_attribute(
     delta: float,
     context: Context | None,
     least: float,
+    now: bool,
 ) -> Attribute | LeftOut:
-    """The attribute of a column, for at most ``rho`` and ``delta``; bins hold about ``least`` records or more."""
+    """The attribute of a column, for at most ``rho`` and ``delta``; bins hold about ``least`` records or more.
+
+    Whether listed values are all is measured ``now``, or left to whoever measures the attribute (`settled`).
+    """
     if isinstance(declared, DeclaredRange) or (declared is None and column.kind.is_ordered):
         return _numbers(counter, column, declared, measurer, rho=rho, context=context, least=least)
     if declared is None and column.kind is Kind.BOOLEAN:
-        declared = DeclaredValues(values=(False, True), origin="both truth values", others=True)
-        return _listed(counter, column, declared, measurer, rho=rho)
+        declared = DeclaredValues(values=(False, True), origin="both truth values")
     if isinstance(declared, DeclaredValues):
-        return _listed(counter, column, declared, measurer, rho=rho)
-    texts = _texts(counter, column, measurer, rho=0.75 * rho, delta=delta)
+        return _listed(counter, column, declared, measurer, rho=rho, now=now)
+    texts = _texts(counter, column, measurer, rho=_TEXTS * rho, delta=delta)
     if not texts:
         return LeftOut(
             name=column.name,
@@ -97,7 +102,7 @@ def find_attribute(
             "declare in a domain file",
         )
     found = DeclaredValues(values=texts, origin="found", others=True)
-    return _listed(counter, column, found, measurer, rho=0.25 * rho)
+    return _listed(counter, column, found, measurer, rho=(1 - _TEXTS) * rho, now=now)
 
 
 def _texts(counter: Counter, column: Column, measurer: Measurer, *, rho: float, delta: float) -> tuple[Any, ...]:
@@ -122,27 +127,58 @@ def _upper_quantile(probability: float) -> float:
     return float(-ndtri(probability))
 
 
-def _listed(counter: Counter, column: Column, declared: DeclaredValues, measurer: Measurer, *, rho: float) -> Attribute:
-    """An attribute of listed values; other ones and missing ones have a code where there are clearly some."""
+def _listed(
+    counter: Counter, column: Column, declared: DeclaredValues, measurer: Measurer, *, rho: float, now: bool
+) -> Attribute:
+    """An attribute of listed values with codes for others and for missing ones, where there may be some.
+
+    Whether there are is measured ``now``; else those codes are `Attribute.doubtful` until the attribute is measured.
+    """
     coded = CodedColumn(name=column.name, kind=column.kind, cells=Listed(values=declared.values))
-    values: list[Any] = list(declared.values)
     counts = counter.count([coded])
     if not declared.others and int(counts[-2]):
         raise DataError(
             f"column {column.name!r} has values that its declared domain misses; complete the domain from the "
             f"code book, or add {OTHER} to its values"
         )
-    asked = np.array([counts[:-2].sum(), counts[-2], counts[-1]], dtype=np.int64)
-    noisy = measurer.counts(asked, rho=rho, what="other and missing values", columns=(column.name,))
-    clear = noisy > _CLEAR * measurer.sigma(rho)
-    rest = [declared.others and bool(clear[1]), bool(clear[2]) if declared.missing is None else declared.missing]
+    values: list[Any] = list(declared.values)
     groups = np.zeros(coded.size, dtype=np.int64)
     groups[: len(declared.values)] = np.arange(len(declared.values))
-    for place, (wanted, name) in enumerate(zip(rest, (OTHER, None), strict=True)):
-        if wanted:
+    doubtful = []
+    for place, (may_be, sure, name) in enumerate(
+        ((declared.others, False, OTHER), (declared.missing is not False, declared.missing is True, None))
+    ):
+        if may_be:
+            if not sure:
+                doubtful.append(len(values))
             groups[len(declared.values) + place] = len(values)
             values.append(name)
-    return Attribute(column=coded, groups=groups, values=tuple(values), origin=declared.origin)
+    attribute = Attribute(
+        column=coded, groups=groups, values=tuple(values), origin=declared.origin, doubtful=tuple(doubtful)
+    )
+    if not now or not doubtful:
+        return attribute
+    noisy = measurer.counts(attribute.pushed(counts), rho=rho, what="other and missing values", columns=(column.name,))
+    return settled(attribute, noisy[:, None], sigma=measurer.sigma(rho))[0]
+
+
+def settled(attribute: Attribute, noisy: Floats, *, sigma: float) -> tuple[Attribute, Floats]:
+    """The attribute without doubtful codes whose counts (code × label) do not stand out of the noise, and its counts.
+
+    The few records that have such a code all the same count as what most records have.
+    """
+    if not attribute.doubtful:
+        return attribute, noisy
+    totals = noisy.sum(axis=1)
+    clear = totals > _CLEAR * sigma * math.sqrt(noisy.shape[1])
+    kept = [code for code in range(attribute.size) if clear[code] or code not in attribute.doubtful]
+    most = int(np.argmax(totals[kept]))
+    place = {code: new for new, code in enumerate(kept)}
+    groups = np.array([place.get(int(code), most) for code in attribute.groups], dtype=np.int64)
+    return (
+        replace(attribute, groups=groups, values=tuple(attribute.values[code] for code in kept), doubtful=()),
+        noisy[kept],
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

@@ -26,7 +26,7 @@ from aegis.candidates.synthesis.attribute import Attribute
 from aegis.candidates.synthesis.binning import merge_groups
 from aegis.candidates.synthesis.declared import PublicDomain
 from aegis.candidates.synthesis.estimating import Floats, denoised, nearest, totals_of, with_margins
-from aegis.candidates.synthesis.finding import Context, LeftOut, find_attribute
+from aegis.candidates.synthesis.finding import Context, LeftOut, find_attribute, settled
 from aegis.candidates.synthesis.impossible import possible
 from aegis.candidates.synthesis.measuring import Measurer
 from aegis.candidates.synthesis.noise import Noise
@@ -164,7 +164,7 @@ def learn(
     context, label_attribute, label_counts, left_out = None, None, None, []
     others = [column for column in columns if column.name != label]
     if label is not None:
-        found = finding.attribute(next(column for column in columns if column.name == label), None)
+        found = finding.attribute(next(column for column in columns if column.name == label), None, now=True)
         if isinstance(found, LeftOut):
             raise LabelError(
                 f"the label {label!r} cannot be synthesized: {found.reason}; choose another or more budget"
@@ -180,7 +180,7 @@ def learn(
         context = Context(label=label_attribute, groups=merged)
     attributes: list[Attribute] = []
     for column in others:
-        attribute = finding.attribute(column, context)
+        attribute = finding.attribute(column, context, now=False)
         if isinstance(attribute, LeftOut):
             left_out.append(attribute)
         else:
@@ -193,6 +193,7 @@ def learn(
     prepared = counter.prepared(held)
     table = _Measuring(prepared, attributes, context, measurer)
     singles, totals, label_counts = _singles(table, settings.singles * account.rho, label_attribute)
+    attributes = table.attributes
 
     say(2, 5, "choosing pairs")
     together = min(len(attributes), settings.most_together)
@@ -266,7 +267,7 @@ class _Finding:
     delta: float
     least: float
 
-    def attribute(self, column: Column, context: Context | None) -> Attribute | LeftOut:
+    def attribute(self, column: Column, context: Context | None, *, now: bool) -> Attribute | LeftOut:
         return find_attribute(
             self.counter,
             column,
@@ -276,6 +277,7 @@ class _Finding:
             delta=self.delta,
             context=context,
             least=self.least,
+            now=now,
         )
 
 
@@ -285,22 +287,26 @@ class _Measuring:
     def __init__(
         self, counter: Counter, attributes: Sequence[Attribute], context: Context | None, measurer: Measurer
     ) -> None:
-        self._counter, self._attributes, self._context, self._measurer = counter, attributes, context, measurer
+        self.attributes = list(attributes)
+        self._counter, self._context, self._measurer = counter, context, measurer
 
-    def single(self, place: int, rho: float) -> Floats:
-        attribute = self._attributes[place]
+    def settled_single(self, place: int, rho: float) -> Floats:
+        """One attribute with the label; codes that no record seems to have are no more among its codes after that."""
+        attribute = self.attributes[place]
         counts = attribute.pushed(self._by_context([attribute]))
-        return self._measurer.counts(counts, rho=rho, what="attribute", columns=(attribute.name, *self._label_name))
+        noisy = self._measurer.counts(counts, rho=rho, what="attribute", columns=(attribute.name, *self._label_name))
+        self.attributes[place], kept = settled(attribute, noisy, sigma=self._measurer.sigma(rho))
+        return kept
 
     def pair(self, pair: Pair, groups: Sequence[Codes]) -> NDArray[np.int64]:
         """Counts without noise: not to be looked at."""
-        first, second = self._attributes[pair[0]], self._attributes[pair[1]]
+        first, second = self.attributes[pair[0]], self.attributes[pair[1]]
         counts = self._by_context([first, second])
         counts = _merged(first.pushed(counts, 0), groups[pair[0]])
         return np.moveaxis(_merged(np.moveaxis(second.pushed(counts, 1), 1, 0), groups[pair[1]]), 0, 1)
 
     def measured_pair(self, pair: Pair, counts: NDArray[np.int64], rho: float) -> Floats:
-        names = (self._attributes[pair[0]].name, self._attributes[pair[1]].name)
+        names = (self.attributes[pair[0]].name, self.attributes[pair[1]].name)
         return self._measurer.counts(counts, rho=rho, what="pair", columns=(*names, *self._label_name))
 
     def label(self, rho: float) -> Floats:
@@ -322,10 +328,10 @@ class _Measuring:
 
 
 def _singles(table: _Measuring, rho: float, label: Attribute | None) -> tuple[list[Floats], Floats, Floats | None]:
-    number = len(table._attributes)
+    number = len(table.attributes)
     merged = label is not None and table._context is not None and table._context.size < label.size
     each = rho / (number + merged)
-    noisy = [table.single(place, each) for place in range(number)]
+    noisy = [table.settled_single(place, each) for place in range(number)]
     totals = totals_of(noisy, [table._measurer.sigma(each)] * number)
     singles = [_shrunk(counts, totals, sigma=table._measurer.sigma(each)) for counts in noisy]
     if label is None:
