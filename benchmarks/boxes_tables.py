@@ -274,6 +274,7 @@ def main() -> None:
                     print(run, flush=True)
                     runs.append(run)
                     keep(runs)
+    keep(runs)
 
 
 def keep(runs: list[dict[str, Any]]) -> None:
