@@ -215,8 +215,8 @@ def risk_of(ranking: Ranking) -> Heat | None:
     )
     smallest = min(place.privacy.smallest_class for place in judged if place.privacy)
     text = (
-        "Each dot is a candidate. The risk is one divided by the size of its smallest class of alike records; the line "
-        f"joins those that no other beats in both. The smallest class of all has {count(smallest, 'record')}."
+        "Each dot is a candidate. The risk is one divided by the size of its smallest group of alike records; the line "
+        f"joins those that no other beats in both. The smallest group of all has {count(smallest, 'record')}."
     )
     return Heat(title="Usefulness against risk", text=text, chart=picture(chart))
 
