@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 from aegis.errors import InputError
+from aegis.library.clinic import write_clinic
 from aegis.library.evaluate import evaluate
 
 Aegis = Callable[..., Any]
@@ -19,9 +20,15 @@ QUICK = ("--models", "naive-bayes", "--splits", "2", "--most-rows", "300", "--sh
 KEYS = {"name", "spearman", "kendall", "regret", "top5", "cpu_seconds"}
 
 
-def test_the_contract_and_a_second_run_that_trains_nothing(aegis: Aegis, clinic: Path, tmp_path: Path) -> None:
+@pytest.fixture(scope="module")
+def few_patients(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The example with fewer patients: every candidate is made and trained on."""
+    return write_clinic(tmp_path_factory.mktemp("clinic"), rows=600).parent
+
+
+def test_the_contract_and_a_second_run_that_trains_nothing(aegis: Aegis, few_patients: Path, tmp_path: Path) -> None:
     ask = (
-        "evaluate", clinic / "clinic.csv", "--generate", "4", "--cache", tmp_path / "results.jsonl", *QUICK,
+        "evaluate", few_patients / "clinic.csv", "--generate", "4", "--cache", tmp_path / "results.jsonl", *QUICK,
     )  # fmt: skip
     answer = aegis(*ask, "--report", tmp_path / "page.html")
     assert answer.status == 0, answer.err
@@ -142,11 +149,11 @@ def test_released_tables_have_the_label_in_the_same_ranges(small: Path) -> None:
 
 
 def test_time_is_counted_from_the_rows_to_the_choice(
-    aegis: Aegis, clinic: Path, monkeypatch: pytest.MonkeyPatch
+    aegis: Aegis, few_patients: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     clock = SimpleNamespace(process_time=count(0, 100).__next__)  # between any two looks a hundred seconds pass
     monkeypatch.setattr("aegis.library.evaluate.time", clock)
-    answer = aegis("evaluate", clinic / "clinic.csv", "--generate", "3", *QUICK)
+    answer = aegis("evaluate", few_patients / "clinic.csv", "--generate", "3", *QUICK)
     spent = {one["name"]: one["cpu_seconds"] for one in answer.json["datasets"][0]["selectors"]}
     assert 100 <= spent["Mascara"] < 200, "one pass over the rows"
     assert 200 <= spent["pair-prediction"] < 300, "and one over pairs"
@@ -154,26 +161,34 @@ def test_time_is_counted_from_the_rows_to_the_choice(
     assert spent["random"] == 0
 
 
-def test_quasi_identifiers_are_named_for_the_search(aegis: Aegis, clinic: Path) -> None:
+def test_quasi_identifiers_are_named_for_the_search(aegis: Aegis, few_patients: Path) -> None:
     asked = aegis(
-        "evaluate", clinic / "clinic.csv", "--generate", "3", "--families", "k-anonymous", "--quasi", "gender", *QUICK
+        "evaluate",
+        few_patients / "clinic.csv",
+        "--generate",
+        "3",
+        "--families",
+        "k-anonymous",
+        "--quasi",
+        "gender",
+        *QUICK,
     )
     assert asked.status == 0, asked.err
 
 
-def test_one_candidate_is_refused_before_anything_is_trained(aegis: Aegis, clinic: Path, tmp_path: Path) -> None:
+def test_one_candidate_is_refused_before_anything_is_trained(aegis: Aegis, few_patients: Path, tmp_path: Path) -> None:
     cache = tmp_path / "results.jsonl"
-    answer = aegis("evaluate", clinic / "clinic.csv", "--generate", "1", "--cache", cache, *QUICK)
+    answer = aegis("evaluate", few_patients / "clinic.csv", "--generate", "1", "--cache", cache, *QUICK)
     assert answer.status == 2
     assert "two candidates or more" in answer.err
     assert not cache.exists()
 
 
-def test_a_table_of_other_records_is_refused(aegis: Aegis, clinic: Path, tmp_path: Path) -> None:
-    lines = (clinic / "clinic.csv").read_text(encoding="utf-8").splitlines()
+def test_a_table_of_other_records_is_refused(aegis: Aegis, few_patients: Path, tmp_path: Path) -> None:
+    lines = (few_patients / "clinic.csv").read_text(encoding="utf-8").splitlines()
     other = tmp_path / "other.csv"
     other.write_text("\n".join([lines[0], *reversed(lines[1:])]) + "\n", encoding="utf-8")
-    ask = ("evaluate", clinic / "clinic.csv", "--label", "diagnosis", "--generate", "2", *QUICK)
+    ask = ("evaluate", few_patients / "clinic.csv", "--label", "diagnosis", "--generate", "2", *QUICK)
     answer = aegis(*ask, "--tables", other)
     assert answer.status == 2
     assert "same records in the same order" in answer.err
@@ -203,12 +218,12 @@ MISTAKES = {
 
 @pytest.mark.parametrize("mistake", MISTAKES)
 def test_what_cannot_be_used_is_refused_before_anything_is_trained(
-    aegis: Aegis, clinic: Path, tmp_path: Path, mistake: str
+    aegis: Aegis, few_patients: Path, tmp_path: Path, mistake: str
 ) -> None:
     given, said = MISTAKES[mistake]
     cache = tmp_path / "results.jsonl"
-    arguments = [argument.format(clinic) for argument in given]
-    answer = aegis("evaluate", clinic / "clinic.csv", *arguments, "--cache", cache)
+    arguments = [argument.format(few_patients) for argument in given]
+    answer = aegis("evaluate", few_patients / "clinic.csv", *arguments, "--cache", cache)
     assert answer.status == 2
     assert said in answer.err
     assert not cache.exists()
