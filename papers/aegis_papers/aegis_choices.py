@@ -16,11 +16,11 @@ from aegis.counts.summary import Summary
 from aegis.evaluation.agreement import agreement
 from aegis.evaluation.gold import gold_standard
 from aegis.evaluation.selectors import select
-from aegis.evaluation.splits import SplitPlan
 from aegis.masking.configuration import Configuration
 from aegis.ranking.rank import TOGETHER
 from aegis_papers.aegis_data import MEASURES, MODELS, Table, split_plan
 from aegis_papers.aegis_recipe import algorithm_1
+from aegis_papers.aegis_training import Trained
 from aegis_papers.reproduction import Between
 from aegis_papers.setting import Setting
 
@@ -29,19 +29,6 @@ LEVELS = {"+1D": "Aegis+1D", "-1D": "Aegis-1D"}
 ADVISOR = "our default"
 SEEDS = 5
 """Rounding and sampling are random: what they choose is the mean over this many draws."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Trained:
-    """The exhaustive way with one model: accuracy per configuration, and the CPU of training each once."""
-
-    model: str
-    accuracies: Floats
-    cpu_seconds: float
-
-    @property
-    def best(self) -> float:
-        return float(self.accuracies.max())
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -83,18 +70,6 @@ def selectors() -> dict[str, str]:
     return named
 
 
-def trained(setting: Setting, table: Table, model: str) -> Trained:
-    """Train one model of the paper on every configuration of a table."""
-
-    def work() -> dict[str, Any]:
-        plan = split_plan(setting)
-        gold = gold_standard(table.rows, table.configurations, label=table.label, models=(MODELS[model],), plan=plan)
-        return {"accuracies": gold.accuracies.tolist(), "cpu_seconds": gold.cpu_seconds / plan.splits}
-
-    kept = setting.part(f"train-{table.name}-{model}", work)
-    return Trained(model=model, accuracies=np.array(kept["accuracies"]), cpu_seconds=kept["cpu_seconds"])
-
-
 TIMED = 2
 """Configurations that are trained on all rows to measure time; fifty take 25 times as long."""
 
@@ -108,9 +83,7 @@ def training_seconds(setting: Setting, table: Table, model: str) -> float:
 
     def work() -> float:
         chosen = table.configurations[:TIMED]
-        plan = (
-            split_plan(setting, splits=1) if setting.quick else SplitPlan(splits=1, test_share=0.3, seed=setting.seed)
-        )
+        plan = split_plan(setting, table, splits=1)
         gold = gold_standard(table.rows, chosen, label=table.label, models=(MODELS[model],), plan=plan)
         return gold.cpu_seconds * len(table.configurations) / len(chosen)
 
@@ -121,9 +94,7 @@ def unmasked_accuracy(setting: Setting, table: Table, model: str) -> float:
     """What a model reaches on seven tenths of all rows with nothing masked."""
 
     def work() -> float:
-        plan = (
-            split_plan(setting, splits=1) if setting.quick else SplitPlan(splits=2, test_share=0.3, seed=setting.seed)
-        )
+        plan = split_plan(setting, table, splits=2)
         unmasked = (Configuration(name="unmasked", masks={}, label=table.label),)
         return gold_standard(table.rows, unmasked, label=table.label, models=(MODELS[model],), plan=plan).accuracies[0]
 

@@ -9,15 +9,14 @@ import numpy as np
 from aegis_papers.aegis_choices import (
     ADVISOR,
     Chooser,
-    Trained,
     choosers,
     counting_seconds,
     recipe_seconds,
-    trained,
     training_seconds,
     unmasked_accuracy,
 )
 from aegis_papers.aegis_data import MODELS, Table
+from aegis_papers.aegis_training import Trained, trained
 from aegis_papers.reproduction import (
     Between,
     Claim,
@@ -237,9 +236,36 @@ def fig_5_effectiveness(setting: Setting, tables: dict[str, Table]) -> Section:
         "agree in size only.",
         claims=tuple(claims),
         figures=(
+            _printed_beside(claims),
             *(_losses(tables[name], models[name], ways[name], first=name == "AQ") for name in tables),
             *(_chosen(tables[name], models[name], ways[name]) for name in tables),
         ),
+    )
+
+
+def _printed_beside(claims: list[Claim]) -> RangeFigure:
+    """The accuracies that the paper prints, each beside the recipe's."""
+    rows = []
+    for claim in claims:
+        if not isinstance(claim.printed, float) or not isinstance(claim.as_printed, float) or claim.unit != "accuracy":
+            continue
+        found, spread = claim.as_printed, claim.spread
+        ends = (found, found) if spread is None else (spread.low or found, spread.high or found)
+        rows += [
+            RangeRow(
+                label=f"{claim.what}: printed",
+                value=claim.printed,
+                low=claim.printed,
+                high=claim.printed,
+                note=f"{claim.printed:.2f}",
+            ),
+            RangeRow(label="as printed", value=found, low=min(ends), high=max(ends), note=f"{found:.3f}", marked=True),
+        ]
+    return RangeFigure(
+        title="Fig. 5d–f: printed and as printed",
+        axis="accuracy; the line goes over the draws of a way that draws",
+        rows=tuple(rows),
+        note_heading="accuracy",
     )
 
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from aegis_papers.aegis_choices import trained
 from aegis_papers.aegis_data import MODELS, Table
+from aegis_papers.aegis_training import trained
 from aegis_papers.reproduction import Between, Claim, RangeFigure, RangeRow, Section, Verdict, judged
 from aegis_papers.setting import Setting
 

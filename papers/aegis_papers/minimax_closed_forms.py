@@ -11,7 +11,7 @@ from aegis.candidates.sanitizers.finite import FiniteProblem, binary_problem
 from aegis.candidates.sanitizers.finite_program import optimum
 from aegis.candidates.sanitizers.gaussian import GaussianProblem, coalition_problem, paper_problem, proposition_1
 from aegis.candidates.sanitizers.mixtures import best_mixture, library
-from aegis_papers.reproduction import Between, Claim, Section, judged
+from aegis_papers.reproduction import Claim, Section, Verdict, judged
 
 
 def paper_bits() -> FiniteProblem:
@@ -164,13 +164,13 @@ def _coalition(problem: GaussianProblem) -> Claim:
     both = problem.conditional_variance(sorted({i for party in problem.adversaries for i in party}))
     alone = float(problem.saturation_losses.min())
     other = coalition_problem()
-    return judged(
+    return Claim(
         what="what two adversaries together know more: Var[X|Z₁,Z₂] over the smaller Var[X|Zᵢ]",
         source="I, II",
-        printed=Between(high=0.9),
+        printed=None,
         as_printed=both / alone,
-        tolerance=0.0,
-        why=f"The setting is motivated by coalitions, but in this covariance there is none: {both:.3f} together, "
-        f"{alone:.3f} alone. aegis curve gaussian --preset coalition has one: {other.max_distortion:.0f} and "
-        f"{other.saturation_losses.min():.0f}.",
+        verdict=Verdict.NOT_COMPARABLE,
+        why="The paper prints no number. The setting is motivated by coalitions, but in this covariance there is none: "
+        f"{both:.3f} together, {alone:.3f} alone. aegis curve gaussian --preset coalition has one: "
+        f"{other.max_distortion:.0f} and {other.saturation_losses.min():.0f}.",
     )

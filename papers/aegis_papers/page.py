@@ -122,7 +122,7 @@ def _part(place: int, section: Section) -> Part:
         figures=tuple(_drawn(one) for one in section.figures),
         counts=tuple((f"{count} {word}", tag) for count, word, tag in counted if count),
         command=section.command,
-        time=f"{seconds(section.cpu_seconds)} of CPU" if section.cpu_seconds else "",
+        time=f"{seconds(section.cpu_seconds)} of CPU" if section.cpu_seconds else "computed with the sections above",
     )
 
 

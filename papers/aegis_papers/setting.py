@@ -8,13 +8,14 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from aegis._version import __version__
 from aegis.data.output import PRIVATE, draft_of
 from aegis.errors import DataError, OutputError
 from aegis_papers.reproduction import Section
 
+Made = TypeVar("Made")
 Progress = Callable[[int, int | None, str], None]
 
 
@@ -82,10 +83,14 @@ class Setting:
 
     def timed(self, work: Callable[[], Section]) -> Section:
         """The section that ``work`` makes, with what its parts took, in whichever run they were computed."""
+        section, spent = self.spent_on(work)
+        return replace(section, cpu_seconds=section.cpu_seconds + spent)
+
+    def spent_on(self, work: Callable[[], Made]) -> tuple[Made, float]:
+        """What ``work`` makes, and the CPU seconds of the parts that it asked for."""
         first = len(self.asked)
-        section = work()
-        spent = sum(float(self.known[key]["cpu_seconds"]) for key in set(self.asked[first:]))
-        return replace(section, cpu_seconds=spent)
+        made = work()
+        return made, sum(float(self.known[key]["cpu_seconds"]) for key in set(self.asked[first:]))
 
     def kept(self, name: str, **parameters: Any) -> bool:
         """Whether a part waits already, so that nothing has to be computed for it."""

@@ -9,12 +9,17 @@ import numpy as np
 import pytest
 
 from aegis.errors import DataError, OutputError
-from aegis.evaluation.coded_rows import RowMasker
-from aegis_papers.aegis_choices import Chooser, Trained
-from aegis_papers.aegis_data import joints_of, tables
-from aegis_papers.aegis_k_anonymous import K, k_anonymous
+from aegis.evaluation.coded_rows import CodedRows, RowMasker
+from aegis.evaluation.features import feature_matrix
+from aegis.evaluation.models import try_model
+from aegis_papers.aegis_boxes import recoded_accuracies
+from aegis_papers.aegis_choices import Chooser
+from aegis_papers.aegis_data import joints_of, split_plan, tables
+from aegis_papers.aegis_k_anonymous import K, families, in_large_classes, without_small_classes
 from aegis_papers.aegis_reconstruction import total_variation
 from aegis_papers.aegis_table import table_2
+from aegis_papers.aegis_training import CHUNK, Trained, kernel_machine, trained_on
+from aegis_papers.network_training import network_accuracies
 from aegis_papers.reproduction import Verdict
 from aegis_papers.setting import Setting
 
@@ -67,15 +72,85 @@ def test_joints_of_parts_add_up() -> None:
         assert (first[name].counts + second[name].counts == joint.counts).all()
 
 
-def test_k_anonymous_configurations_are_k_anonymous() -> None:
+def test_k_anonymous_configurations_are_k_anonymous_up_to_what_they_suppress() -> None:
     setting = Setting(chapter="aegis", quick=True)
     table = tables(setting)["AQ"]
-    family = k_anonymous(setting, table)
-    assert len(family) >= 2
-    for one in family:
-        masked = RowMasker(table.rows, label=table.label).masked(one.masks)
-        _, sizes = np.unique(np.column_stack(list(masked.codes.values())), axis=0, return_counts=True)
-        assert sizes.min() >= K
+    masker = RowMasker(table.rows, label=table.label)
+    for family in families(setting, table):
+        assert len(family.configurations) >= 2
+        assert len(family.of("levels")) + len(family.of("cuts")) == len(family.configurations)
+        for configuration in family.configurations:
+            masked = masker.masked(configuration.masks)
+            tuples = np.column_stack(list(masked.codes.values()))
+            released = in_large_classes(masked)
+            assert (~released).mean() <= family.suppressed
+            assert np.unique(tuples[released], axis=0, return_counts=True)[1].min() >= K
+
+
+def test_suppressed_records_are_not_trained_on_and_all_test_rows_are_asked() -> None:
+    setting = Setting(chapter="aegis", quick=True)
+    table = tables(setting)["AQ"]
+    seen: dict[str, np.ndarray[tuple[int], np.dtype[np.int64]]] = {}
+
+    def accuracy(_masked: CodedRows, training: np.ndarray, testing: np.ndarray, _seed: int) -> float:
+        seen.update(training=training, testing=testing)
+        return 0.5
+
+    training, testing = np.arange(300), np.arange(300, 400)
+    without_small_classes(accuracy)(table.rows, training, testing, 0)
+    large = in_large_classes(table.rows)
+    assert not large.all()  # raw tuples are rare
+    assert seen["training"].tolist() == np.flatnonzero(large[:300]).tolist()
+    assert seen["testing"].tolist() == testing.tolist()
+
+
+def test_a_kernel_machine_on_distinct_records_answers_as_on_all() -> None:
+    setting = Setting(chapter="aegis", quick=True)
+    table = tables(setting)["AQ"]
+    training, testing = split_plan(setting, table).split(table.rows.label, 0)
+    masker = RowMasker(table.rows, label=table.label)
+    for configuration in table.configurations[:2]:
+        masked = masker.masked(configuration.masks)
+        features = feature_matrix(masked.domains, masked.codes, training=training)
+        all_rows = try_model("kernel-svm", features, masked.label, training=training, testing=testing, seed=0)
+        # the solver stops within its tolerance: a record on the border may fall to either side
+        assert abs(kernel_machine(masked, training, testing, 0) - all_rows.accuracy) <= 1 / len(testing) + 1e-9
+
+
+def test_a_stopped_training_goes_on_behind_its_last_chunk(tmp_path: Path) -> None:
+    setting = Setting(chapter="aegis", quick=True, work=tmp_path)
+    table = tables(setting)["AQ"]
+    chosen = table.configurations * (CHUNK // len(table.configurations) + 1)
+    asked: list[int] = []
+
+    def accuracy(_masked: CodedRows, training: np.ndarray, _testing: np.ndarray, _seed: int) -> float:
+        asked.append(len(training))
+        if len(asked) > CHUNK:
+            raise KeyboardInterrupt
+        return len(asked) / 100
+
+    with pytest.raises(KeyboardInterrupt):
+        trained_on(setting, table, chosen, "LR", accuracy, part="x")
+    asked.clear()
+    again = Setting(chapter="aegis", quick=True, work=tmp_path)
+    found = trained_on(again, table, chosen, "LR", accuracy, part="x")
+    assert len(asked) == len(chosen) - CHUNK
+    assert found.accuracies[:CHUNK].tolist() == [number / 100 for number in range(1, CHUNK + 1)]
+
+
+def test_no_row_is_left_out_of_the_papers_tables() -> None:
+    table = tables(Setting(chapter="aegis", quick=True))["AQ"]
+    plan = split_plan(Setting(chapter="aegis"), table)
+    assert (plan.most_training_rows, plan.most_test_rows, plan.test_share) == (None, None, 0.3)
+
+
+def test_boxes_reach_what_models_reach_on_five_anonymous_records() -> None:
+    setting = Setting(chapter="aegis", quick=True)
+    table = tables(setting)["AQ"]
+    found = recoded_accuracies(setting, table, ("SGD",), suppressed=0.0)
+    assert found["boxes"] >= 2
+    assert found["suppressed"] == 0
+    assert 0.3 < found["accuracies"]["SGD"] <= 1.0
 
 
 def test_total_variation() -> None:
@@ -98,3 +173,21 @@ def test_table_2_of_air_quality_and_income_is_the_papers_to_the_digit() -> None:
     known = [claim for claim in found if not claim.what.startswith("Customer")]
     assert len(known) == 8
     assert {claim.verdict for claim in known} == {Verdict.SAME}
+
+
+def test_networks_trained_together_are_those_of_scikit_learn() -> None:
+    neural_network = pytest.importorskip("sklearn.neural_network")
+    rng = np.random.default_rng(3)
+    label = rng.integers(0, 3, 900)
+    near = (label[:, None] == np.arange(3)[None, :]) + 0.6 * rng.standard_normal((900, 3))
+    noise = rng.standard_normal((900, 5))
+    matrices = [near.astype(np.float32), noise.astype(np.float32), np.empty((900, 0), dtype=np.float32)]
+    training, testing = np.arange(600), np.arange(600, 900)
+    found = network_accuracies(matrices, label, training=training, testing=testing, epochs=12, seed=0)
+    model = neural_network.MLPClassifier(hidden_layer_sizes=(100, 100), max_iter=12, random_state=0)
+    with pytest.warns(Warning, match="Maximum iterations"):
+        model.fit(near[training], label[training])
+    theirs = float((model.predict(near[testing]) == label[testing]).mean())
+    assert found[0] == pytest.approx(theirs, abs=0.04)
+    assert found[1] < 0.5
+    assert found[2] == pytest.approx(float((label[testing] == np.bincount(label[training]).argmax()).mean()))
