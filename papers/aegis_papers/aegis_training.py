@@ -11,6 +11,7 @@ import time
 import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -79,7 +80,7 @@ def trained_on(
         some = chosen[first : first + CHUNK]
         setting.progress(first, len(chosen), f"{table.title}: training {model}")
         ids = [configuration.id for configuration in some]
-        parts.append(setting.part(f"{part}-{model}-{first}", lambda some=some: work(some), family=ids, plan=plan.id))
+        parts.append(setting.part(f"{part}-{model}-{first}", partial(work, some), family=ids, plan=plan.id))
     return Trained(
         model=model,
         accuracies=np.array([value for kept in parts for value in kept["accuracies"]]),
