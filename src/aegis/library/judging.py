@@ -102,7 +102,10 @@ def read_policy(policy: PolicyLike, *, person: str | None = None) -> Policy:
         from aegis.attacks.attack import ATTACKS  # learners, which most policies do without
 
         for name, _ in rules.attacks:
-            ATTACKS[name]  # says which there are if it is not one of them
+            if name not in ATTACKS:
+                raise PolicyError(
+                    f"the policy limits the attack {name!r}, which does not exist; there are {', '.join(ATTACKS)}"
+                )
     return by_person(rules, person)
 
 
