@@ -222,7 +222,7 @@ MISTAKES: dict[str, tuple[str | bytes, list[str], str]] = {
         ["--label", "y", "--generate", "2"],
         "no two rows are alike",
     ),
-    "names that differ in case": ("age,AGE,y\n1,2,u\n3,4,v\n", ["--label", "y"], "upper and lower case only"),
+    "names that differ in case": ("age,AGE,y\n1,2,u\n3,4,v\n", ["--label", "y"], "apart from upper and lower case"),
     "a table of a file": (GOOD, ["--label", "y", "--generate", "2", "--table", "t"], "leave out --table"),
     "a number that YAML takes for text": (
         GOOD,

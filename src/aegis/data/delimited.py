@@ -287,10 +287,11 @@ def names_of(header: str, delimiter: str, path: Path) -> list[str]:
     alike = sum(times > 1 for times in Counter(name.lower() for name in set(names)).values())
     # The names stay unsaid: the line may be a record, and they its values.
     if twice:
-        raise DataError(f"{path.name}: {count(twice, 'column name')} more than once; rename the columns")
+        raise DataError(f"{path.name}: the first line has {count(twice, 'column name')} more than once; rename them")
     if alike:
         raise DataError(
-            f"{path.name}: {count(alike, 'column name')} twice but for upper and lower case; rename the columns"
+            f"{path.name}: the first line has {count(alike, 'column name')} more than once, apart from upper and "
+            "lower case; rename them"
         )
     return names
 

@@ -78,9 +78,10 @@ class Measured:
         return float(self.values[name].mean())
 
     def error(self, name: str) -> float:
-        """The standard error of a mean."""
+        """The standard error of a mean; a row that was tested several times is one row all the same."""
         values = self.values[name]
-        return math.sqrt(self.widening * float(values.var()) / max(len(values), 1))
+        rows = len(values) if self.is_paired(name) else len(values) / self.stage.repeats
+        return math.sqrt(self.widening * float(values.var()) / max(rows, 1))
 
     def difference_error(self, first: str, second: str) -> float:
         """The standard error of the difference of two means, row by row where both were tested on the same rows."""
@@ -128,7 +129,8 @@ class Measured:
         paired = [place for place, name in enumerate(names) if self.is_paired(name)]
         if paired:
             values = np.stack([self.values[names[place]] for place in paired])
-            values = values - values.mean(axis=0)  # what all have in common decides nothing
+            if len(paired) == len(names):
+                values = values - values.mean(axis=0)  # what all have in common decides nothing
             values -= values.mean(axis=1, keepdims=True)
             rows = values.shape[1]
             covariance[np.ix_(paired, paired)] += (self.widening / rows**2) * (values @ values.T)

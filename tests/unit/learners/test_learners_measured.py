@@ -52,6 +52,25 @@ def test_rows_that_are_hard_for_all_decide_nothing() -> None:
     assert 0.4 < chances(own)["ahead"] < 0.7
 
 
+def test_a_table_of_its_own_rows_is_not_surer_for_being_parted_often() -> None:
+    rows = np.random.default_rng(4).random(ROWS)
+    once = measured({"own": rows, "shared": rows}, own_rows="own")
+    often = Measured.of(
+        RaceStage(number=1, rows=ROWS, folds=2, repeats=12, candidates=2, out=()),
+        {**once.tested, "own": RowValues(sums=np.zeros(0), times=np.zeros(0), unpaired=(rows,) * 12)},
+    )
+    assert often.error("own") == pytest.approx(once.error("own"))
+
+
+def test_chance_of_both_counts_where_one_has_rows_of_its_own() -> None:
+    rng = np.random.default_rng(5)
+    stage = measured({"own": rng.random(ROWS), "shared": rng.random(ROWS)}, own_rows="own")
+    far = 1.5 * stage.difference_error("own", "shared")  # of which the table's own chance is but a part
+    apart = stage.mean("shared") - stage.mean("own") + far
+    stage = measured({"own": stage.values["own"] + apart, "shared": stage.values["shared"]}, own_rows="own")
+    assert chances(stage)["shared"] == pytest.approx(0.067, abs=0.02)
+
+
 def test_other_models_leave_a_chance_to_the_one_behind() -> None:
     stage = measured({"behind": np.zeros(ROWS), "ahead": np.full(ROWS, 0.01)})
     assert chances(stage)["behind"] == 0.0
