@@ -97,7 +97,7 @@ def fig_5_efficiency(setting: Setting, tables: dict[str, Table]) -> Section:
         as_printed=faster,
         ours=sum(seconds[name, who] > seconds[name, "Aegis+1D g3"] for name, who in _TIMES if who in MODELS),
         unit=f"of {trained_ways}",
-        why="Algorithm 1 as written, beside training each model once per configuration; CPU seconds in the table below.",
+        why="Algorithm 1 as written, beside training each model once per configuration; the table has the CPU seconds.",
     )
     shown = ("Aegis+1D g3", "Aegis+1D MI", "Aegis+1D χ²", RECIPE, "Sampling g3", "Mascara", ADVISOR, *MODELS)
     rows: list[tuple[Value, ...]] = [(who, *(seconds.get((name, who)) for name in tables)) for who in shown]
