@@ -97,6 +97,7 @@ def fig_5_efficiency(setting: Setting, tables: dict[str, Table]) -> Section:
         as_printed=faster,
         ours=sum(seconds[name, who] > seconds[name, "Aegis+1D g3"] for name, who in _TIMES if who in MODELS),
         unit=f"of {trained_ways}",
+        why="Algorithm 1 as written, beside training each model once per configuration; the table has the CPU seconds.",
     )
     shown = ("Aegis+1D g3", "Aegis+1D MI", "Aegis+1D χ²", RECIPE, "Sampling g3", "Mascara", ADVISOR, *MODELS)
     rows: list[tuple[Value, ...]] = [(who, *(seconds.get((name, who)) for name in tables)) for who in shown]
@@ -320,7 +321,7 @@ def _why_mean(name: str, models: dict[str, Trained]) -> str:
             f"always: their accuracy differs by {spread:.1f} points between any two configurations, so every way "
             "chooses well."
         )
-    return "Other configurations than the paper's." if name == "AQ" else ""
+    return "Other configurations than the paper's; a mean over what is chosen follows how strongly they mask."
 
 
 def _losses(table: Table, models: dict[str, Trained], ways: dict[str, Chooser], *, first: bool) -> RangeFigure:

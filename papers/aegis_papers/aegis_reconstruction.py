@@ -214,6 +214,7 @@ def fig_10(setting: Setting) -> Section:
             printed=Between(high=0.5),
             as_printed=max(one[label] for one in found.values() for label in _LABELS),
             unit="TVD",
+            why="Over both labels, all bucket sizes and all domain sizes.",
         )
     )
     return Section(

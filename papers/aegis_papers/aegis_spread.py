@@ -35,6 +35,7 @@ def fig_1(setting: Setting, tables: dict[str, Table]) -> Section:
                 printed="yes",
                 as_printed=f"{len(best)} different best ones for {len(found)} models",
                 verdict=Verdict.SAME if len(best) > 1 else Verdict.DIFFERENT,
+                why="Which of our configurations is the best by each of the models.",
             ),
         ),
         figures=(
