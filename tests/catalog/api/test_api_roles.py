@@ -115,6 +115,11 @@ def _configuration(stage: Stage) -> Call:
     return Call({"configuration_id": stage.new_configuration(stage.product)})
 
 
+def _unused_configuration(stage: Stage) -> Call:
+    """Of a product of its own: no approved request of another case waits for it."""
+    return Call({"configuration_id": stage.new_configuration(stage.new_product())})
+
+
 def _decision(stage: Stage) -> Call:
     return Call({"request_id": _request(stage)}, json={"approve": False, "reason": "not for this"})
 
@@ -276,7 +281,7 @@ TABLE: dict[tuple[str, str], list[Case]] = {
     ],
     ("GET", "/configurations/{configuration_id}"): [Case(EVERYBODY, _configuration)],
     ("GET", "/configurations/{configuration_id}/file"): [Case(EVERYBODY, _configuration)],
-    ("POST", "/configurations/{configuration_id}/withdraw"): [Case(STAFF, _configuration)],
+    ("POST", "/configurations/{configuration_id}/withdraw"): [Case(STAFF, _unused_configuration)],
     ("GET", "/products/{product}/summaries"): [Case(EVERYBODY, _product), Case(STAFF, _draft, "draft")],
     ("POST", "/products/{product}/summaries"): [Case(PROVIDER, _summary_archive)],
     ("GET", "/products/{product}/summary"): [Case(EVERYBODY, _with_summary)],
