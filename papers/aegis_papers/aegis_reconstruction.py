@@ -71,7 +71,7 @@ def fig_7(setting: Setting, tables: dict[str, Table]) -> Section:
                     ours=float(np.median(found[POOLED_MASKED])) if way == WITH else None,
                     test=_nearer(found[POOLED_MASKED], found[way]) if way == WITH else None,
                     unit="TVD",
-                    why=_WHY[way] if name == "AQ" else "As for Air Quality.",
+                    why=_WHY[way],
                 )
             )
         fitted, drawn = float(np.median(found[WITH])), float(np.median(found[RECORDS]))
