@@ -47,6 +47,10 @@ class Recipients(StrEnum):
     SEPARATE = "separate"
 
 
+_BESIDE_MODELS = (*(role.value for role in Role), "max_suppression", "suppressed", "attacks", "recipients", "unit")
+"""What a policy may say beside its models."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Policy:
     """The models a table must satisfy, the roles that override the table's own, and the limit on suppression.
@@ -234,7 +238,7 @@ class Policy:
         if recipients not in {choice.value for choice in Recipients}:
             raise PolicyError(f"{where}: recipients must be one of {', '.join(choice.value for choice in Recipients)}")
         return cls(
-            models=models_from(rest, sensitive=roles.sensitive, where=where),
+            models=models_from(rest, sensitive=roles.sensitive, where=where, beside=_BESIDE_MODELS),
             roles=roles,
             max_suppression=max_suppression,
             suppressed=Suppressed(suppressed),

@@ -10,19 +10,22 @@ import yaml
 
 from aegis.errors import PolicyError
 from aegis.privacy.model import MODELS, Model
+from aegis.registry import did_you_mean
 
 MODELS_WORD = "models"
 """Where models stand that have no word of their own."""
 
 
-def models_from(mapping: Mapping[str, Any], *, sensitive: tuple[str, ...], where: str) -> tuple[Model, ...]:
-    """The models of a policy without its roles and limits."""
+def models_from(
+    mapping: Mapping[str, Any], *, sensitive: tuple[str, ...], where: str, beside: tuple[str, ...] = ()
+) -> tuple[Model, ...]:
+    """The models of a policy without its roles and limits; ``beside`` are the words that those go by."""
     words = _words()
+    places = [*words, MODELS_WORD, *beside]
     unknown = sorted(set(map(str, mapping)) - {*words, MODELS_WORD})
     if unknown:
-        raise PolicyError(
-            f"{where} has no place for {', '.join(unknown)}; it may ask for {', '.join([*words, MODELS_WORD])}"
-        )
+        meant = "".join(did_you_mean(word, places) for word in unknown)
+        raise PolicyError(f"{where} has no place for {', '.join(unknown)}{meant}; it may say {', '.join(places)}")
     models: list[Model] = []
     for word, kinds in words.items():
         if word in mapping:

@@ -79,7 +79,20 @@ def test_without_time_the_promises_hold_and_progress_is_reported(records: Record
     )
     assert done.result_.smallest_class >= 5
     assert "a first partition" in told[0][2]
+    assert all(total == 100 for _, total, _ in told)
+    assert [done for done, _, _ in told] == sorted(done for done, _, _ in told), "the bar never goes back"
     assert done.result_.lower_bound == 0.0
+
+
+def test_every_long_step_of_the_first_partition_says_how_far_it_is(units: Units) -> None:
+    words: list[str] = []
+    labels = divide(units, k=5, classes=900, say=words.append)
+    state = place(units, labels, capacity=int(labels.max()) + 1)
+    sweep(units, state, k=5, l=1, say=words.append)
+    repair(units, state, k=5, l=1, say=words.append)
+    assert any("64 classes" in word for word in words)
+    assert any("sweep 1" in word for word in words)
+    assert any("filled up" in word for word in words)
 
 
 def test_counted_rounds_know_no_deadline(records: Records) -> None:

@@ -141,6 +141,7 @@ def test_a_policy_that_does_not_fit_the_table(text: str, own: Roles, message: st
         ("k: 5\nk: 6", "names 'k' twice in line 2"),
         ("l: {s: 2, s: 3}", "names 's' twice"),
         ("m: 5", "no place for m"),
+        ("{k: 5, quasi_identifiers: [age]}", "did you mean 'quasi_identifying'?"),
         ("quasi_identifying: [a]", "asks for nothing"),
         ("k: 0", "k of k-anonymity must be a whole number from 1 up, not 0"),
         ("k: five", "must be a whole number"),

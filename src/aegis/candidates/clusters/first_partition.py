@@ -8,6 +8,7 @@ units from classes that can spare them, and Hartigan sweeps move units to the ne
 from __future__ import annotations
 
 import heapq
+from collections.abc import Callable
 
 import numpy as np
 
@@ -27,6 +28,9 @@ from aegis.candidates.clusters.units import (
 
 NEAR_CLASSES = 14
 _REPAIRED_AT_ONCE = 64
+_SPLITS_PER_WORD = 64
+Say = Callable[[str], None]
+"""Called with what is being done and how far it is; may be called often."""
 
 
 def agglomerate(units: Units, *, k: int, l: int, classes: int | None) -> Ints:  # noqa: E741 - l as in l-diversity
@@ -155,7 +159,7 @@ def _merge(units: Units, state: State, k: int, l: int, target: int, free: bool) 
     return _merge_pairs(units.code_start, units.sensitive_attribute, state, k, l, target, free)
 
 
-def divide(units: Units, *, k: int, classes: int, deadline: float | None = None) -> Ints:
+def divide(units: Units, *, k: int, classes: int, deadline: float | None = None, say: Say | None = None) -> Ints:
     """Labels of at most ``classes`` classes of at least k records each, fewer where ``deadline`` ends it."""
     count = len(units.weight)
     labels = np.zeros(count, dtype=np.int64)
@@ -170,6 +174,8 @@ def divide(units: Units, *, k: int, classes: int, deadline: float | None = None)
             labels[part] = name
             heapq.heappush(heap, (-float(_spreads(units, part).sum()), name, part))
         made += 1
+        if say is not None and made % _SPLITS_PER_WORD == 0:
+            say(f"{made:,} classes, at most {classes:,}")
     return labels
 
 
@@ -216,6 +222,7 @@ def repair(
     k: int,
     l: int,  # noqa: E741 - l as in l-diversity
     deadline: float | None = None,
+    say: Say | None = None,
 ) -> Ints:
     """Borrow until all classes satisfy k and l, or nobody can spare, or time is up; gives the classes that do not."""
     unit = np.repeat(np.arange(len(units.weight)), np.diff(units.sensitive_start))
@@ -227,6 +234,8 @@ def repair(
     for first in range(0, classes, step):
         if first and past(deadline):
             break
+        if say is not None:
+            say(f"filled up {first:,} of {classes:,} classes")
         _repair(units, state, holders, start.astype(np.int64), k, l, first, min(first + step, classes))
     return np.array([c for c in range(len(state.size)) if not satisfies(state, c, k, l)], dtype=np.int64)
 
@@ -280,10 +289,13 @@ def sweep(
     l: int,  # noqa: E741 - l as in l-diversity
     most: int = 10,
     deadline: float | None = None,
+    say: Say | None = None,
 ) -> int:
     """Sweep until few units move or time is up; gives the number of moves. Classes keep k and l, none disappears."""
     moves = 0
-    for _ in range(most):
+    for number in range(most):
+        if say is not None:
+            say(f"sweep {number + 1} of at most {most}")
         near = _near_classes(units, state, deadline)
         if near is None:
             break

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import time
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 
@@ -44,6 +45,7 @@ from aegis.privacy.policy import Policy
 from aegis.progress import Progress
 
 _QUICK_SHARE = 0.1  # of the time, for the first bound
+_SECONDS_BETWEEN_WORDS = 0.1
 FEW_NUMBERS = 20  # a label of numbers with more values than these is kept as a number, with fewer as classes
 MIXES_PER_ROUND = 10  # a try of the entropy stage costs a fraction of a round of the search
 
@@ -112,7 +114,16 @@ class MOOBAM(Microaggregation):
     def _publication(self, records: Records, progress: Progress | None) -> Publication:
         began = time.perf_counter()
         judge = None if self.policy is None else PolicyClasses(records, self.policy, scale=self.scale)
-        admit = None if judge is None else judge.joined
+        percent, spoke = 0, -1.0
+
+        def say(what: str) -> None:
+            nonlocal spoke
+            now = time.perf_counter() - began
+            if progress is not None and now - spoke >= _SECONDS_BETWEEN_WORDS:
+                spoke = now
+                progress(percent, 100, f"{len(tuples):,} tuples: {what}")
+
+        admit = None if judge is None else partial(judge.joined, say=say)
         k = max(self.k or 1, 1 if judge is None else judge.k)
         near = self._with_label(records)
         tuples = collapse(near)
@@ -131,12 +142,11 @@ class MOOBAM(Microaggregation):
             most_classes=self.classes,
             deadline=None if deadline is None else time.monotonic() + _QUICK_SHARE * max(left, 0.0),
         )
-        spoke = -1.0
 
         def report(stage: str, labels: Ints, deviation: float, fraction: float, rounds: int) -> None:
-            nonlocal spoke
+            nonlocal percent, spoke
             now = time.perf_counter() - began
-            if progress is None or now - spoke < 0.1:
+            if progress is None or now - spoke < _SECONDS_BETWEEN_WORDS:
                 return
             spoke = now
             bits = sum_of_minima_bits(class_entropies_bits(labels, records.sensitive))
@@ -146,7 +156,8 @@ class MOOBAM(Microaggregation):
                     records, centers_of(records, labels).rows(labels), scale=self.scale
                 )
             message = f"{stage}: loss {deviation / total:.5f}{bound}, entropy {bits:.3f} after {rounds} rounds"
-            progress(round(100 * min(fraction, 1.0)), 100, message)
+            percent = round(100 * min(fraction, 1.0))
+            progress(percent, 100, message)
 
         def started(least: int) -> Search:
             search = Search(
@@ -159,6 +170,7 @@ class MOOBAM(Microaggregation):
                 rng=np.random.default_rng(self.random_state),
                 report=report,
                 admit=admit,
+                say=say,
                 deadline=deadline,
             )
             search.start()
@@ -207,6 +219,7 @@ class MOOBAM(Microaggregation):
         bound_seconds = 0.0
         if self.rounds is None and self.bound_share > 0 and finished != "interrupted":
             bound_seconds = max(0.0, self.seconds - reserve - (time.perf_counter() - began))
+        say("how far the best partition may still be from this one")
         try:
             bound = lower_bound(
                 records,
@@ -220,6 +233,7 @@ class MOOBAM(Microaggregation):
             )
         except KeyboardInterrupt:
             finished, bound = "interrupted", quick / total
+        say("the table of classes, checked")
         return publish(
             records,
             labels,

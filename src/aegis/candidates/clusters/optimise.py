@@ -11,7 +11,7 @@ import numpy as np
 from aegis.candidates.clusters.arrays import Ints
 from aegis.candidates.clusters.budget import Budget
 from aegis.candidates.clusters.entropy_stage import anneal
-from aegis.candidates.clusters.first_partition import agglomerate, divide, repair, sweep
+from aegis.candidates.clusters.first_partition import Say, agglomerate, divide, repair, sweep
 from aegis.candidates.clusters.information_loss import Scale, divisors
 from aegis.candidates.clusters.mixing import Goal
 from aegis.candidates.clusters.nearest import past
@@ -44,6 +44,7 @@ class Search:
     class_price: float = 0.0
     rounds: int = 0
     admit: Callable[[Ints], Ints] | None = None  # makes a partition satisfy what k and l do not say
+    say: Say | None = None  # what the first partition is doing, before there is anything to report
     deadline: float | None = None  # of time.monotonic; None where rounds are counted, which are the same everywhere
 
     def start(self) -> None:
@@ -56,15 +57,16 @@ class Search:
         else:
             # what follows takes time as well, and without it the table is divided and no more
             limit = None if self.deadline is None else time.monotonic() + 0.5 * (self.deadline - time.monotonic())
-            labels = divide(units, k=self.k, classes=self.classes or len(self.records) // self.k, deadline=limit)
+            most = self.classes or len(self.records) // self.k
+            labels = divide(units, k=self.k, classes=most, deadline=limit, say=self.say)
         if whole:
             labels = labels[self.tuples.tuple_of]
             units = self._units(False)
         room = max(int(labels.max()) + 1, self.classes or 0)
         state = place(units, labels, capacity=room)
         if not few:
-            sweep(units, state, k=self.k, l=1, deadline=self.deadline)
-        lacking = repair(units, state, k=self.k, l=self.l, deadline=self.deadline)
+            sweep(units, state, k=self.k, l=1, deadline=self.deadline, say=self.say)
+        lacking = repair(units, state, k=self.k, l=self.l, deadline=self.deadline, say=self.say)
         if len(lacking) and self.classes is not None:
             raise AnonymizerError(
                 f"{len(lacking)} of {self.classes} classes cannot be given k = {self.k} records and l = {self.l} "
@@ -75,7 +77,7 @@ class Search:
             labels = self._join_lacking(state.label, lacking)
             state = place(units, labels, capacity=room)
         if not few:
-            sweep(units, state, k=self.k, l=self.l, deadline=self.deadline)
+            sweep(units, state, k=self.k, l=self.l, deadline=self.deadline, say=self.say)
         if self.classes is not None:
             self._open_classes(units, state, self.classes)
         labels, self.start_deviation = self._admitted(state.label.copy(), float(total_loss(state)))

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from aegis.candidates.clusters.arrays import Ints
+from aegis.candidates.clusters.first_partition import Say
 from aegis.candidates.clusters.information_loss import Scale, centers_of, divisors
 from aegis.candidates.clusters.records import Records
 from aegis.counts.class_table import ClassTable
@@ -63,7 +64,7 @@ class PolicyClasses:
         )
         return judge_all(table, self._policy)
 
-    def joined(self, labels: Ints) -> Ints:
+    def joined(self, labels: Ints, *, say: Say | None = None) -> Ints:
         """The partition after failing classes joined the nearest others until the policy holds.
 
         Raises PolicyNotSatisfiedError where not even all records in one class satisfy it.
@@ -83,6 +84,8 @@ class PolicyClasses:
                 failing |= verdict.failing[:classes]
             if not failing.any():  # a model about all classes together: the smallest class has to go
                 failing[int(np.bincount(labels).argmin())] = True
+            if say is not None:
+                say(f"joining {int(failing.sum()):,} of {classes:,} classes that do not satisfy the policy")
             labels = self._merged(labels, failing)
 
     def _merged(self, labels: Ints, failing: NDArray[np.bool_]) -> Ints:
