@@ -12,7 +12,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from aegis.candidates.clusters.arrays import Floats, Ints, compiled
+from aegis.candidates.clusters.arrays import NONE_YET, Floats, Ints, compiled
 from aegis.candidates.clusters.nearest import nearest, past
 from aegis.candidates.clusters.units import (
     State,
@@ -83,7 +83,7 @@ def _recount(sensitive_attribute: Ints, state: State, a: int) -> None:
 
 @compiled
 def _best_partner(code_start: Ints, state: State, a: int, alive: Ints, count: int) -> tuple[int, float]:
-    best, partner = np.inf, -1
+    best, partner = np.inf, NONE_YET
     for i in range(count):
         b = alive[i]
         if b != a:
@@ -120,7 +120,7 @@ def _merge_pairs(
             if wanting[a]:
                 partner[a], price[a] = _best_partner(code_start, state, a, alive, count)
         while count > (target if stage == 1 else 1):
-            best, a = np.inf, -1
+            best, a = np.inf, NONE_YET
             for i in range(count):
                 if price[alive[i]] < best:
                     best, a = price[alive[i]], alive[i]
@@ -265,7 +265,7 @@ def _repair(
 @compiled
 def _borrow(units: Units, state: State, candidates: Ints, c: int, k: int, l: int) -> bool:  # noqa: E741
     """Move the candidate into ``c`` that costs least and can be spared where it is."""
-    best, chosen = np.inf, -1
+    best, chosen = np.inf, NONE_YET
     for u in candidates:
         if state.label[u] == c:
             continue
@@ -330,7 +330,7 @@ def _sweep(units: Units, state: State, near: Ints, k: int, l: int) -> int:  # no
         gain = gain_of_removing(units, state, u)
         if gain <= 1e-9 or not may_leave(units, state, u, k, l):
             continue
-        best, b = gain - 1e-9, -1
+        best, b = gain - 1e-9, NONE_YET
         for e in range(near.shape[1]):
             c = near[a, e]
             if c >= 0 and c != a:

@@ -18,7 +18,7 @@ from aegis.candidates.clusters.anonymizer import (
     check_parameters,
     publish,
 )
-from aegis.candidates.clusters.arrays import Ints, compiled
+from aegis.candidates.clusters.arrays import NONE_YET, Ints, compiled
 from aegis.candidates.clusters.information_loss import CENTROIDS, Centroid, Scale, centers_of, information_loss
 from aegis.candidates.clusters.records import Records, collapse
 from aegis.candidates.clusters.units import (
@@ -120,7 +120,7 @@ def _new_value(
     l: int,  # noqa: E741
 ) -> int:
     """The kind that costs class ``c`` least among those that bring a value it lacks; -1 if none does."""
-    best, chosen = np.inf, -1
+    best, chosen = np.inf, NONE_YET
     for e in range(lives):
         for kind in range(kind_start[live[e]], kind_start[live[e] + 1]):
             if used[kind] == start[kind + 1] - start[kind]:
@@ -152,7 +152,7 @@ def _grow(
     last = order[start[seed]]
     c = 0
     while remaining >= k and c < len(state.size):
-        far, chosen = -1.0, -1
+        far, chosen = -1.0, NONE_YET
         for e in range(lives):
             away = distance(units, order[start[kind_start[live[e]]]], last)
             if away > far:
@@ -170,7 +170,7 @@ def _grow(
                     break
                 chosen = int(np.searchsorted(kind_start, kind, side="right")) - 1
             else:
-                best, chosen = np.inf, -1
+                best, chosen = np.inf, NONE_YET
                 for e in range(lives):
                     t = live[e]
                     if left[t] > 0:

@@ -19,7 +19,7 @@ from aegis.candidates.clusters.anonymizer import (
     check_parameters,
     publish,
 )
-from aegis.candidates.clusters.arrays import Floats, Ints, compiled
+from aegis.candidates.clusters.arrays import NONE_YET, Floats, Ints, compiled
 from aegis.candidates.clusters.information_loss import (
     CENTROIDS,
     Centroid,
@@ -107,7 +107,7 @@ def _distances(points: Floats, codes: Ints, lives: int, point: Floats, mode: Int
 @compiled
 def _farthest(order: Ints, next_record: Ints, left: Ints, lives: int, away: Floats) -> int:
     """The place of the live tuple farthest away; among equals the one with the earliest unlabelled record."""
-    best, chosen, earliest = -1.0, -1, -1
+    best, chosen, earliest = -1.0, NONE_YET, NONE_YET
     for e in range(lives):
         if away[e] >= best and left[e] > 0:
             record = order[next_record[e]]

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from aegis.candidates.clusters.arrays import Floats, Ints, compiled
+from aegis.candidates.clusters.arrays import NONE_YET, Floats, Ints, compiled
 from aegis.candidates.clusters.units import (
     State,
     Units,
@@ -198,14 +198,14 @@ def _other_records(
     back: Ints,
 ) -> tuple[int, int, int]:
     """A single move or a swap: the two classes and how many records change place, none where nothing was found."""
-    a, b, v = state.label[u], worst, -1
+    a, b, v = state.label[u], worst, NONE_YET
     kind = rng.random()
     if kind < 0.25:  # into the worst class
         pass
     elif kind < 0.75:  # swap with, or move out of, the worst class
         v = _member(state, rng, worst)
         if kind > 0.65 and a != worst:
-            u, v = v, -1
+            u, v = v, NONE_YET
             a, b = b, a
     elif kind < 0.85:  # any two records
         v = int(rng.random() * len(state.label))
@@ -244,7 +244,7 @@ def _other_classes(
             number += 1
             u = state.after[u]
         return a, b, number
-    b = -1
+    b = NONE_YET
     for c in range(len(state.size)):
         if state.size[c] == 0:
             b = c

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from aegis.candidates.clusters.arrays import Floats, Ints, compiled
+from aegis.candidates.clusters.arrays import NONE_YET, Floats, Ints, compiled
 from aegis.candidates.clusters.information_loss import embed
 from aegis.candidates.clusters.nearest import nearest
 from aegis.candidates.clusters.records import Tuples
@@ -76,7 +76,7 @@ def rebuild(
     for i in range(pooled):
         near[i] = 1e300
     for t in range(rebuilt):
-        pick = -1
+        pick = NONE_YET
         if t == 0:
             pick = int(rng.random() * pooled)
         else:
@@ -100,7 +100,7 @@ def rebuild(
         c = targets[t]
         while not satisfies(state, c, k, l):
             full = state.size[c] >= k
-            best, chosen = np.inf, -1
+            best, chosen = np.inf, NONE_YET
             for i in range(pooled):
                 u = pool[i]
                 if state.label[u] < 0 and (not full or adds_value(units, state, u, c, l)):
@@ -114,7 +114,7 @@ def rebuild(
         u = pool[i]
         if state.label[u] >= 0:
             continue
-        best, chosen = np.inf, -1
+        best, chosen = np.inf, NONE_YET
         for t in range(len(targets)):
             cost = cost_of_adding(units, state, u, targets[t])
             if cost < best:
@@ -134,7 +134,7 @@ def descend(units: Units, state: State, k: int, l: int, pool: Ints, targets: Int
             if gain <= TINY:
                 continue
             a = state.label[u]
-            best, b = np.inf, -1
+            best, b = np.inf, NONE_YET
             for t in range(len(targets)):
                 c = targets[t]
                 if c != a and state.size[c] > 0:
@@ -160,7 +160,7 @@ def _exchange(units: Units, state: State, k: int, l: int, pool: Ints, u: int, b:
     a = state.label[u]
     remove(units, state, u)
     add(units, state, u, b)
-    best, chosen = -TINY, -1
+    best, chosen = -TINY, NONE_YET
     for i in range(len(pool)):
         v = pool[i]
         if v == u or state.label[v] == a:
