@@ -47,6 +47,8 @@ _MONTHS = 12
 _MOSTLY = 0.97
 _TELLS = 0.95
 """A column tells another where it removes this share of the errors that guessing makes."""
+_GIVES_AWAY = 0.8
+"""A share that is too much for what is masked: a week tells the masked month, though some weeks have days of two."""
 _RIGHT = 0.97
 _BINS, _ROWS_A_BIN = 64, 16
 _SHAPE_BARS = 12
@@ -176,7 +178,7 @@ def dependent(rows: FirstRows, masked: Sequence[str], others: Sequence[str]) -> 
         for column in others
         if column in rows.codes and other in rows.codes and column != other
         for share in (rows.tells(column, other),)
-        if share.share >= _TELLS
+        if share.share >= _GIVES_AWAY
     )
 
 

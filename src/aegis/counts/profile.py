@@ -7,37 +7,15 @@ from dataclasses import dataclass
 from typing import Any
 
 from aegis.counts.answer import ask
-from aegis.counts.person_column import NUMBERS, PEOPLE, THINGS, several_rows_each, words_of
+from aegis.counts.person_column import several_rows_each
+from aegis.counts.role_words import NUMBERS, PEOPLE, SURE_LABELS, THINGS, names_role, words_of
 from aegis.counts.text_sample import texts_that_identify
 from aegis.data.dataset import Dataset
-from aegis.data.kind import Kind
+from aegis.data.kind import DATES, Kind
 from aegis.data.schema import Role
 from aegis.errors import DataError
 from aegis.result import Result, plain
 
-# Words that usually name a column of this role; matched on whole words of the column's name.
-_WORDS = {
-    Role.IDENTIFYING: {
-        "id", "ids", "name", "firstname", "lastname", "surname", "email", "mail", "phone", "telephone", "mobile", "ssn",
-        "passport", "iban", "account", "address", "street", "ip", "mrn", "patient", "uuid", "guid", "username", "login",
-        "license", "licence", "plate",
-    },
-    Role.QUASI_IDENTIFYING: {
-        "age", "birth", "birthdate", "birthday", "dob", "born", "sex", "gender", "race", "ethnicity", "zip", "zipcode",
-        "postcode", "postal", "plz", "city", "town", "county", "state", "region", "country", "nationality", "native",
-        "marital", "education", "occupation", "job", "profession", "workclass", "employment", "height", "weight",
-        "relationship", "household", "religion", "language", "admitted", "admission", "personal", "foreign",
-        "citizenship", "residence", "birthplace", "district", "province", "municipality", "latitude", "longitude",
-        "spouse", "veteran", "disability", "employer",
-    },
-    Role.SENSITIVE: {
-        "diagnosis", "disease", "icd", "condition", "medication", "treatment", "hiv", "salary", "income", "wage",
-        "debt", "balance", "credit", "crime", "conviction", "sexual", "political", "union", "test", "result",
-    },
-    Role.LABEL: {"label", "target", "class", "outcome", "y", "status"},
-}  # fmt: skip
-_SURE_LABELS = {"label", "target", "outcome", "y"}
-_SOMETHING_ELSE = (_WORDS[Role.QUASI_IDENTIFYING] | _WORDS[Role.SENSITIVE]) - {"household"}
 _FEW_CLASSES = 20
 
 
@@ -128,7 +106,7 @@ def profile(dataset: Dataset) -> Profile:
 
     # One column at most: what else looks like a label is more likely something about a person.
     labels = [number for number in range(last + 1) if suggested(number, label=True)[0] is Role.LABEL]
-    labels.sort(key=lambda number: (bool(words_of(dataset.schema.columns[number].name) & _SURE_LABELS), number))
+    labels.sort(key=lambda number: (bool(words_of(dataset.schema.columns[number].name) & SURE_LABELS), number))
     columns = []
     for number, column in enumerate(dataset.schema):
         role, why = suggested(number, label=number in labels[-1:])
@@ -143,9 +121,7 @@ def profile(dataset: Dataset) -> Profile:
                 role=dataset.roles.get(column.name),
                 suggested=role,
                 why=why,
-                rows_each=several_rows_each(
-                    column.name, column.kind, distinct=distinct, present=present, otherwise=_SOMETHING_ELSE
-                ),
+                rows_each=several_rows_each(column.name, column.kind, distinct=distinct, present=present),
                 looks_like=None if seen is None else seen.what,
                 mask=None if seen is None else seen.mask,
             )
@@ -179,24 +155,26 @@ def suggest_role(
         return Role.IDENTIFYING, "no value in any row; this role leaves it out"
     if looks_like is not None:
         return Role.IDENTIFYING, f"its values look like {looks_like}"
+    if kind in DATES and distinct > 1:
+        return Role.QUASI_IDENTIFYING, "a date: whoever knows somebody may know when it was"
     # Numbers of a wide range differ in nearly every row by chance; in every row only where they count something.
     enough = present if kind is Kind.INTEGER else 0.98 * present
     if present > 20 and distinct >= enough and kind is not Kind.REAL:
         return Role.IDENTIFYING, "a value of its own in nearly every row"
-    each = several_rows_each(name, kind, distinct=distinct, present=present, otherwise=_SOMETHING_ELSE)
+    each = several_rows_each(name, kind, distinct=distinct, present=present)
     if each is not None:
         return Role.IDENTIFYING, f"names somebody who has {each:.1f} rows on average"
     if words & PEOPLE and words & NUMBERS and distinct > _FEW_CLASSES:
         return Role.IDENTIFYING, "by its name"
     classes = label and 2 <= distinct <= _FEW_CLASSES
-    named = words & _WORDS[Role.LABEL] and not words & _WORDS[Role.QUASI_IDENTIFYING]
-    if classes and (last or named):
+    # What people know of each other is masked; as the label it would leave as it is.
+    if classes and (last or names_role(words, Role.LABEL)) and not names_role(words, Role.QUASI_IDENTIFYING):
         return Role.LABEL, "few classes" + (", last column" if last else ", by its name")
     for role in (Role.QUASI_IDENTIFYING, Role.SENSITIVE):
-        if words & _WORDS[role]:
+        if names_role(words, role):
             return role, "by its name"
     of_things = bool(words & THINGS) and not words & PEOPLE
-    if words & _WORDS[Role.IDENTIFYING] and distinct > 0.2 * present and not of_things:
+    if names_role(words, Role.IDENTIFYING) and distinct > 0.2 * present and not of_things:
         return Role.IDENTIFYING, "by its name, and many distinct values"
     if distinct <= 1:
         return Role.INSENSITIVE, "constant"

@@ -56,10 +56,15 @@ class Project:
         return self.path.parent
 
     @property
+    def has_roles(self) -> bool:
+        """Whether the roles are decided; whoever left in the middle has named the label and no more."""
+        return self.roles is not None and bool(self.roles.quasi_identifying)
+
+    @property
     def is_decided(self) -> bool:
         """Whether roles, policy and a candidate are: masks, or a method that makes a table."""
         made = self.configuration is not None or "method" in (self.chosen or {})
-        return self.roles is not None and self.policy is not None and made
+        return self.has_roles and self.policy is not None and made
 
     @property
     def source(self) -> str:

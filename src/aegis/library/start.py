@@ -12,12 +12,13 @@ from aegis.commands.fields import READING, Reading
 from aegis.commands.start import COUNT_ROWS, Start
 from aegis.data.dataset import Dataset
 from aegis.data.project import PROJECT_FILE, Project, read_project
-from aegis.data.schema import Role, Roles
+from aegis.data.schema import Roles
 from aegis.data.shell import word
-from aegis.errors import OptionError, PolicyNotSatisfiedError, ProjectError, RoleError
+from aegis.errors import OptionError, PolicyNotSatisfiedError, ProjectError
 from aegis.library.candidate_kinds import CANDIDATES
 from aegis.library.guided.changes import ColumnChange, becomes
 from aegis.library.guided.comparing import NO_LEDGER, Compared, Comparison, Settings, compare, something_left
+from aegis.library.guided.deciding import published_words, with_roles
 from aegis.library.guided.finishing import FINISHED, Finishing, boxes_path
 from aegis.library.guided.first_picture import quick_settings
 from aegis.library.guided.guide import Guide
@@ -34,12 +35,8 @@ from aegis.library.guided.leaving import (
 from aegis.library.guided.looking import (
     NOTATION_WORDS,
     Look,
-    SuggestedRole,
-    likely_label,
     look,
     person_columns,
-    roles_of,
-    suggest_roles,
 )
 from aegis.library.guided.purposes import PURPOSES, USUAL, policy_for
 from aegis.library.guided.terminal_guide import TerminalGuide
@@ -133,6 +130,9 @@ def walk(options: Start, guide: Guide) -> Started:
     project, dataset, seen = looked(project, options, guide)
     guide.begin(2, "Which part each column plays")
     project = with_roles(project, seen, options, guide).write()
+    stands_out = published_words(dataset, project.roles)
+    if stands_out is not None:
+        guide.note(stands_out)
     guide.begin(3, "What must hold")
     project = with_policy(project, seen, options, guide).write()
     guide.begin(4, "Candidates, side by side")
@@ -150,7 +150,7 @@ def walk(options: Start, guide: Guide) -> Started:
             guide.note(comparison.notes[-1])
             guide.note(f"recommended now: {comparison.why}")
             continue
-        return finished(project, seen, comparison, changed, left, options)
+        return finished(project, seen, comparison, changed, left, options, stands_out=stands_out)
 
 
 def next_best(comparison: Comparison, project: Project, error: PolicyNotSatisfiedError) -> Comparison:
@@ -171,13 +171,20 @@ def finished(
     changed: tuple[ColumnChange, ...],
     left: Left | None,
     options: Start,
+    *,
+    stands_out: str | None = None,
 ) -> Started:
-    """The end of the path: what left goes into the project, and the report is written."""
+    """The end of the path: what left goes into the project, and the report is written.
+
+    ``stands_out`` is what `published_words` said of the columns that are published as they are.
+    """
     if left is not None:
         project = with_release(project, left).write()
         comparison_path(project.path).unlink(missing_ok=True)
     report = Path(options.report) if options.report is not None else report_path(project)
     started = outcome(project, seen, comparison, changed, left, report=report)
+    if stands_out is not None:
+        started = replace(started, noticed=(*started.noticed, stands_out))
     policy = read_policy(started.policy).describe().splitlines()
     page = render_start(started, seen, comparison, policy=policy, version=__version__)
     write_page(report, page, overwrite=True)
@@ -222,7 +229,7 @@ def looked(project: Project, options: Start, guide: Guide) -> tuple[Project, Dat
     dataset = open_project_table(project, options)
     seen = look(dataset)
     guide.show_look(seen)
-    if project.roles is not None:
+    if project.has_roles:
         return project, dataset, seen
     added: dict[str, tuple[str, ...]] = {}
     if seen.marks and (chosen := guide.missing(seen)):
@@ -248,54 +255,6 @@ def open_project_table(project: Project, options: Start) -> Dataset:
 
 def _reading_defaults() -> dict[str, Any]:
     return {field.name: field.default for field in fields(Reading) if field.name in READING}
-
-
-_ROLES_GIVEN = ("label", "label_bins", "identifying", "quasi", "sensitive", "insensitive", "roles")
-
-
-def with_roles(project: Project, seen: Look, options: Start, guide: Guide) -> Project:
-    """The roles, as they were decided before unless the options say something of them."""
-    before = project.roles
-    if before is not None and not set(_ROLES_GIVEN) & set(options.given()):
-        guide.note(f"as decided in {project.path.name}: {_roles_in_words(before)}")
-        return project
-    label = options.label or (before.label if before is not None else None)
-    label = label or guide.label(seen, likely_label(seen))
-    if label not in seen.columns:
-        raise OptionError(f"there is no column {label!r}; the columns are {', '.join(seen.columns)}")
-    bins = options.label_bins if options.label_bins is not None else guide.label_bins(seen, label)
-    suggested = _given_roles(suggest_roles(seen, label), before, options)
-    decided = guide.roles(label, suggested)
-    if not any(each.role is Role.QUASI_IDENTIFYING for each in decided):
-        raise RoleError(
-            "no column is quasi-identifying, so nothing could be promised; name what somebody may know of a person "
-            "(age, zip, sex, …) with --quasi"
-        )
-    roles = roles_of(label, decided, label_is_sensitive=label in options.sensitive)
-    return replace(project.without_choice(), roles=roles, label_bins=bins, policy=None)
-
-
-def _given_roles(
-    suggested: tuple[SuggestedRole, ...], before: Roles | None, options: Start
-) -> tuple[SuggestedRole, ...]:
-    """What the options say of single columns goes before what was decided, and that before what was suggested."""
-    decided = {} if before is None else {each.column: before.get(each.column) for each in suggested}
-    said: dict[str, Role] = {name: role for name, role in decided.items() if role not in (None, Role.LABEL)}
-    said |= dict.fromkeys(options.identifying, Role.IDENTIFYING)
-    said |= dict.fromkeys(options.quasi, Role.QUASI_IDENTIFYING)
-    said |= dict.fromkeys(options.sensitive, Role.SENSITIVE)
-    said |= dict.fromkeys(options.insensitive, Role.INSENSITIVE)
-    return tuple(
-        SuggestedRole(column=each.column, role=said[each.column], why="as given") if each.column in said else each
-        for each in suggested
-    )
-
-
-def _roles_in_words(roles: Roles) -> str:
-    return (
-        f"label {roles.label}, {len(roles.quasi_identifying)} quasi-identifying, {len(roles.sensitive)} sensitive, "
-        f"{len(roles.identifying)} identifying, {len(roles.insensitive)} insensitive"
-    )
 
 
 def with_policy(project: Project, seen: Look, options: Start, guide: Guide) -> Project:

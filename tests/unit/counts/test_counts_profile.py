@@ -36,3 +36,31 @@ def test_a_number_of_a_person_identifies_also_where_it_repeats(name: str) -> Non
 @pytest.mark.parametrize("name", ["site_id", "member_count", "user_region"])
 def test_other_numbers_do_not(name: str) -> None:
     assert suggest_role(name, Kind.INTEGER, distinct=339, present=10_000, last=False)[0] is not Role.IDENTIFYING
+
+
+@pytest.mark.parametrize(
+    ("name", "role"),
+    [
+        ("Geburtsdatum", Role.QUASI_IDENTIFYING), ("Geschlecht", Role.QUASI_IDENTIFYING),
+        ("Familienstand", Role.QUASI_IDENTIFYING), ("sexe", Role.QUASI_IDENTIFYING),
+        ("fecha de nacimiento", Role.QUASI_IDENTIFYING), ("Leeftijd", Role.QUASI_IDENTIFYING),
+        ("Nationalité", Role.QUASI_IDENTIFYING), ("Diagnose", Role.SENSITIVE), ("diagnóstico", Role.SENSITIVE),
+        ("Jahresgehalt", Role.SENSITIVE), ("Gehaltsstufe", Role.SENSITIVE), ("alternative", Role.INSENSITIVE),
+        ("Patientennummer", Role.IDENTIFYING), ("lead_time", Role.INSENSITIVE),
+    ],
+)  # fmt: skip
+def test_names_of_columns_in_other_languages(name: str, role: Role) -> None:
+    assert suggest_role(name, Kind.INTEGER, distinct=300, present=900, last=False)[0] is role
+
+
+@pytest.mark.parametrize("distinct", [2, 400, 900])
+def test_a_date_is_what_somebody_may_know_however_many_there_are(distinct: int) -> None:
+    for kind in (Kind.DATE, Kind.TIMESTAMP):
+        role, why = suggest_role("Aufn", kind, distinct=distinct, present=900, last=True)
+        assert role is Role.QUASI_IDENTIFYING
+        assert "date" in why
+
+
+def test_what_people_know_of_each_other_is_no_label_for_being_last() -> None:
+    found = _suggested(cost=[1.5, 2.5, 3.5, 9.0], sex=["f", "m", "f", "m"])
+    assert found["sex"] is Role.QUASI_IDENTIFYING

@@ -405,9 +405,10 @@ def _why(chosen: Compared, candidates: Sequence[Compared], ranking: Ranking, uni
     )
     if chosen.smallest_class:
         counted = ("row",) if unit is None else ("person", "people")
-        said += f"; nobody can be narrowed down to fewer than {count(chosen.smallest_class, *counted)}"
+        said += "; by the quasi-identifiers nobody can be narrowed down to fewer than "
+        said += count(chosen.smallest_class, *counted)
     if chosen.average_risk is not None:
-        said += f", and whoever guesses names {100 * chosen.average_risk:.2g} % of the rows rightly"
+        said += f", and whoever guesses names {100 * chosen.average_risk:.3g} % of the rows rightly"
     if chosen.suppressed:
         said += f"; {count(chosen.suppressed, 'row')} would be suppressed"
     if race.unmasked.performance != race.guessing and chosen.kept.startswith("0%"):

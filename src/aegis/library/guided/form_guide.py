@@ -11,7 +11,7 @@ from aegis.data.schema import Role, Roles
 from aegis.errors import OptionError
 from aegis.library.guided.comparing import Comparison
 from aegis.library.guided.guide import Guide
-from aegis.library.guided.looking import Look, SuggestedRole
+from aegis.library.guided.looking import AS_SAID, Look, SuggestedRole
 
 
 class FormGuide(Guide):
@@ -19,6 +19,10 @@ class FormGuide(Guide):
 
     def __init__(self, fields: Mapping[str, Sequence[str]]) -> None:
         self._fields = fields
+        self.notes: list[str] = []
+
+    def note(self, text: str) -> None:
+        self.notes.append(text)
 
     def _first(self, name: str) -> str | None:
         values = self._fields.get(name)
@@ -46,7 +50,7 @@ class FormGuide(Guide):
             if given is not None and given != each.role.value:
                 if given not in {role.value for role in Role if role is not Role.LABEL}:
                     raise OptionError("a role that does not exist was sent; choose one of the list")
-                each = replace(each, role=Role(given), why="as you said")
+                each = replace(each, role=Role(given), why=AS_SAID)
             answer.append(each)
         return tuple(answer)
 

@@ -33,6 +33,10 @@ _ADVICE = {
 }
 
 
+AS_GIVEN, AS_SAID = "as given", "as you said"
+"""Why a column has a role that somebody named: an option or a roles file, or an answer."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Look:
     """A table looked at: its columns, what was noticed, and the first rows as codes, which stay in memory."""
@@ -95,6 +99,8 @@ def look(dataset: Dataset) -> Look:
 def likely_label(seen: Look) -> str:
     """The column that looks like being predicted: by role or name, else the last one of two values, of few, the last.
 
+    What people know of each other is taken only where nothing else is left: as the label it would leave as it is.
+
     Raises LabelError where no column has two values.
     """
     for column in seen.profile.columns:
@@ -104,6 +110,8 @@ def likely_label(seen: Look) -> str:
         if column.suggested is Role.LABEL and column.role is None:
             return column.name
     free = [column for column in seen.profile.columns if column.role in (None, Role.SENSITIVE)]
+    unknown = [column for column in free if column.suggested not in (Role.QUASI_IDENTIFYING, Role.IDENTIFYING)]
+    free = [column for column in unknown if column.distinct >= 2] or free
     for most in (2, 20):
         few = [column.name for column in free if 2 <= column.distinct <= most]
         if few:
@@ -138,7 +146,7 @@ def suggest_roles(seen: Look, label: str) -> tuple[SuggestedRole, ...]:
     for column in seen.profile.columns:
         if column.name == label:
             continue
-        role, why = (column.suggested, column.why) if column.role is None else (column.role, "as given")
+        role, why = (column.suggested, column.why) if column.role is None else (column.role, AS_GIVEN)
         if role is Role.LABEL:
             role, why = Role.INSENSITIVE, "nothing suggests otherwise"
         if not column.distinct:

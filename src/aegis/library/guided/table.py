@@ -28,9 +28,11 @@ from aegis.errors import OptionError, RoleError
 from aegis.library.candidate_kinds import CANDIDATES
 from aegis.library.guided.changes import ColumnChange, becomes
 from aegis.library.guided.comparing import Comparison, Settings, compare
+from aegis.library.guided.deciding import checked
 from aegis.library.guided.finishing import Finishing
 from aegis.library.guided.leaving import Left, leave, leave_finished
 from aegis.library.guided.looking import (
+    AS_GIVEN,
     Look,
     SuggestedRole,
     likely_label,
@@ -202,10 +204,11 @@ def _decided(
     named: Mapping[str, Role],
     purpose: str,
 ) -> OpenTable:
-    suggested = tuple(
-        SuggestedRole(column=each.column, role=named[each.column], why="as given") if each.column in named else each
+    named_so = (
+        SuggestedRole(column=each.column, role=named[each.column], why=AS_GIVEN) if each.column in named else each
         for each in suggest_roles(seen, label)
     )
+    suggested, _ = checked(seen, tuple(named_so))
     roles = roles_of(label, suggested, label_is_sensitive=named.get(label) is Role.SENSITIVE)
     return OpenTable(
         data=data,

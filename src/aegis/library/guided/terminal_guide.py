@@ -19,7 +19,7 @@ from aegis.library.guided.comparing import Comparison
 from aegis.library.guided.first_picture import first_words
 from aegis.library.guided.guide import Guide
 from aegis.library.guided.leaving import Left
-from aegis.library.guided.looking import NOTATION_WORDS, Look, SuggestedRole
+from aegis.library.guided.looking import AS_SAID, NOTATION_WORDS, Look, SuggestedRole
 from aegis.library.guided.purposes import PURPOSES, k_in_words
 from aegis.library.guided.text_picture import bars, picture
 from aegis.operation import listed, names
@@ -109,10 +109,10 @@ class TerminalGuide(Guide):
             chosen = self._columns(f"Columns that are {role.value}?", usual, known)
             for name in chosen:
                 if answer[name].role is not role:
-                    answer[name] = SuggestedRole(column=name, role=role, why="as you said")
+                    answer[name] = SuggestedRole(column=name, role=role, why=AS_SAID)
             for name in usual:
                 if name not in chosen:
-                    answer[name] = replace(answer[name], role=Role.INSENSITIVE, why="as you said")
+                    answer[name] = replace(answer[name], role=Role.INSENSITIVE, why=AS_SAID)
         return tuple(answer.values())
 
     def purpose(self, roles: Roles, suggestion: str) -> str:
@@ -149,7 +149,7 @@ class TerminalGuide(Guide):
         assert race is not None
         talk.print(
             f"As the table is, {count(comparison.alone_before, 'row')} stand alone by their quasi-identifiers, and a "
-            f"guess names {100 * comparison.average_risk_before:.2g} % rightly.",
+            f"guess names {100 * comparison.average_risk_before:.3g} % rightly.",
             soft_wrap=True,
         )
         talk.print(picture(comparison), markup=False, soft_wrap=True)
@@ -160,7 +160,7 @@ class TerminalGuide(Guide):
                 f"{race.shown(each.performance)} ({race.shown(each.low)} to {race.shown(each.high)})",
                 each.kept,
                 "made-up rows" if not each.smallest_class else f"{each.smallest_class:,}",
-                "" if each.average_risk is None else f"{100 * each.average_risk:.2g} %",
+                "" if each.average_risk is None else f"{100 * each.average_risk:.3g} %",
                 f"{each.suppressed:,}" if each.suppressed else "",
             ]
             for each in comparison.candidates[:_SHOWN]

@@ -40,7 +40,7 @@ def picture(comparison: Comparison) -> str:
     labels = [race.shown(top), *[""] * (_HEIGHT - 2), race.shown(foot)]
     room = max(map(len, labels))
     lines = [f"{label:>{room}} │{''.join(row).rstrip()}" for label, row in zip(labels, grid, strict=True)]
-    most = f"{100 * max(risks):.2g} %"
+    most = f"{100 * max(risks):.3g} %"
     lines.append(f"{'':>{room}} └{'─' * _WIDTH}")
     lines.append(f"{'':>{room}}  0 {'rows that a guess names rightly':^{_WIDTH - len(most) - 3}} {most}")
     lines.append(f"{'':>{room}}  ● recommended  ○ on the front: none is better in both  · beaten in both")

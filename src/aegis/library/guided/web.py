@@ -90,6 +90,7 @@ class Site:
         session = self.session
         stage = session.stage
         context: dict[str, Any] = {"stage": stage, "problem": session.problem, "doing": session.doing}
+        context["notes"] = session.notes
         if stage in ("look", "roles"):
             context |= {"columns": columns_of(session.seen), "noticed": session.seen.sentences()}
         if stage == "look":

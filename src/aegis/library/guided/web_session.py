@@ -15,6 +15,7 @@ from aegis.data.project import Project
 from aegis.errors import AegisError, OptionError, PolicyNotSatisfiedError
 from aegis.library.guided.changes import ColumnChange, becomes
 from aegis.library.guided.comparing import Comparison
+from aegis.library.guided.deciding import published_words, with_roles
 from aegis.library.guided.form_guide import FormGuide
 from aegis.library.guided.guide import Guide
 from aegis.library.guided.hierarchy_drafts import (
@@ -40,7 +41,6 @@ from aegis.library.start import (
     open_project_table,
     opened_project,
     with_policy,
-    with_roles,
 )
 from aegis.progress import Progress
 
@@ -60,6 +60,8 @@ class Session:
         self.first: Comparison | None = None
         self.started: Started | None = None
         self.problem = ""
+        self.notes: tuple[str, ...] = ()
+        self.stands_out: str | None = None
         self.doing = ""
         self._lock = threading.Lock()
         self._worker: threading.Thread | None = None
@@ -103,7 +105,7 @@ class Session:
         if not self._lock.acquire(blocking=False):
             return  # something is being done: the page shows what
         try:
-            self.problem = ""
+            self.problem, self.notes = "", ()
             steps: dict[str, Callable[[Fields], None]] = {
                 "look": self._look,
                 "roles": self._roles,
@@ -135,6 +137,8 @@ class Session:
         assert self.label is not None
         guide = FormGuide({**fields, "label": [self.label]})
         self.project = with_roles(self.project, self.seen, self.options, guide).write()
+        self.stands_out = published_words(self.dataset, self.project.roles)
+        self.notes = (*guide.notes, *(() if self.stands_out is None else (self.stands_out,)))
 
     def _policy(self, fields: Fields) -> None:
         guide, roles = FormGuide(fields), self.project.roles
@@ -194,7 +198,8 @@ class Session:
                 self.comparison = next_best(comparison, project, error)
                 self.problem = f"{self.comparison.notes[-1]}; choose again, {self.comparison.recommended} is next"
                 return
-            self.started = finished(project, self.seen, comparison, changed, left, self.options)
+            said = self.stands_out
+            self.started = finished(project, self.seen, comparison, changed, left, self.options, stands_out=said)
 
         self._in_background("releasing and attacking", work)
 

@@ -1,0 +1,123 @@
+"""Words in the names of columns that usually say what role a column has, in the languages that tables come in.
+
+English, German, French, Spanish, Italian, Dutch, Portuguese and Polish, without accents. Short words must stand alone;
+stems begin a word and long ones stand anywhere in it, because some languages write compounds in one: ``Geburtsdatum``.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Set
+
+from aegis.data.schema import Role
+
+PEOPLE = {
+    "user", "customer", "client", "patient", "person", "member", "employee", "subject", "guest", "student",
+    "respondent", "participant", "subscriber", "passenger", "applicant", "citizen", "resident", "donor", "insured",
+    "policyholder", "cardholder", "account", "household", "individual", "pupil", "worker", "driver", "voter", "visitor",
+    "kunde", "kunden", "patienten", "patientin", "personal", "personen", "mitarbeiter", "mitglied", "mitglieder",
+    "teilnehmer", "versicherte", "versicherten", "schuler", "studierende", "burger", "haushalt", "haushalts", "konto",
+    "utilisateur", "salarie", "adherent", "assure", "eleve", "etudiant", "cliente", "paciente", "usuario", "empleado",
+    "alumno", "socio", "paziente", "utente", "dipendente", "studente", "klant", "klanten", "gebruiker", "medewerker",
+    "deelnemer", "lid", "utilizador", "aluno", "funcionario", "pacjent", "klient", "pracownik", "uzytkownik",
+}  # fmt: skip
+THINGS = {
+    "product", "item", "article", "hotel", "store", "shop", "destination", "ward", "room", "bed", "school", "hospital",
+    "clinic", "company", "brand", "model", "type", "category", "group", "class", "market", "station", "flight", "route",
+    "campaign", "page", "file", "machine", "sensor", "vehicle", "building", "department", "course", "event",
+}  # fmt: skip
+"""What has numbers too and is nobody."""
+NUMBERS = {
+    "id", "ids", "no", "nr", "nbr", "num", "number", "code", "key", "uuid", "guid", "hash", "pseudonym", "token",
+    "nummer", "kennung", "numero", "identifiant", "identificador", "codigo", "codice", "numer",
+}  # fmt: skip
+PERSON_NAMES = {
+    "mrn", "ssn", "email", "mail", "username", "login", "userid", "patientid", "customerid", "clientid", "pid", "uid",
+}  # fmt: skip
+SURE_LABELS = {"label", "target", "outcome", "y", "zielgrosse", "zielvariable", "etiqueta", "etiquette", "cible"}
+
+_WORDS = {
+    Role.IDENTIFYING: {
+        "id", "ids", "name", "firstname", "lastname", "surname", "email", "mail", "phone", "telephone", "mobile", "ssn",
+        "passport", "iban", "account", "address", "street", "ip", "mrn", "patient", "uuid", "guid", "username", "login",
+        "license", "licence", "plate", "nom", "prenom", "adresse", "rue", "apellido", "apellidos", "nombre", "calle",
+        "direccion", "cognome", "nome", "indirizzo", "naam", "adres", "straat", "morada", "imie", "nazwisko", "dni",
+        "nif", "nir", "bsn", "pesel", "handy", "movil",
+    },
+    Role.QUASI_IDENTIFYING: {
+        "age", "birth", "birthdate", "birthday", "dob", "born", "sex", "gender", "race", "ethnicity", "zip", "zipcode",
+        "postcode", "postal", "plz", "city", "town", "county", "state", "region", "country", "nationality", "native",
+        "marital", "education", "occupation", "job", "profession", "workclass", "employment", "height", "weight",
+        "relationship", "household", "religion", "language", "admitted", "admission", "personal", "foreign",
+        "citizenship", "residence", "birthplace", "district", "province", "municipality", "latitude", "longitude",
+        "spouse", "veteran", "disability", "employer",
+        "alter", "ort", "stadt", "kanton", "kreis", "beruf", "sprache", "grosse", "gewicht",
+        "sexe", "naissance", "ville", "commune", "canton", "departement", "pays", "metier", "emploi", "langue", "poids",
+        "diplome", "scolarite", "matrimonial", "edad", "sexo", "genero", "nacimiento", "ciudad", "municipio",
+        "provincia", "pais", "ocupacion", "profesion", "empleo", "idioma", "altura", "estudios", "sesso",
+        "genere", "nascita", "citta", "comune", "paese", "regione", "professione", "occupazione", "lingua",
+        "istruzione", "leeftijd", "geslacht", "plaats", "stad", "gemeente", "provincie", "beroep", "taal", "opleiding",
+        "idade", "nascimento", "cidade", "profissao", "escolaridade", "wiek", "plec", "miasto", "kraj", "zawod",
+        "wojewodztwo",
+    },
+    Role.SENSITIVE: {
+        "diagnosis", "disease", "icd", "condition", "medication", "treatment", "hiv", "salary", "income", "wage",
+        "debt", "balance", "credit", "crime", "conviction", "sexual", "political", "union", "test", "result",
+        "maladie", "traitement", "salaire", "revenu", "dette", "enfermedad", "tratamiento", "salario", "ingresos",
+        "deuda", "malattia", "trattamento", "stipendio", "reddito", "debito", "ziekte", "behandeling", "loon",
+        "inkomen", "doenca", "tratamento", "renda", "choroba", "leczenie", "pensja", "dochod", "lohn",
+    },
+    Role.LABEL: {"label", "target", "class", "outcome", "y", "status", *SURE_LABELS},
+}  # fmt: skip
+_STEMS = {
+    Role.IDENTIFYING: (
+        "nachname", "vorname", "familienname", "telefon", "strasse", "ausweis", "steuernummer", "voornaam",
+        "achternaam", "versichertennummer", "sozialversicherung", "kontonummer",
+    ),
+    Role.QUASI_IDENTIFYING: (
+        "geburt", "geschlecht", "postleit", "wohnort", "gemeinde", "bundesland", "familienstand", "zivilstand",
+        "nationalit", "nacionalidad", "nazionalita", "staatsang", "herkunft", "schulabschluss", "bildung", "ausbildung",
+        "konfession", "religi", "aufnahme", "entlass", "korpergr", "geboorte", "urodz", "obywatel", "ethni", "etnia",
+        "woonplaats", "nationaliteit", "burgerlijk", "educacion", "educacao",
+    ),
+    Role.SENSITIVE: (
+        "diagnos", "krankheit", "erkrankung", "medikament", "medicament", "medicin", "behandlung", "gehalt",
+        "einkommen", "schulden", "befund", "therap",
+    ),
+    Role.LABEL: (),
+}  # fmt: skip
+_LONG = 6
+"""A stem of so many letters may also end a compound: ``Jahresgehalt``."""
+_SUFFIXES = ("nummer", "kennung", "nr", "id")
+"""What a compound ends with that names somebody by a number: ``Patientennummer``, ``Kundennr``."""
+
+
+def words_of(name: str) -> set[str]:
+    """The words of a column's name without accents, also those of camelCase and of numbers written in one.
+
+    >>> sorted(words_of("patientNbr_2")), sorted(words_of("CustomerID"))
+    (['nbr', 'patient'], ['customer', 'id'])
+    >>> sorted(words_of("Patientennummer")), sorted(words_of("Straße"))
+    (['nummer', 'patienten', 'patientennummer'], ['strasse'])
+    """
+    apart = re.sub(r"([A-Z]+)([A-Z][a-z])", r"\1 \2", re.sub(r"([a-z0-9])([A-Z])", r"\1 \2", name))
+    letters = "".join(letter for letter in unicodedata.normalize("NFKD", apart) if not unicodedata.combining(letter))
+    words = set(re.findall(r"[^\W\d_]+", letters.casefold()))
+    for word in tuple(words):
+        for suffix in _SUFFIXES:
+            whose = word.removesuffix(suffix)
+            if whose != word and whose in PEOPLE:
+                words |= {whose, suffix}
+    return words
+
+
+def names_role(words: Set[str], role: Role) -> bool:
+    """Whether one of the words of a column's name usually names a column of this role.
+
+    >>> names_role(words_of("Geburtsdatum"), Role.QUASI_IDENTIFYING), names_role(words_of("lead_time"), Role.SENSITIVE)
+    (True, False)
+    """
+    return bool(words & _WORDS[role]) or any(
+        word.startswith(stem) or (len(stem) >= _LONG and stem in word) for stem in _STEMS[role] for word in words
+    )

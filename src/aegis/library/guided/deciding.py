@@ -1,0 +1,134 @@
+"""The second step: which part each column plays, and what is said of those that are published as they are."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+
+import typer
+
+from aegis.commands.start import Start
+from aegis.counts.findings import dependent
+from aegis.counts.rows_alone import rows_alone
+from aegis.data.dataset import Dataset
+from aegis.data.project import Project
+from aegis.data.schema import Role, Roles
+from aegis.errors import OptionError, RoleError
+from aegis.library.guided.guide import Guide
+from aegis.library.guided.looking import AS_GIVEN, AS_SAID, Look, SuggestedRole, likely_label, roles_of, suggest_roles
+from aegis.plural import count
+
+_ROLES_GIVEN = ("label", "label_bins", "identifying", "quasi", "sensitive", "insensitive", "roles")
+_STANDS_OUT = 0.2
+"""From this share of rows on it is said by which columns they stand alone."""
+
+
+def with_roles(project: Project, seen: Look, options: Start, guide: Guide) -> Project:
+    """The roles, as they were decided before unless the options say something of them."""
+    before = project.roles
+    if before is not None and project.has_roles and not set(_ROLES_GIVEN) & set(options.given()):
+        guide.note(f"as decided in {project.path.name}: {_roles_in_words(before)}")
+        return project
+    label = options.label or (before.label if before is not None else None)
+    with _kept_when_left(project, guide):
+        label = label or guide.label(seen, likely_label(seen))
+    if label not in seen.columns:
+        raise OptionError(f"there is no column {label!r}; the columns are {', '.join(seen.columns)}")
+    suggested = _given_roles(suggest_roles(seen, label), before if project.has_roles else None, options)
+    with _kept_when_left(project if project.has_roles else replace(project, roles=Roles(label=label)), guide):
+        bins = options.label_bins if options.label_bins is not None else guide.label_bins(seen, label)
+        answered = guide.roles(label, suggested)
+    decided, notes = checked(seen, answered)
+    for note in notes:
+        guide.note(note)
+    if not any(each.role is Role.QUASI_IDENTIFYING for each in decided):
+        raise RoleError(
+            "no column is quasi-identifying, so nothing could be promised; name what somebody may know of a person "
+            "(age, zip, sex, …) with --quasi"
+        )
+    roles = roles_of(label, decided, label_is_sensitive=label in options.sensitive)
+    return replace(project.without_choice(), roles=roles, label_bins=bins, policy=None)
+
+
+@contextmanager
+def _kept_when_left(project: Project, guide: Guide) -> Iterator[None]:
+    """Whoever leaves in the middle of a question is not asked again what was answered before it."""
+    try:
+        yield
+    except (KeyboardInterrupt, typer.Abort):
+        project.write()
+        guide.note(f"what was answered before this question is kept in {project.path.name}")
+        raise
+
+
+def checked(seen: Look, decided: Sequence[SuggestedRole]) -> tuple[tuple[SuggestedRole, ...], tuple[str, ...]]:
+    """The roles with every column quasi-identifying that tells one which is, and what there is to say of them.
+
+    A column that somebody named insensitive stays so, and the sentence says what can be read from it.
+    """
+    roles = {each.column: each for each in decided}
+    quasi = [name for name, each in roles.items() if each.role is Role.QUASI_IDENTIFYING]
+    others = [name for name, each in roles.items() if each.role is Role.INSENSITIVE]
+    notes = []
+    for told in dependent(seen.rows, quasi, others):
+        each = roles[told.column]
+        if each.role is not Role.INSENSITIVE:
+            continue  # it tells several
+        why = f"tells {told.other} ({100 * told.right:.1f} % right), which is quasi-identifying"
+        if each.why in (AS_GIVEN, AS_SAID):
+            notes.append(
+                f"{told.column} {why}, and leaves as it is because you named it insensitive: what is masked in "
+                f"{told.other} can be read there"
+            )
+            roles[told.column] = replace(each, why=f"{each.why}, though it {why}")
+        else:
+            notes.append(f"{told.column} {why}, so it is quasi-identifying too")
+            roles[told.column] = SuggestedRole(column=told.column, role=Role.QUASI_IDENTIFYING, why=why)
+    return tuple(roles.values()), tuple(notes)
+
+
+def published_words(dataset: Dataset, roles: Roles | None) -> str | None:
+    """What somebody finds who knows the columns that leave as they are; None where few rows stand alone by them.
+
+    What must hold speaks of quasi-identifiers: a salary that nobody else has singles its row out all the same.
+    """
+    if roles is None:
+        return None
+    named = dict.fromkeys((*roles.sensitive, *roles.insensitive, *((roles.label,) if roles.label else ())))
+    columns = tuple(name for name in dataset.schema.names if name in named)
+    alone = rows_alone(dataset, columns)
+    if alone.rows == 0 or alone.together < _STANDS_OUT * alone.rows:
+        return None
+    by_itself = {name: rows for name, rows in alone.by_column.items() if rows >= _STANDS_OUT * alone.rows}
+    singles = "".join(
+        f"; by {name} alone {count(rows, 'row')}" for name, rows in sorted(by_itself.items(), key=lambda each: -each[1])
+    )
+    return (
+        f"{', '.join(columns)} leave as they are, and no promise of k speaks of them: whoever knows all of them of "
+        f"somebody finds one row in {alone.together:,} of {alone.rows:,} cases{singles}. Name those that somebody may "
+        "know quasi-identifying"
+    )
+
+
+def _given_roles(
+    suggested: tuple[SuggestedRole, ...], before: Roles | None, options: Start
+) -> tuple[SuggestedRole, ...]:
+    """What the options say of single columns goes before what was decided, and that before what was suggested."""
+    decided = {} if before is None else {each.column: before.get(each.column) for each in suggested}
+    said: dict[str, Role] = {name: role for name, role in decided.items() if role not in (None, Role.LABEL)}
+    said |= dict.fromkeys(options.identifying, Role.IDENTIFYING)
+    said |= dict.fromkeys(options.quasi, Role.QUASI_IDENTIFYING)
+    said |= dict.fromkeys(options.sensitive, Role.SENSITIVE)
+    said |= dict.fromkeys(options.insensitive, Role.INSENSITIVE)
+    return tuple(
+        SuggestedRole(column=each.column, role=said[each.column], why=AS_GIVEN) if each.column in said else each
+        for each in suggested
+    )
+
+
+def _roles_in_words(roles: Roles) -> str:
+    return (
+        f"label {roles.label}, {len(roles.quasi_identifying)} quasi-identifying, {len(roles.sensitive)} sensitive, "
+        f"{len(roles.identifying)} identifying, {len(roles.insensitive)} insensitive"
+    )
