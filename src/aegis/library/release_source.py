@@ -105,6 +105,7 @@ def open_source(options: Release) -> Source:
         options,
         policy=joint.policy,
         roles=narrow.roles,
+        identifying=roles.identifying,
         to_release=True,
         despite=options.despite_ledger,
         finished=None if options.rows_of is None else dataset,

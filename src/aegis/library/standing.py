@@ -25,8 +25,8 @@ from aegis.errors import LedgerError
 from aegis.library.recognition import Recognised, ledger_of_rows, recognise
 from aegis.library.row_by_row import as_shown, beside_source
 from aegis.plural import count
-from aegis.privacy.policy import Policy
-from aegis.privacy.together import COMPANION, KNOWN_CLASS, BrokenModel, Gone, Together, judge_together
+from aegis.privacy.policy import Policy, Recipients
+from aegis.privacy.together import COMPANION, KNOWN_CLASS, BrokenModel, Gone, Holder, Together, judge_together
 from aegis.releases.ledger import Ledger, Opening, key_of, ledger_path, read_ledger
 from aegis.releases.ledger_entry import ANYBODY, Leaving
 from aegis.releases.row_classes import RowClasses, read_row_classes
@@ -74,6 +74,10 @@ class Standing:
     """The known class of each row that the ledger knows, by the releases that count; None where none does."""
     is_absent: NDArray[np.bool_] = field(default_factory=lambda: np.zeros(0, dtype=bool))
     """Which rows that the ledger knows are not in the table any more."""
+    apart: bool = False
+    """Whether this is for anybody while recipients keep what they hold apart: each is then judged by what they hold."""
+    holders: tuple[Holder, ...] = ()
+    """How those know the records who hold only some of what counts; without any everybody holds all of it."""
     unjoinable: str | None = None
     """Why nobody can say what the releases show together."""
     kept: object = None
@@ -94,11 +98,9 @@ class Standing:
         if known is None:
             return None
         is_gone = self.is_absent & (known > 0)
-        unseen = frozenset(
-            name for name in self.attributes if any(name not in each.columns for each in self.counted.values())
-        )
+        unseen = _unseen(self.counted, self.attributes)
         if not is_gone.any():
-            return Gone.nobody(unseen=unseen) if unseen else None
+            return Gone.nobody(unseen=unseen, holders=self.holders) if unseen or self.holders else None
         if self.extra:
             raise LedgerError(
                 f"{next(iter(self.extra))!r} was shown earlier and is quasi-identifying only now, and records left "
@@ -135,6 +137,7 @@ class Standing:
             values=values,
             unknown=unknown,
             unseen=unseen,
+            holders=self.holders,
         )
 
     def _codes_of_gone(self, table: ClassTable, name: str, digests: Codes | None, is_gone: Any) -> Codes | None:
@@ -173,13 +176,16 @@ def standing_of(
     *,
     policy: Policy,
     roles: Roles,
+    identifying: Sequence[str] | None = None,
     to_release: bool = False,
     despite: str | None = None,
     finished: Dataset | None = None,
 ) -> Standing | None:
     """The ledger of ``data`` and its rows; None where there is no ledger.
 
-    ``finished`` is a table that was made of these rows, in their order: what leaves is what it shows of them.
+    ``roles`` are those of the columns that leave; ``identifying`` names the columns that identify people whether they
+    leave or not, because rows are known again by them. ``finished`` is a table that was made of these rows, in their
+    order: what leaves is what it shows of them.
 
     Raises where the rows are known to have another ledger. Only what is ``to_release`` something needs the rows of a
     table of which nothing is out. ``despite`` is the reason to begin another ledger where that of the rows is missing.
@@ -187,17 +193,18 @@ def standing_of(
     if options.ledger is not None and str(options.ledger) == NO_LEDGER:
         return None
     path = path_of(data, options)
+    identifying = roles.identifying if identifying is None else tuple(identifying)
     focus = (*roles.quasi_identifying, *policy.attributes)
     if path is None:
-        recognise(dataset, path=None, ledger=None, focus=focus, identifying=roles.identifying)
+        recognise(dataset, path=None, ledger=None, focus=focus, identifying=identifying)
         return None
     ledger = read_ledger(path)
     recipient = options.recipient or ANYBODY
     counted = ledger.counted(recipient=recipient, recipients=policy.recipients)
     if not counted and not to_release:
-        recognise(dataset, path=path, ledger=ledger, focus=focus, identifying=roles.identifying)
+        recognise(dataset, path=path, ledger=ledger, focus=focus, identifying=identifying)
         return None
-    opening = ledger.opening or _opening(dataset, roles)
+    opening = ledger.opening or _opening(dataset, identifying)
     lacking = [name for name in opening.columns if name not in dataset.schema]
     if lacking:
         raise LedgerError(
@@ -225,7 +232,7 @@ def standing_of(
         path=path,
         ledger=ledger,
         focus=focus,
-        identifying=roles.identifying,
+        identifying=identifying,
         rows=len(present),
         to_write=to_release,
         despite=despite,
@@ -250,6 +257,7 @@ def standing_of(
             present=present,
             version=version,
             recipient=recipient,
+            apart=recipient == ANYBODY and policy.recipients is Recipients.SEPARATE,
             counted=counted,
             source=source,
             named=base,
@@ -276,18 +284,15 @@ def constraint_on(
 def _joined(standing: Standing) -> Standing:
     """With the known class of every record, where something is out that counts."""
     if not standing.counted:
-        return replace(standing, dataset=standing.named, known=None)
+        return replace(standing, dataset=standing.named, known=None, holders=())
     try:
-        known = standing.rows.known_classes([leaving.rows_as or n for n, leaving in standing.counted.items()])
+        known, mine = _known(standing, standing.counted)
+        holders = _holders(standing, known, mine)
     except LedgerError as error:
-        return replace(standing, dataset=standing.named, known=None, unjoinable=str(error))
+        return replace(standing, dataset=standing.named, known=None, holders=(), unjoinable=str(error))
     place = standing.rows.found(standing.present)
     is_absent = np.ones(len(known), dtype=bool)
     is_absent[place[place >= 0]] = False
-    mine = np.where(place >= 0, known[place], 0) if len(known) else np.zeros(len(place), dtype=np.int64)
-    for codes in standing.extra.values():  # as good as known to everybody
-        sizes = [int(mine.max()) + 1, int(codes.max()) + 1]
-        mine = np.where(mine > 0, group_tuples(np.stack([mine, codes], axis=1), sizes)[1] + 1, 0)
     mine = mine + COMPANION * _companions(standing, known, place)
     table = standing.named.table
     lookup = lookup_table(table.get_backend(), pa.table({_KEY: standing.present, KNOWN_CLASS: mine}))
@@ -296,9 +301,47 @@ def _joined(standing: Standing) -> Standing:
         standing,
         dataset=_with_roles(joined, standing.named),
         known=known,
+        holders=holders,
         is_absent=is_absent,
         kept=(standing.kept, joined),
     )
+
+
+def _known(standing: Standing, counted: Mapping[int, Leaving]) -> tuple[Codes, Codes]:
+    """The known class of each row that the ledger knows and of each row of the table, by some of the releases."""
+    known = standing.rows.known_classes([leaving.rows_as or n for n, leaving in counted.items()])
+    place = standing.rows.found(standing.present)
+    mine = np.where(place >= 0, known[place], 0) if len(known) else np.zeros(len(place), dtype=np.int64)
+    for name in _uncovered(counted, tuple(standing.extra)):  # as good as known to everybody
+        codes = standing.extra[name]
+        sizes = [int(mine.max()) + 1, int(codes.max()) + 1]
+        mine = np.where(mine > 0, group_tuples(np.stack([mine, codes], axis=1), sizes)[1] + 1, 0)
+    return known, mine
+
+
+def _holders(standing: Standing, known: Codes, mine: Codes) -> tuple[Holder, ...]:
+    """Those who get a release for anybody where recipients hold theirs apart: each named one, and everybody else."""
+    if not standing.apart:
+        return ()
+    names = dict.fromkeys(leaving.recipient for leaving in standing.counted.values())
+    held = {
+        name: {n: each for n, each in standing.counted.items() if each.recipient in (name, ANYBODY)} for name in names
+    }
+    different = {frozenset(each.rows_as or n for n, each in some.items()): some for some in held.values()}
+    holders = []
+    for some in different.values():
+        theirs, mine_as_theirs = _known(standing, some)
+        known_as = np.zeros(int(max(known.max(initial=0), mine.max(initial=0))) + 1, dtype=np.int64)
+        if not standing.extra:  # with any, records that are gone cannot be judged at all
+            known_as[known] = theirs
+        known_as[mine] = mine_as_theirs
+        holders.append(Holder(known_as=known_as, unseen=_unseen(some, standing.attributes)))
+    return tuple(holders)
+
+
+def _unseen(counted: Mapping[int, Leaving], attributes: Sequence[str]) -> frozenset[str]:
+    """The sensitive columns that not every one of these releases shows."""
+    return frozenset(name for name in attributes if any(name not in each.columns for each in counted.values()))
 
 
 def _companions(standing: Standing, known: Codes, place: Codes) -> Codes:
@@ -400,10 +443,10 @@ def _described(leaving: Leaving) -> str:
     return f"{leaving.name}{to}"
 
 
-def _opening(dataset: Dataset, roles: Roles) -> Opening:
+def _opening(dataset: Dataset, identifying: Sequence[str]) -> Opening:
     """A new ledger: rows are told apart by what identifies people if that is different in every row."""
     columns = dataset.schema.names
-    by = tuple(name for name in columns if name in roles.identifying)
+    by = tuple(name for name in columns if name in identifying)
     if by:
         table = dataset.table
         answer = ask(table.select(*by).distinct().aggregate(n=table.select(*by).distinct().count()))

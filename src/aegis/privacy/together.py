@@ -10,7 +10,7 @@ within the policy's limit. docs/theory/several-releases.md proves what this prom
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -35,12 +35,26 @@ SHOWN, STARRED, HELD = 0, 1, 2
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
+class Holder:
+    """Somebody who holds only some of the releases that are out.
+
+    ``known_as`` says of each known class in which class its records are for them: 0 where they never saw them.
+    ``unseen`` are the sensitive attributes that not every release shows that they hold.
+    """
+
+    known_as: Codes
+    unseen: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class Gone:
     """Records that left earlier and are no longer in the source, by known class.
 
     ``values[a]`` holds (class, code, count) of each value of attribute a that the source still has. ``unknown`` marks
     classes where a value is one that no longer occurs, so that nobody can say how diverse they are. ``unseen`` are the
     sensitive attributes that not everything that is out shows: of these a whole known class may tell something new.
+    ``holders`` are those who hold only some of what is out and get the release all the same; without any, whoever gets
+    it holds everything.
     """
 
     known: Codes
@@ -48,12 +62,30 @@ class Gone:
     values: Mapping[str, tuple[Codes, Codes, Codes]]
     unknown: NDArray[np.bool_]
     unseen: frozenset[str] = frozenset()
+    holders: tuple[Holder, ...] = ()
 
     @classmethod
-    def nobody(cls, *, unseen: frozenset[str]) -> Gone:
+    def nobody(cls, *, unseen: frozenset[str], holders: tuple[Holder, ...] = ()) -> Gone:
         """Where everybody is still in the source, and some attributes were not shown yet."""
         none = np.zeros(0, dtype=np.int64)
-        return cls(known=none, sizes=none, values={}, unknown=np.zeros(0, dtype=bool), unseen=unseen)
+        return cls(known=none, sizes=none, values={}, unknown=np.zeros(0, dtype=bool), unseen=unseen, holders=holders)
+
+    def as_held_by(self, holder: Holder) -> Gone:
+        """The same as somebody knows it who holds only some releases: records that are in none of them are unknown."""
+        known = holder.known_as[self.known]
+        seen = known > 0
+        place = np.cumsum(seen) - 1
+        values = {}
+        for name, (owners, codes, counts) in self.values.items():
+            theirs = seen[owners]
+            values[name] = (place[owners[theirs]], codes[theirs], counts[theirs])
+        return Gone(
+            known=known[seen],
+            sizes=self.sizes[seen],
+            values=values,
+            unknown=self.unknown[seen],
+            unseen=holder.unseen,
+        )
 
 
 GoneFrom = Callable[[ClassTable], Gone | None]
@@ -102,7 +134,7 @@ def judge_together(
     Where people are counted, a part counts those who have a record in it; records that are gone are nobody's, so a
     ledger with such records is refused.
     """
-    if gone is not None and table.people is not None:
+    if gone is not None and len(gone.known) and table.people is not None:
         raise LedgerError(
             "records that left in an earlier release are no longer in the table, so nobody can say whose they were and "
             f"people cannot be counted by {table.people.column!r} together with what is out; give the table with them"
@@ -111,42 +143,45 @@ def judge_together(
     marked = table.domains[-1].values.astype(np.int64)[table.codes[:, -1]]
     known = marked % COMPANION
     state = _State(table=table, policy=policy, gone=gone, tuples=own_tuples, tuple_of=tuple_of, known=known)
+    views = state.views()
     limit = int(np.floor(policy.max_suppression * table.records + 1e-9))
     treatment = np.where((marked >= COMPANION) & (not alone), HELD, SHOWN).astype(np.int8)
     first = _alone(state, treatment, suppress=suppress)
     if not first.satisfied:
-        return _answer(state, first, treatment, (), "", None)
+        return _answer(state, first, treatment, (), "", ())
     treatment = _starred(state, treatment, first)
+    seen = [view.parts(treatment) for view in views]
     if alone:
-        return _answer(state, first, treatment, (), None, state.parts(treatment))
-    parts = state.parts(treatment)
-    broken = parts.broken()
-    while parts.failing.any() and suppress:
-        least = int(table.sizes[state.is_hidden_for_good(treatment, parts)].sum())
+        return _answer(state, first, treatment, (), None, seen)
+    broken = _broken(seen)
+    while any(parts.failing.any() for parts in seen) and suppress:
+        hidden = [view.is_hidden_for_good(treatment, parts) for view, parts in zip(views, seen, strict=True)]
+        least = int(table.sizes[np.any(hidden, axis=0)].sum())
         if least > limit:  # nothing that follows can keep within the limit
             beyond = (
                 f"at least {least} records that are out would have to be suppressed or held back, and the policy "
                 f"allows {limit}"
             )
-            return _answer(state, first, treatment, broken, beyond, parts)
-        following = _escalated(state, treatment, parts)
-        if following is None:
+            return _answer(state, first, treatment, broken, beyond, seen)
+        # What one of those who get it must not see nobody sees.
+        following = np.maximum.reduce(
+            [_escalated(view, treatment, parts) for view, parts in zip(views, seen, strict=True)]
+        )
+        if (following == treatment).all():
             break
         own = _alone(state, following, suppress=True)
         treatment = _starred(state, following, own)
-        parts = state.parts(treatment)
+        seen = [view.parts(treatment) for view in views]
     used = int(table.sizes[state.is_suppressed(treatment)].sum())
-    holds = not parts.failing.any()
+    holds = not any(parts.failing.any() for parts in seen)
     reason = None
     if holds and used > limit:
         reason = f"{used} records that are out would have to be suppressed or held back, and the policy allows {limit}"
     if not holds or reason is not None:
-        return _answer(state, first, treatment, broken, reason or "", parts)
+        return _answer(state, first, treatment, broken, reason or "", seen)
     all_shown = first.suppressed == 0 and bool((treatment == SHOWN).all())
     final = first if all_shown else judge_all(_released(state, treatment), policy, suppress=False)
-    return _answer(
-        state, final if final.satisfied else first, treatment, broken, None if final.satisfied else "", parts
-    )
+    return _answer(state, final if final.satisfied else first, treatment, broken, None if final.satisfied else "", seen)
 
 
 def without_known(table: ClassTable) -> ClassTable:
@@ -173,6 +208,15 @@ class _State:
     tuples: Codes
     tuple_of: Codes
     known: Codes
+
+    def views(self) -> tuple[_State, ...]:
+        """As each of those knows the records who get the release; one who holds everything without ``holders``."""
+        gone = self.gone
+        if gone is None or not gone.holders:
+            return (self,)
+        return tuple(
+            replace(self, known=holder.known_as[self.known], gone=gone.as_held_by(holder)) for holder in gone.holders
+        )
 
     def is_suppressed(self, treatment: NDArray[np.int8]) -> NDArray[np.bool_]:
         """The classes that count against the policy's limit: all that is starred, and what left earlier and is held."""
@@ -273,15 +317,20 @@ class _Parts:
     failing: NDArray[np.bool_]
     absent: int
 
-    def broken(self) -> tuple[BrokenModel, ...]:
+    def broken(self) -> dict[str, int]:
         """The models that fail for a part of a class that is out, and for how many records; newcomers just wait."""
         stands = self.failing & (self.known > 0)
-        broken = []
-        for verdict in self.verdicts:
-            records = int(self.sizes[verdict.failing & stands].sum())
-            if records:
-                broken.append(BrokenModel(model=verdict.title, records=records))
-        return tuple(broken)
+        records = {verdict.title: int(self.sizes[verdict.failing & stands].sum()) for verdict in self.verdicts}
+        return {title: count for title, count in records.items() if count}
+
+
+def _broken(seen: Sequence[_Parts]) -> tuple[BrokenModel, ...]:
+    """The models that fail for somebody who gets the release, by the one for whom most records fail."""
+    most: dict[str, int] = {}
+    for parts in seen:
+        for title, records in parts.broken().items():
+            most[title] = max(records, most.get(title, 0))
+    return tuple(BrokenModel(model=title, records=records) for title, records in most.items())
 
 
 def _alone(state: _State, treatment: NDArray[np.int8], *, suppress: bool) -> Judgement:
@@ -334,8 +383,8 @@ def _starred(state: _State, treatment: NDArray[np.int8], own: Judgement) -> NDAr
     return np.where(hidden, np.int8(STARRED), treatment)
 
 
-def _escalated(state: _State, treatment: NDArray[np.int8], parts: _Parts) -> NDArray[np.int8] | None:
-    """The failing parts hidden one step further; None where nothing is left to hide.
+def _escalated(state: _State, treatment: NDArray[np.int8], parts: _Parts) -> NDArray[np.int8]:
+    """The failing parts hidden one step further; the same where nothing is left to hide.
 
     Records that never left wait. Of a known class what fails is starred; if its stars fail too all of it is, and where
     records are missing from it, or stars do not help, none of it is in the release.
@@ -360,7 +409,7 @@ def _escalated(state: _State, treatment: NDArray[np.int8], parts: _Parts) -> NDA
     gone_too = absent_fails | (stars_fail & ~shown_left)
     following[~new & whole_star[np.minimum(state.known, classes - 1)] & (following == SHOWN)] = STARRED
     following[~new & gone_too[np.minimum(state.known, classes - 1)]] = HELD
-    return None if (following == treatment).all() else following
+    return following
 
 
 def _answer(
@@ -369,7 +418,7 @@ def _answer(
     treatment: NDArray[np.int8],
     broken: tuple[BrokenModel, ...],
     reason: str | None,
-    parts: _Parts | None,
+    seen: Sequence[_Parts],
 ) -> Together:
     held = treatment == HELD
     return Together(
@@ -379,6 +428,6 @@ def _answer(
         broken=broken,
         held=int(state.table.sizes[held & (state.known == 0)].sum()),
         withdrawn=int(state.table.sizes[held & (state.known > 0)].sum()),
-        smallest_part=0 if parts is None or not len(parts.people) else int(parts.people.min()),
+        smallest_part=min((int(parts.people.min()) for parts in seen if len(parts.people)), default=0),
         reason=reason or None,
     )

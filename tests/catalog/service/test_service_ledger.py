@@ -11,7 +11,8 @@ from sqlalchemy import text
 from sqlalchemy.exc import DBAPIError
 
 from aegis.catalog.client.joint_verdicts import judge_sets, sets_to_judge
-from aegis.catalog.records import JointVerdict, MaskedPart, ModelBroken, Together
+from aegis.catalog.database.tables import Release, Request
+from aegis.catalog.records import JointVerdict, MaskedPart, ModelBroken, Together, UserRole
 from aegis.catalog.service import audit_log, ledger, notifications, products, releases, requests, signing_keys
 from aegis.catalog.service.visible import visible_product
 from aegis.catalog.settings import Settings
@@ -158,6 +159,40 @@ def test_separate_recipients_are_judged_apart(small_stage: Any) -> None:
     with stage.write("provider") as work:
         products.change(work, product="clinic", version=2, policy={**clinic.POLICY, "recipients": "separate"})
     assert (out(stage.user_id("consumer")), out("somebody else"), out("anybody")) == (1, 0, 1)
+
+
+def test_a_release_of_somebody_else_is_not_given_to_whom_it_tells_too_much(small_stage: Any) -> None:
+    """It was judged with what the other one holds; what this one holds by now is asked before it is given."""
+    stage = small_stage
+    stage.product()
+    made = stage.configurations()
+    stage.person("other", UserRole.CONSUMER)
+    theirs, mine = stage.ask(by="other"), stage.ask()
+    hidden = made["everything-hidden"]
+    for request in (theirs, mine):
+        stage.approve(request.id, hidden.id)
+    first = stage.push(request_id=theirs.id, name="everything-hidden")
+    run_pending(stage.catalog)
+    strict = stage.ask()
+    stage.approve(strict.id, made["strict"].id)
+    stage.push(request_id=strict.id, name="strict")
+    run_pending(stage.catalog)
+    policy = {**clinic.POLICY, "recipients": "separate"}
+    parts = (part(made["strict"]), part(hidden))
+    verdict = JointVerdict(parts=parts, satisfied=False, broken=(ModelBroken(model="5-anonymity", records=7),))
+    with stage.write("provider") as work:
+        products.change(work, product="clinic", version=2, policy=policy)
+        policy_id = Policy.from_mapping(policy, where="the clinic").id
+        ledger.judge_together(work, product="clinic", policy_id=policy_id, verdicts=[verdict])
+
+    def check(request_id: str) -> None:
+        with stage.read("provider") as work:
+            request, release = work.session.get_one(Request, request_id), work.session.get_one(Release, first.id)
+            ledger.check_fulfilment(work, visible_product(work, "clinic"), request, release)
+
+    check(theirs.id)
+    with pytest.raises(VerificationError, match="it breaks 5-anonymity"):
+        check(mine.id)
 
 
 def without_ledger(certificate: bytes) -> bytes:

@@ -132,6 +132,42 @@ def test_a_release_for_anybody_is_judged_together_with_what_anybody_got(table: P
         _release(table, BY_ZIP, policy=apart)
 
 
+def test_a_release_for_anybody_is_judged_with_what_each_recipient_holds(table: Path) -> None:
+    """Nobody held both before: what the two show together was never judged, so nothing of it is excused."""
+    apart = {**POLICY, "recipients": "separate"}
+    _release(table, BY_AGE, policy=apart, recipient="ana")
+    _release(table, BY_ZIP, policy=apart, recipient="bob")
+    for masks, holder in ((BY_AGE, "to bob"), (BY_ZIP, "to ana")):
+        with pytest.raises(PolicyNotSatisfiedError, match=holder):
+            _release(table, masks, policy=apart)
+    nothing = _release(table, {"age": "suppress", "zip": "suppress"}, policy=apart)
+    assert nothing.ledger["together_with"] == [2, 3]
+    assert nothing.ledger["smallest_class_together"] >= POLICY["k"]
+    with pytest.raises(PolicyNotSatisfiedError, match="to bob"):
+        _release(table, BY_AGE, policy=apart, recipient="bob")
+
+
+def test_a_release_for_anybody_hides_what_one_recipient_must_not_see(table: Path) -> None:
+    """Whoever holds the places sees a few people too many: they are hidden from everybody, within the limit."""
+    apart = {**POLICY, "recipients": "separate", "max_suppression": 0.9}
+    _release(table, BY_ZIP, policy=apart, recipient="bob")
+    _release(table, BY_AGE, policy=apart, recipient="ana")
+    released = _release(table, BY_AGE, policy=apart)
+    people, shown = pd.read_csv(table), pd.read_csv(table.parent / "out.csv")
+    assert (shown["age"] == "*").any()
+    assert released.ledger["smallest_class_together"] >= POLICY["k"]
+    assert len(shown) == len(people)
+
+
+def test_advice_for_anybody_is_judged_with_what_each_recipient_holds(table: Path) -> None:
+    apart = {**POLICY, "recipients": "separate"}
+    _release(table, BY_AGE, policy=apart, recipient="ana")
+    _release(table, BY_ZIP, policy=apart, recipient="bob")
+    nothing = {"age": "suppress", "zip": "suppress"}
+    ranking = aegis.advise(table, policy=apart, label="ill", configs=[BY_AGE, BY_ZIP, nothing], fast=True)
+    assert [place.configuration for place in ranking.ranking] == ["configuration-3"]
+
+
 def test_only_the_releases_that_break_it_are_named(table: Path) -> None:
     _release(table, {"age": "suppress", "zip": "suppress"}, out=table.parent / "nothing.csv")
     _release(table, BY_AGE, out=table.parent / "ages.csv")
@@ -139,6 +175,19 @@ def test_only_the_releases_that_break_it_are_named(table: Path) -> None:
         _release(table, BY_ZIP)
     assert "ages.csv" in str(refused.value)
     assert "nothing.csv" not in str(refused.value)
+
+
+def test_rows_are_told_apart_by_who_they_are_of_even_where_the_first_release_leaves_that_out(table: Path) -> None:
+    """A later change of any other column must not make everybody a newcomer."""
+    _release(table, BY_AGE, columns=["age", "zip", "ill"])
+    opening = read_ledger(ledger_path(table)).opening
+    assert opening is not None
+    assert opening.rows_by == ("name",)
+    people = pd.read_csv(table)
+    people["ill"] = people["ill"].iloc[::-1].to_numpy()
+    people.to_csv(table, index=False)
+    with pytest.raises(PolicyNotSatisfiedError, match="together with entry 2"):
+        _release(table, BY_ZIP)
 
 
 def test_a_forgotten_release_no_longer_stands_in_the_way(table: Path) -> None:

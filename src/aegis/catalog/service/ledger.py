@@ -277,6 +277,18 @@ def check_arrival(
     return despite
 
 
+def check_fulfilment(work: Work, product: Product, request: Request, release: Release) -> None:
+    """Raise unless a release that is there already may go to one more consumer, beside what that one holds by now."""
+    if not work.settings.releases_judged_together or request.despite is not None:
+        return
+    approved = work.session.get_one(Configuration, request.configuration_id)
+    standing = standings(work, product, [approved], request)[approved.id]
+    if standing.standing is Together.BROKEN:
+        raise VerificationError(standing.said)
+    if standing.standing is Together.UNKNOWN:
+        check_arrival(work, product, certificate=release.certificate, digest=release.digest, request=request)
+
+
 def counted(work: Work, product: Product, *, recipient: str) -> list[Out]:
     """The releases that somebody who gets a release for ``recipient`` may hold too."""
     policy = policy_of(product)

@@ -204,6 +204,7 @@ def fulfil(work: Work, *, request_id: str, release_id: str) -> records.Release:
     present = present_policy(row.certificate, product)
     if present.standing is not Standing.SATISFIED:
         raise ConflictError(f"the release cannot fulfil a request any more: {present.said}")
+    ledger.check_fulfilment(work, product, request, row)
     provision(work, request, row)
     ledger.enter(work, row, recipient=request.consumer_id, despite=request.despite)
     return release_view(work, row.id)
