@@ -156,8 +156,8 @@ def main() -> None:
                 with kept.open("a", encoding="utf-8") as stream:
                     stream.write(json.dumps(run) + "\n")
                 print(run, flush=True)
-    facts = {"epsilon": chosen.epsilon, "delta": DELTA, "packages": PACKAGES, "cpu_limit": chosen.cpu_limit}
-    write("synthesis_peers", {**facts, "summary": summary_of(runs), "runs": runs})
+            facts = {"epsilon": chosen.epsilon, "delta": DELTA, "packages": PACKAGES, "cpu_limit": chosen.cpu_limit}
+            write("synthesis_peers", {**facts, "summary": summary_of(runs), "runs": runs})  # what is done is kept
 
 
 def _made_runs(name: str, seed: int, methods: list[str], chosen: argparse.Namespace) -> Iterator[dict[str, Any]]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -139,7 +140,7 @@ def test_a_larger_label_weight_never_tells_less_at_one_cut(seed: int, weights: t
     table = table_of(codes, contents)
 
     def information(weight: float) -> float:
-        growth = Growth(label_weight=weight, doubt_nats=0.0, most_cuts=1, look_ahead=0)  # one cut, judged alone
+        growth = replace(GREEDY, label_weight=weight, most_cuts=1)  # one cut, judged alone
         grown = grow_boxes(table, Policy.from_mapping({"k": 5}), labels=["label"], growth=growth)
         rows = grown.boxes.box_of((AGE, TOWN), codes)
         total = 0.0

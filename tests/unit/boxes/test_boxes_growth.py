@@ -81,18 +81,18 @@ def test_another_way_is_taken_where_it_is_clearly_better(monkeypatch: pytest.Mon
     )  # fmt: skip
     tried: list[Growth] = []
 
-    def scores(rise: float, spread: float, doubt: float = 2.0):  # type: ignore[no-untyped-def]
+    def scores(rise: float, spread: float):  # type: ignore[no-untyped-def]
         def by_row(trial: object, growth: Growth) -> np.ndarray:
             tried.append(growth)
-            better = rise * (growth.doubt_nats == doubt)
-            return 0.7 + better + spread * (np.arange(100) % 2 - 0.5) * (growth.doubt_nats == doubt)
+            better = growth == Growth(expected_labels=False)
+            return 0.7 + better * (rise + spread * (np.arange(100) % 2 - 0.5))
 
         return by_row
 
     policy = Policy.from_mapping({"k": 2})
     monkeypatch.setattr(choosing._Trial, "scores", scores(0.02, 0.0))
-    assert growth_for(table, policy, "label") == Growth(doubt_nats=2.0)
-    assert Growth(doubt_nats=1.0) in tried, "a second round looks around the better way"
+    assert growth_for(table, policy, "label") == Growth(expected_labels=False)
+    assert Growth(expected_labels=False, doubt_nats=3.0) in tried, "a second round looks around the better way"
     assert len(tried) == len(set(tried)), "nothing is tried twice"
     monkeypatch.setattr(choosing._Trial, "scores", scores(0.02, 1.0))
     assert growth_for(table, policy, "label") == Growth(), "less than its standard error may be chance"

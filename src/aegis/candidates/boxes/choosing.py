@@ -1,7 +1,8 @@
 """Which way to grow boxes: the one on which learners do best with records that were held out.
 
-Ways are tried round by round. The first round holds the usual way, which looks ahead, beside a greedy one, one that
-does not look ahead, a less doubtful one, larger boxes and, where the policy allows suppression, smaller ones. A way
+Ways are tried round by round. The first round holds the usual way, which looks ahead and goes by what learners expect,
+beside a greedy one, one that does not look ahead, one that goes by the records' own labels, larger boxes and, where the
+policy allows suppression, smaller ones. A way
 that is clearly better than the present one takes its place, and the next round holds its neighbours; when none is
 clearly better, the score has stopped rising. Clearly is by more than two standard errors of the difference, record by
 record: of several ways one always seems better by chance, on a small table much better.
@@ -14,6 +15,7 @@ from dataclasses import replace
 import numpy as np
 
 from aegis.candidates.boxes.compiled import Floats, Ints
+from aegis.candidates.boxes.expected_labels import sampled_records
 from aegis.candidates.boxes.growing import grow_boxes
 from aegis.candidates.boxes.growth import GREEDY, Growth
 from aegis.candidates.boxes.model_columns import box_columns
@@ -29,7 +31,7 @@ from aegis.privacy.models.k_anonymity import KAnonymity
 from aegis.privacy.policy import Policy
 from aegis.progress import Progress
 
-MOST_ROWS = 6_000
+MOST_ROWS = 4_500
 """Ways to grow are compared on so many records."""
 LEAST_ROWS = 100
 """With fewer records nothing can be compared."""
@@ -40,8 +42,8 @@ MOST_ROUNDS = 3
 CLEARLY = 0.001
 """By so much, and by so many standard errors, learners have to do better with another way."""
 STANDARD_ERRORS = 2.0
-LARGER = (20, 60)
-"""Boxes may be larger than the policy asks: these many records are tried with the usual way."""
+LARGER = 40
+"""Boxes may be larger than the policy asks: so many records are tried with the usual way."""
 AHEAD = 3
 MOST_TUPLES = 200_000
 """Looking ahead doubles the time: a larger table does so only where learners do clearly better by it."""
@@ -95,8 +97,10 @@ def _ways(present: Growth, k: int, policy: Policy, *, first: bool) -> list[Growt
     ways = [replace(present, look_ahead=0 if present.look_ahead else AHEAD)]
     least = present.least_records or k
     if first:
-        ways += [GREEDY, replace(present, doubt_nats=2.0)]
-        ways += [replace(present, least_records=larger) for larger in LARGER if larger > k]
+        ways += [GREEDY, replace(present, expected_labels=False)]
+        ways += [replace(present, least_records=LARGER)] if k < LARGER else []
+    elif present.expected_labels:
+        ways += [replace(present, least_records=2 * least)]
     else:
         ways += [replace(present, doubt_nats=doubt) for doubt in (present.doubt_nats / 2, 2 * present.doubt_nats)]
         ways += [replace(present, least_records=2 * least)]
@@ -112,7 +116,7 @@ class _Trial:
     def __init__(self, table: ClassTable, policy: Policy, label: str, *, seed: int) -> None:
         rng = np.random.default_rng(seed)
         self._table, self._policy, self._label, self._seed = table, policy, label, seed
-        self._tuples, self._labels = _rows(table, label, rng)
+        self._tuples, self._labels = sampled_records(table, label, most=MOST_ROWS, rng=rng)
         self.rows = len(self._tuples)
         domain = table.contents[label].domain
         self._target = _target(domain.kind.is_ordered and len(domain.values) > FEW_NUMBERS, domain, self._labels)
@@ -161,17 +165,6 @@ def _scaled(policy: Policy, share: float) -> Policy:
     """k alone, in proportion: what else a policy asks needs contents that a trial does not count."""
     k = max((model.k for model in policy.models if isinstance(model, KAnonymity)), default=1)
     return replace(policy.by_records(), models=(KAnonymity(k=max(2, round(k * share))),))
-
-
-def _rows(table: ClassTable, label: str, rng: np.random.Generator) -> tuple[Ints, Ints]:
-    """The tuple and the label of some records, from counts."""
-    content = table.contents[label]
-    present = content.values < len(content.domain.values)
-    owners, values, counts = content.owners[present], content.values[present], content.counts[present]
-    total = int(counts.sum())
-    places = np.arange(total) if total <= MOST_ROWS else np.sort(rng.choice(total, MOST_ROWS, replace=False))
-    entry = np.searchsorted(np.cumsum(counts), places, side="right")
-    return owners[entry].astype(np.int64), values[entry].astype(np.int64)
 
 
 def _target(numbers: bool, domain: Domain, labels: Ints) -> Target:

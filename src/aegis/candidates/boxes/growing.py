@@ -15,6 +15,7 @@ import numpy as np
 
 from aegis.candidates.boxes.compiled import Ints
 from aegis.candidates.boxes.cutting import grown
+from aegis.candidates.boxes.expected_labels import LEAST_RECORDS, labelled_records, with_expected_labels
 from aegis.candidates.boxes.gains import uncertainty
 from aegis.candidates.boxes.growing_by_models import grown_by_models
 from aegis.candidates.boxes.growth import Growth
@@ -64,6 +65,9 @@ def grow_boxes(
     ready = box_tuples(table, labels, hierarchies=hierarchies, by_branch=by_branch)
     if not ready.scales.any():
         chosen = replace(chosen, label_weight=0.0, look_ahead=0)  # width is the same in whichever order
+    elif chosen.expected_labels and all(labelled_records(table, label) >= LEAST_RECORDS for label in labels):
+        ready = with_expected_labels(ready, tuple(labels))
+        chosen = replace(chosen, doubt_nats=0.0)  # learners have smoothed chance away
     k = max((model.k for model in policy.models if isinstance(model, KAnonymity)), default=1)
     order = np.arange(table.classes, dtype=np.int64)
     nodes = _cut(ready, policy, chosen, chosen.least_records or k, order, 0, table.classes)

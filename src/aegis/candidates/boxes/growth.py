@@ -11,8 +11,10 @@ from aegis.errors import AnonymizerError
 class Growth:
     """How boxes are grown.
 
-    ``label_weight`` is how much the label counts against the width of intervals and sets, 0 to 1. ``doubt_nats`` is
-    what a cut must tell about the label before that counts at all: the best of many cuts tells something by chance, and
+    ``label_weight`` is how much the label counts against the width of intervals and sets, 0 to 1. With
+    ``expected_labels`` a cut is judged by what learners, trained on other records of the table, expect of the label,
+    where at least 100 records have one; otherwise by the labels of the box's own records. ``doubt_nats`` is
+    what a cut must tell about those before that counts at all: the best of many cuts tells something by chance, and
     boxes that follow chance teach models nothing. Where no cut tells more, width decides. ``least_records`` is
     the size below which no box is cut off; the policy's own k unless given. A smaller one than k makes boxes that the
     policy suppresses, which helps where it allows that. ``most_cuts`` limits the cuts on the way to a box. With
@@ -25,6 +27,7 @@ class Growth:
     least_records: int | None = None
     most_cuts: int | None = None
     look_ahead: int = 3
+    expected_labels: bool = True
 
     def __post_init__(self) -> None:
         if not 0.0 <= self.label_weight <= 1.0:
@@ -33,5 +36,5 @@ class Growth:
             raise AnonymizerError("doubt, records and cuts of boxes cannot be negative; a box has at least one record")
 
 
-GREEDY = Growth(label_weight=1.0, doubt_nats=0.0, look_ahead=0)
+GREEDY = Growth(label_weight=1.0, doubt_nats=0.0, look_ahead=0, expected_labels=False)
 """Cut wherever the label gains anything, as LeFevre, DeWitt and Ramakrishnan do."""

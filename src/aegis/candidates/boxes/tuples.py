@@ -64,7 +64,7 @@ def box_tuples(
         parts.append(label_counts)
         blocks.append((first, label_counts.shape[1], classes))
         first += label_counts.shape[1]
-        scales.append(_whole(label_counts, classes))
+        scales.append(whole_uncertainty(label_counts, classes))
     telling = sum(scale > 0 for scale in scales)
     orders = [_ranks(d, (hierarchies or {}).get(name)) for name, d in zip(table.columns, table.domains, strict=True)]
     domains = np.array([domain.size for domain in table.domains], dtype=np.int64)
@@ -125,7 +125,7 @@ def label_numbers(domain: Domain) -> Floats:
     return domain.values.astype(np.float64)
 
 
-def _whole(label_counts: Floats, classes: int) -> float:
+def whole_uncertainty(label_counts: Floats, classes: int) -> float:
     """The uncertainty of the whole table."""
     totals = label_counts.sum(axis=0)
     if classes:

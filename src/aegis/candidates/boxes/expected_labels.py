@@ -1,0 +1,105 @@
+"""What learners expect of the labels of each tuple: boxes that are cut by it follow the table, not the luck of a few.
+
+A box of five records says little about its label, and the best of many cuts of it says mostly what chance made of those
+five. The learners of the race, trained on the whole table, say what records like these have in general. Each record is
+told by learners that were trained without it: the records are parted into folds, and a tuple that stands in several of
+them gets the mean by its records. Only labels are replaced, and only for choosing cuts; nothing of this is released.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from aegis.candidates.boxes.compiled import Floats, Ints
+from aegis.candidates.boxes.tuples import BoxTuples, is_of_numbers, label_numbers, whole_uncertainty
+from aegis.counts.class_table import ClassTable
+from aegis.learners.features import CodedColumn, Split, SplitColumn
+from aegis.learners.learner import LEARNERS, expect
+from aegis.learners.target import Target
+
+LEAST_RECORDS = 100
+"""With fewer records that have a label, learners have nothing to learn from."""
+MOST_RECORDS = 20_000
+"""So many records are learnt from; with many classes fewer, because boosted trees have a tree for each of them."""
+FEWEST_OF_MANY_CLASSES = 4_000
+FOLDS = 4
+
+
+def with_expected_labels(ready: BoxTuples, names: tuple[str, ...]) -> BoxTuples:
+    """The same tuples with the expected labels in place of their own."""
+    labels, scales = ready.labels.copy(), ready.scales.copy()
+    telling = int((ready.scales > 0).sum())
+    for block, name in enumerate(names):
+        if ready.scales[block] <= 0:
+            continue
+        first, width, classes = ready.blocks[block].tolist()
+        own = ready.labels[:, first : first + width]
+        records = own.sum(axis=1) if classes else own[:, 0]
+        expected = _expected(ready.table, name)
+        if classes:
+            held = records[:, None] * expected
+        else:
+            apart = expected[:, 0] - float(records @ expected[:, 0] / records.sum())
+            held = np.stack([records, records * apart, records * apart**2], axis=1)
+        labels[:, first : first + width] = held
+        whole = whole_uncertainty(held, classes)
+        scales[block] = 1.0 / (telling * whole) if whole > 0 else 0.0
+    return replace(ready, labels=labels, scales=scales)
+
+
+def labelled_records(table: ClassTable, label: str) -> int:
+    """How many records have this label."""
+    content = table.contents[label]
+    return int(content.counts[content.values < len(content.domain.values)].sum())
+
+
+def sampled_records(table: ClassTable, label: str, *, most: int, rng: np.random.Generator) -> tuple[Ints, Ints]:
+    """The tuple and the label's code of at most so many records that have one, from counts."""
+    content = table.contents[label]
+    present = content.values < len(content.domain.values)
+    owners, values, counts = content.owners[present], content.values[present], content.counts[present]
+    total = int(counts.sum())
+    places = np.arange(total) if total <= most else np.sort(rng.choice(total, most, replace=False))
+    entry = np.searchsorted(np.cumsum(counts), places, side="right")
+    return owners[entry].astype(np.int64), values[entry].astype(np.int64)
+
+
+def _expected(table: ClassTable, label: str) -> Floats:
+    """A line per tuple: the chance of each class, or the number."""
+    domain = table.contents[label].domain
+    of_numbers = is_of_numbers(domain)
+    classes = 0 if of_numbers else len(domain.values)
+    most = MOST_RECORDS if classes <= 2 else max(2 * MOST_RECORDS // classes, FEWEST_OF_MANY_CLASSES)
+    rng = np.random.default_rng(0)
+    tuples, values = sampled_records(table, label, most=most, rng=rng)
+    target = Target.of_numbers(label_numbers(domain)[values]) if of_numbers else Target.of_classes(values, classes)
+    fold = rng.permutation(len(tuples)) % FOLDS
+    sums, weights = np.zeros((table.classes, max(classes, 1))), np.zeros(table.classes)
+    unseen = np.ones(table.classes, dtype=bool)
+    unseen[tuples] = False
+    for turn in range(FOLDS):
+        asked, records = np.unique(tuples[fold == turn], return_counts=True)
+        others = np.flatnonzero(unseen)[turn::FOLDS]  # what the sample left out is told by one of the folds
+        told = np.concatenate([asked, others])
+        counts = np.concatenate([records, np.ones(len(others), dtype=np.int64)])
+        learnt = np.flatnonzero(fold != turn)
+        sums[told] += counts[:, None] * _learnt(table, tuples[learnt], target.at(learnt), told)
+        weights[told] += counts
+    return np.asarray(sums / weights[:, None])
+
+
+def _learnt(table: ClassTable, tuples: Ints, target: Target, asked: Ints) -> Floats:
+    """What the learners expect of some tuples, the mean of all of them."""
+    columns = tuple(
+        SplitColumn(
+            CodedColumn.of(domain),
+            training=table.codes[tuples, at].astype(np.int32),
+            testing=table.codes[asked, at].astype(np.int32),
+        )
+        for at, domain in enumerate(table.domains)
+    )
+    split = Split(columns=columns, target=target, test_rows=len(asked))
+    answers = [expect(LEARNERS[name], split, seed=0) for name in LEARNERS]
+    return np.asarray(np.mean(answers, axis=0)).reshape(len(asked), -1)
