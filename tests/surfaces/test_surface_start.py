@@ -258,3 +258,41 @@ def test_names_with_commas_and_columns_without_values(aegis: Aegis, tmp_path: Pa
     roles = yaml.safe_load((tmp_path / "aegis.yaml").read_text(encoding="utf-8"))["roles"]
     assert roles["identifying"] == ["name, full", "empty"]
     assert f"aegis ledger show '{data}'" in answer.err
+
+
+def test_tomorrows_file_may_be_written_otherwise_and_lost_values_are_said(aegis: Aegis, tmp_path: Path) -> None:
+    data = _shop(tmp_path)
+    assert aegis("start", data, "-y", *QUICK, "--goal", "auc").status == 0
+    assert yaml.safe_load((tmp_path / "aegis.yaml").read_text())["candidates"]["goal"] == "auc"
+    tomorrow = tmp_path / "tomorrow.csv"
+    tomorrow.write_text(data.read_text().replace(",", ";"), encoding="utf-16")
+    given = ("run", tomorrow, "--project", tmp_path / "aegis.yaml", "--out", tmp_path / "next.csv")
+    assert aegis(*given).status == 2
+    answer = aegis(*given, "--delimiter", ";", "--encoding", "utf-16")
+    assert answer.status == 0, answer.err
+    assert "encoding" not in yaml.safe_load((tmp_path / "aegis.yaml").read_text()).get("reading", {})
+
+
+def test_whoever_leaves_in_a_question_is_not_asked_the_earlier_ones_again(tmp_path: Path) -> None:
+    data = _shop(tmp_path)
+    command = [sys.executable, "-m", "aegis", "start", str(data)]
+    left = subprocess.run(command, input="y\nsegment\n", capture_output=True, text=True, check=False)
+    assert left.returncode == 130
+    assert "is kept in aegis.yaml" in left.stderr
+    assert yaml.safe_load((tmp_path / "aegis.yaml").read_text())["roles"]["label"] == "segment"
+    again = subprocess.run(command, input="", capture_output=True, text=True, check=False)
+    assert "label: segment" in again.stderr
+
+
+def test_rows_that_left_under_another_ledger_are_refused_before_any_question(aegis: Aegis, tmp_path: Path) -> None:
+    first, second = tmp_path / "first", tmp_path / "second"
+    first.mkdir()
+    second.mkdir()
+    data = _shop(first)
+    assert aegis("start", data, "-y", *QUICK).status == 0
+    copy = second / "copy.csv"
+    copy.write_bytes(data.read_bytes())
+    answer = aegis("start", copy, "-y", *QUICK)
+    assert answer.status == 2
+    assert "something left before" in answer.err
+    assert "2 of 6" not in answer.err

@@ -11,6 +11,7 @@ from aegis.commands.command import CHOOSE, command
 from aegis.commands.fields import (
     ROLES,
     Argument,
+    Goal,
     LabelBins,
     Option,
     Overwrite,
@@ -32,7 +33,6 @@ from aegis.plural import count
 if TYPE_CHECKING:
     from aegis.ranking.ranking import Ranking
 
-GOALS = ("accuracy", "balanced-accuracy", "auc", "log-loss", "r2", "mae")
 REFERENCES = (
     "auto",
     "exact",
@@ -63,9 +63,7 @@ class Advise(Proposing, WithRoles, WithLedger, Working):
         ),
     ] = None
     label_bins: LabelBins = None
-    goal: Annotated[
-        str | None, Option("What models are to reach; by the label's kind if not named.", choices=GOALS)
-    ] = None
+    goal: Goal = None
     rows: Annotated[int, Option("At most so many rows are drawn for the models.", minimum=30)] = 20_000
     fast: Annotated[bool, Option("Rank from counts alone, without training a model.")] = False
     measure: Annotated[str | None, Option("Rank by this measure, from counts alone; see aegis measures.")] = None

@@ -97,7 +97,7 @@ def show(attacked: Attacked, options: AttackOptions) -> None:
         "limit",
     ]
     terminal.out().print(
-        Text(f"{count(len(attacked.releases), 'release')} of {attacked.people:,} people", style="bold")
+        Text(f"{count(len(attacked.releases), 'release')} of {count(attacked.people, 'row')}", style="bold")
     )
     terminal.out().print(terminal.table("", columns, rows))
     if attacked.exceeded:

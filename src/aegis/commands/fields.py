@@ -49,7 +49,9 @@ STRENGTHS = ("light", "medium", "heavy", "mixed", "any")
 
 Data = Annotated[
     TableLike,
-    Argument("A CSV, Parquet, Arrow or DuckDB file, a database URL (…#table); in Python also a data frame."),
+    Argument(
+        "A CSV, Parquet, Excel, JSON lines, Arrow or DuckDB file, or a URL (…#table); in Python also a data frame."
+    ),
 ]
 Seed = Annotated[int, Option("Equal seeds give equal results.")]
 Overwrite = Annotated[bool, Option("Replace an output that exists.")]
@@ -154,6 +156,9 @@ class WithLedger(Options):
     ] = None
 
 
+GOALS = ("accuracy", "balanced-accuracy", "auc", "log-loss", "r2", "mae")
+Goal = Annotated[str | None, Option("What models are to reach; by the label's kind if not named.", choices=GOALS)]
+
 LEDGER_OPTIONS = ("ledger", "recipient")
 
 ROLE_OPTIONS = ("roles", "identifying", "quasi", "sensitive", "insensitive")
@@ -183,6 +188,7 @@ class Proposing(Options):
 
 __all__ = [
     "DATA",
+    "GOALS",
     "KW_ONLY",
     "LEDGER",
     "LEDGER_OPTIONS",

@@ -26,6 +26,8 @@ class Run(WithLedger, Working):
     data: Annotated[PathLike | None, Argument("The file of today (default: the one that the project names).")] = None
     _: KW_ONLY
     project: Annotated[PathLike, Option("The project file that aegis start wrote.")] = "aegis.yaml"
+    delimiter: Annotated[str | None, Option("Field delimiter of today's file (default: as the project says).")] = None
+    encoding: Annotated[str | None, Option("Encoding of today's file (default: as the project says).")] = None
     choose: Annotated[bool, Option("Race candidates again and take the one that is recommended now.")] = False
     out: Annotated[PathLike | None, Option("The release (default: NAME.released.csv beside the project).")] = None
     overwrite: Overwrite = False

@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, cast
 
 from aegis.commands import terminal
-from aegis.commands.advise import GOALS
 from aegis.commands.command import CHOOSE, command
 from aegis.commands.fields import (
+    GOALS,
     Data,
     Hierarchies,
     Label,

@@ -11,6 +11,7 @@ from aegis.commands import terminal
 from aegis.commands.command import START, command
 from aegis.commands.fields import (
     Argument,
+    Goal,
     Label,
     LabelBins,
     Option,
@@ -39,12 +40,16 @@ class Start(WithRoles, WithLedger):
     Everything decided is kept in aegis.yaml beside the data at once: leave with Ctrl-C, go on with the same command.
     """
 
-    data: Annotated[str | Path, Argument("A CSV, Parquet, Arrow or DuckDB file, or a database URL (…#table).")]
+    data: Annotated[
+        str | Path,
+        Argument("A CSV, Parquet, Excel, JSON lines, Arrow or DuckDB file, a folder of Parquet, or a URL (…#table)."),
+    ]
     _: KW_ONLY
     yes: Annotated[bool, Option("Take every suggestion without asking.", short="-y")] = False
     web: Annotated[bool, Option("Ask on a page in the browser, served to this machine only.")] = False
     label: Label = None
     label_bins: LabelBins = None
+    goal: Goal = None
     purpose: Annotated[
         str | None,
         Option("Who gets the table: it decides what must hold.", choices=PURPOSE_NAMES, section=MUST_HOLD),

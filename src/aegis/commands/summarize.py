@@ -7,11 +7,11 @@ from dataclasses import KW_ONLY, dataclass
 from typing import TYPE_CHECKING, Annotated, Any
 
 from aegis.commands import terminal
-from aegis.commands.advise import GOALS
 from aegis.commands.command import CHOOSE, command
 from aegis.commands.fields import (
     LEDGER_OPTIONS,
     Data,
+    Goal,
     Label,
     LabelBins,
     Option,
@@ -59,9 +59,7 @@ class Summarize(Proposing, WithRoles, WithLedger, Working):
     ranges: Annotated[int | None, Option("Show 1D histograms in this many ranges (level 1d).", minimum=1)] = None
     opaque: Annotated[bool, Option("Name the masks by numbers only, and show no values: level none.")] = False
     race: Annotated[bool, Option("Add what models reach on each configuration, measured on a sample of rows.")] = True
-    goal: Annotated[
-        str | None, Option("What models are to reach; by the label's kind if not named.", choices=GOALS)
-    ] = None
+    goal: Goal = None
     score: Annotated[
         Sequence[str], Option("Add this score of whole configurations too; see aegis measures.", repeat=True)
     ] = ()

@@ -264,7 +264,9 @@ def header_in(file: IO[bytes], *, named: str, encoding: str = "utf-8") -> str:
     try:
         header = lines.readline(1_000_000)
     except UnicodeError:
-        raise DataError(f"{named} is not text in {encoding}; name its encoding: --encoding latin-1, say, for files of older Windows programs") from None
+        raise DataError(
+            f"{named} is not text in {encoding}; name its encoding, for example --encoding latin-1"
+        ) from None
     finally:
         lines.detach()  # whoever opened it closes it
     if not header.strip():
@@ -302,7 +304,7 @@ def _explain(message: str, path: Path, delimiter: str, encoding: str) -> str:
     where = f"line {line[1]} of {path.name}" if line else path.name
     lowered = message.lower()
     if "unicode" in lowered or "not utf-8" in lowered:
-        return f"{where} is not text in {encoding}; name its encoding: --encoding latin-1, say, for files of older Windows programs"
+        return f"{where} is not text in {encoding}; name its encoding, for example --encoding latin-1"
     if "number of columns" in lowered:
         shown = "tab" if delimiter == "\t" else delimiter
         return (

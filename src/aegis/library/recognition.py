@@ -126,6 +126,14 @@ def ledger_of_rows(dataset: Dataset, *, besides: Ledger | None, focus: Sequence[
     return next((table for table in others if _is_same(sketch, dataset.schema.names, table)), None)
 
 
+def refuse_rows_of_others(dataset: Dataset, ledger: Path | None) -> None:
+    """Raise where the rows left before under another ledger: said before anybody is asked anything."""
+    own = None if ledger is None else read_ledger(ledger)
+    known = ledger_of_rows(dataset, besides=own, focus=())
+    if known is not None and _is_there(known):
+        raise OtherLedgerError(_elsewhere(dataset.name, known))
+
+
 def forget_rows(dataset: Dataset) -> None:
     """Forget a table whose rows are made up and drawn again: nobody is in it."""
     tables = registered_tables()

@@ -9,6 +9,10 @@ from typing import Any
 
 from aegis.commands.run import Run
 from aegis.commands.start import Start
+from aegis.counts.answer import ask
+from aegis.data.engine import open_dataset
+from aegis.data.hierarchy import TOP
+from aegis.data.kind import Kind
 from aegis.data.project import Project, read_project
 from aegis.errors import PolicyNotSatisfiedError, ProjectError, RoleError
 from aegis.library.guided.comparing import Comparison, compare
@@ -25,6 +29,7 @@ from aegis.library.start import (
     with_release,
 )
 from aegis.operation import listed, operation
+from aegis.plural import count
 from aegis.releases.ledger import ledger_path
 from aegis.result import Result
 
@@ -73,7 +78,10 @@ def run(options: Run) -> Rerun:
     path = Path(options.project)
     if not path.is_file():
         raise ProjectError(f"there is no project file {path}; aegis start makes one, or name it with --project")
-    project = read_project(path)
+    project = decided = read_project(path)
+    today = {name: value for name in ("delimiter", "encoding") if (value := getattr(options, name)) is not None}
+    if today:
+        project = replace(project, reading={**project.reading, **today})
     if project.roles is None or project.policy is None or not project.is_decided:
         raise ProjectError(f"{path.name} has nothing chosen yet; aegis start goes on where it was left")
     data = project.source if options.data is None else str(options.data)
@@ -120,13 +128,32 @@ def run(options: Run) -> Rerun:
             comparison = next_best(comparison, project, error)
             project = with_choice(project, comparison, comparison.best)
             differences = (*differences, comparison.notes[-1], f"recommended now: {comparison.why}")
-    with_release(project, left).write()
+    differences = (*differences, *_hidden_values(left.released))
+    with_release(replace(project, reading=decided.reading), left).write()
     return Rerun(
         released=left.released,
         chosen=(project.chosen or {}).get("name", "chosen"),
         attacks=left.attacks,
         differences=differences,
     )
+
+
+def _hidden_values(released: Released) -> tuple[str, ...]:
+    """The columns in which single values became stars: the masks were chosen before these values came."""
+    table = open_dataset(released.out)
+    texts = [column.name for column in table.schema if column.kind is Kind.TEXT]
+    if not texts:
+        return ()
+    stars = ask(table.table.aggregate([(table.table[name] == TOP).sum().name(name) for name in texts]))
+    said = []
+    for name in texts:
+        rows = int(stars[name][0].as_py() or 0) - released.suppressed
+        if 0 < rows < released.rows - released.suppressed:
+            said.append(
+                f"{name}: {rows:,} of {count(released.rows, 'row')} became {TOP}, because the masks know no such "
+                "value; --choose makes new ones"
+            )
+    return tuple(said)
 
 
 def _ledger(project: Project) -> Path | None:

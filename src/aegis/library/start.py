@@ -42,6 +42,8 @@ from aegis.library.guided.purposes import PURPOSES, USUAL, policy_for
 from aegis.library.guided.terminal_guide import TerminalGuide
 from aegis.library.judging import read_policy
 from aegis.library.opening import open_table
+from aegis.library.recognition import refuse_rows_of_others
+from aegis.library.standing import path_of
 from aegis.masking.configuration_file import configurations_from_mapping, to_mapping
 from aegis.operation import operation
 from aegis.report.page import write_page
@@ -128,6 +130,8 @@ def walk(options: Start, guide: Guide) -> Started:
     project = opened_project(options)
     guide.begin(1, "What is in the table")
     project, dataset, seen = looked(project, options, guide)
+    if str(options.ledger) != NO_LEDGER:
+        refuse_rows_of_others(dataset, path_of(project.source, options))
     guide.begin(2, "Which part each column plays")
     project = with_roles(project, seen, options, guide).write()
     stands_out = published_words(dataset, project.roles)
@@ -347,6 +351,7 @@ def settings_of(project: Project, options: Start) -> Settings:
         generate=options.generate if options.generate is not None else int(before.get("generate", 40)),
         seconds=options.seconds or (float(before["seconds"]) if "seconds" in before else None),
         seed=project.seed,
+        goal=options.goal or before.get("goal"),
     )
 
 
@@ -492,9 +497,10 @@ def commands_of(project: Project, left: Left | None) -> tuple[str, ...]:
         return (f"aegis start {word(project.source)}{about}",)
     out, certificate = word(left.released.out), word(left.released.certificate_path)
     file = word(project.path)
+    shown = () if left.released.ledger is None else (f"aegis ledger show {word(project.source)}",)
     return (
         f"aegis run TOMORROW.csv --project {file}",
         f"aegis verify {out} {certificate}",
         f"aegis attack {out} --original {word(project.source)} --policy {file} --roles {file}",
-        f"aegis ledger show {word(project.source)}",
+        *shown,
     )

@@ -42,7 +42,8 @@ AS_GOOD = 0.001
 class Settings:
     """What is made: kinds of the registry, how many generated maskings, and how long a search may take.
 
-    ``seconds`` is a limit. None stands for the usual ones: see `USUAL_SECONDS`. Models are trained on at most ``rows``.
+    ``seconds`` is a limit. None stands for the usual ones: see `USUAL_SECONDS`. Models are trained on at most ``rows``
+    towards ``goal``, or the one that the label's kind suggests.
     """
 
     kinds: tuple[str, ...] = ()
@@ -50,6 +51,7 @@ class Settings:
     seconds: float | None = None
     rows: int = 20_000
     seed: int = 0
+    goal: str | None = None
 
     @property
     def tries(self) -> tuple[float, ...]:
@@ -63,7 +65,8 @@ class Settings:
 
     def to_mapping(self) -> dict[str, Any]:
         limit = {} if self.seconds is None else {"seconds": self.seconds}
-        return {"kinds": list(self.wanted), "generate": self.generate, **limit}
+        goal = {} if self.goal is None else {"goal": self.goal}
+        return {"kinds": list(self.wanted), "generate": self.generate, **limit, **goal}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -297,6 +300,7 @@ def compare(
         seconds=settings.tries[0] if "sanitized" in kinds else None,
         rows=settings.rows,
         label_bins=label_bins,
+        goal=settings.goal,
         seed=settings.seed,
         progress=progress,
         **together,

@@ -136,7 +136,7 @@ class OpenTable:
 
     def release(
         self,
-        compared: Comparison,
+        compared: Comparison | None = None,
         candidate: str | None = None,
         *,
         out: str | Path | None = None,
@@ -146,10 +146,13 @@ class OpenTable:
     ) -> Left:
         """Release a candidate (the recommended one unless named), attacked; ``.frame()`` of the answer is its rows.
 
+        Without ``compared`` candidates are made and raced first, as `compare` does.
+
         Without ``out`` it is written to a folder that goes when Python ends. A file has a ledger beside it; a data
         frame has none unless ``ledger`` names one. Boxes and clusters are judged as they are written:
         `PolicyNotSatisfiedError` says that they may not leave, and ``compared.without(name, because=…)`` what is next.
         """
+        compared = self.compare(ledger=ledger) if compared is None else compared
         chosen = candidate or compared.recommended
         released_as: dict[str, Any] = {
             "roles": self.roles,

@@ -197,7 +197,7 @@ class TerminalGuide(Guide):
         terminal.talk().print(terminal.table("", ["column", "role", "becomes", "made-up example"], rows))
 
     def may_leave(self, out: Path) -> bool:
-        return self._agree(f"Release it as {out.name}, with certificate and ledger?")
+        return self._agree(f"Release it as {out.name}, with its certificate?")
 
     def show_left(self, left: Left) -> None:
         ran = [each.name for each in left.attacks if each.not_applicable is None]
