@@ -18,6 +18,7 @@ import pandas as pd
 import aegis
 from _result import dataset, write
 from aegis.errors import PolicyNotSatisfiedError
+from aegis.masking.masks.tokens import Pseudonym
 
 VERSIONS, K = 20, 5
 START_ROWS, BATCH, LEAVING = 6_000, 600, 2
@@ -59,7 +60,10 @@ def _run(people: pd.DataFrame, *, with_ledger: bool) -> dict[str, Any]:
     waited: list[int] = []
     held, refused, seconds = [], 0, []
     with tempfile.TemporaryDirectory() as folder:
-        table = Path(folder) / "adult.csv"
+        table, secret = Path(folder) / "adult.csv", Path(folder) / "secret"
+        secret.write_text("kept for this comparison only", encoding="utf-8")
+        shown_as = Pseudonym(key_file=str(secret))
+        person_of = dict(zip(shown_as.on_values(people.person.to_numpy(dtype=object)), people.person, strict=True))
         for version in range(VERSIONS):
             if version:
                 gone = rng.choice(present, size=LEAVING, replace=False)
@@ -68,10 +72,10 @@ def _run(people: pd.DataFrame, *, with_ledger: bool) -> dict[str, Any]:
             people.loc[present].to_csv(table, index=False)
             out, begin = Path(folder) / f"v{version}.csv", time.process_time()
             try:
-                # The number of a person is kept for this comparison only: what a perfect linker would know.
+                # Pseudonyms that are the same in every version: what a perfect linker would know.
                 aegis.release(
                     table,
-                    config={**MASKS, "person": "identity"},
+                    config={**MASKS, "person": shown_as.spec()},
                     policy=POLICY,
                     out=out,
                     identifying=["person"],
@@ -83,7 +87,11 @@ def _run(people: pd.DataFrame, *, with_ledger: bool) -> dict[str, Any]:
             seconds.append(time.process_time() - begin)
             released = pd.read_csv(out, dtype=str)
             shown = dict(
-                zip(released.person, released.age + "/" + released.sex + "/" + released.education, strict=True)
+                zip(
+                    released.person.map(person_of),
+                    released.age + "/" + released.sex + "/" + released.education,
+                    strict=True,
+                )
             )
             for name, history in seen.items():
                 history.append(shown.get(name, "absent"))

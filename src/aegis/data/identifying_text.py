@@ -220,12 +220,12 @@ def is_name(text: str) -> bool:
 
 
 _FORMS = (
-    _Form(what="e-mail addresses", mask="email_mask", fits=lambda text: re.fullmatch(_EMAIL, text) is not None),
+    _Form(what="e-mail addresses", mask="pseudonym", fits=lambda text: re.fullmatch(_EMAIL, text) is not None),
     _Form(what="links", mask="suppress", fits=lambda text: _URL.fullmatch(text) is not None),
-    _Form(what="bank accounts (IBAN)", mask="last_four", fits=is_iban),
-    _Form(what="payment cards", mask="last_four", fits=is_card, enough=0.95),
+    _Form(what="bank accounts (IBAN)", mask="pseudonym", fits=is_iban),
+    _Form(what="payment cards", mask="pseudonym", fits=is_card, enough=0.95),
     _Form(what="addresses of machines (IP)", mask="pseudonym", fits=is_ip_address),
     _Form(what="national identity numbers", mask="pseudonym", fits=is_national_id),
-    _Form(what="telephone numbers", mask="last_four", fits=is_phone),
+    _Form(what="telephone numbers", mask="pseudonym", fits=is_phone),
     _Form(what="names of people", mask="pseudonym", fits=is_name, enough=0.5),
 )

@@ -12,7 +12,7 @@ from aegis.library.recognition import Recognised, recognise
 from aegis.library.standing import NO_LEDGER, path_of
 from aegis.releases.budget import Budget
 from aegis.releases.ledger import Opening, append, read_ledger
-from aegis.releases.ledger_entry import ANYBODY, Act, Leaving
+from aegis.releases.ledger_entry import Act, Leaving
 from aegis.releases.table_register import register_locked
 
 
@@ -52,8 +52,3 @@ def shared_budget(data: Any, dataset: Dataset, options: WithLedger) -> SharedBud
     recognised = recognise(dataset, path=path, ledger=ledger, focus=(), to_write=True)
     opening = ledger.opening or Opening.new(source=dataset.name, columns=dataset.schema.names)
     return SharedBudget(path=path, opening=opening, recognised=recognised)
-
-
-def recipient_name(name: str | None) -> str:
-    """Who gets a release."""
-    return ANYBODY if name is None else name

@@ -13,6 +13,7 @@ from aegis.counts.collect_classes import with_person
 from aegis.data.hierarchy import Hierarchy
 from aegis.data.schema import Roles, Schema
 from aegis.library.derivation import known_as_made, made_elsewhere
+from aegis.library.identifying_masks import check_identifying
 from aegis.library.judging import classes_of, read_policy, refuse_sanitized, why_not
 from aegis.library.masked_data import masked_data, roles_with
 from aegis.library.opening import open_table
@@ -95,6 +96,8 @@ def check(options: Check) -> Checked:
     configuration = given[0] if given else None
     dataset = open_table(options.data, options)
     roles = policy.roles_in(dataset.schema, roles_with(dataset, configuration, label=options.label))
+    if configuration is not None:
+        check_identifying(roles, configuration.masks)
     counted = with_person(dataset, policy.unit)
     published = counted if configuration is None else masked_data(counted, configuration.masks).dataset
     classes = classes_of(published, policy, roles, hierarchies=hierarchies)
@@ -114,6 +117,7 @@ def _together(given: list[Configuration], policy: Policy, hierarchies: dict[str,
     roles = policy.roles_in(schema, own)
     for configuration in given:
         configuration.check(schema)
+        check_identifying(roles, configuration.masks)
     files = released_files([Path(path) for path in options.release], dataset, roles.quasi_identifying)
     listed = named_apart([*(files.without_files(each) for each in given), *files.configurations])
     seen = replace(roles, quasi_identifying=(*roles.quasi_identifying, *files.columns))

@@ -14,6 +14,7 @@ from aegis.data.dataset import Dataset
 from aegis.data.hierarchy import Hierarchy
 from aegis.data.schema import Roles
 from aegis.errors import PolicyNotSatisfiedError
+from aegis.library.identifying_masks import check_identifying
 from aegis.library.judging import judging
 from aegis.library.proposals import generated, propose, to_be_masked
 from aegis.library.sensitive_masks import masks_to_repeat, why_masked_otherwise
@@ -52,6 +53,9 @@ class MasksToJudge:
     def judged(self, given: list[Configuration]) -> JudgedMasks:
         """The given configurations and the generated ones that the options ask for, each with its verdict."""
         options, own = self.options, {configuration.name for configuration in given}
+        if self.policy is not None:
+            for configuration in given:
+                check_identifying(self.roles, configuration.masks)
         candidates = propose(
             given,
             options,

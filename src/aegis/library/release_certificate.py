@@ -14,6 +14,7 @@ from aegis.counts.grouping import summed
 from aegis.data.domain import show
 from aegis.library.attack_release import as_certified
 from aegis.library.check import unlisted
+from aegis.library.identifying_masks import pseudonymous
 from aegis.library.people import certified_verdicts
 from aegis.library.release_draft import Draft
 from aegis.library.release_judgement import Judged
@@ -70,6 +71,11 @@ def certificate_of(
                 "insensitive_as_the_rest": list(source.as_the_rest),
                 "left_out_as_identifying": list(source.suspicious),
                 "insensitive_that_look_identifying": list(source.suspicious_and_named),
+                "identifying_as_pseudonyms": [
+                    name
+                    for name in pseudonymous(source.roles, source.configuration.masks)
+                    if name not in source.left_out
+                ],
             },
             "kinds": {name: kind.value for name, kind in judged_kinds(source, counts).items()},
             "hierarchies": {name: source.hierarchies[name].digest for name in source.judged_policy.hierarchical},

@@ -18,6 +18,7 @@ from aegis.data.kind import Kind
 from aegis.data.schema import Roles
 from aegis.errors import RoleError
 from aegis.library.derivation import check_made_of
+from aegis.library.identifying_masks import check_identifying
 from aegis.library.judging import classes_of, read_policy, refuse_sanitized
 from aegis.library.masked_data import MaskedData, all_masks, masked_data, roles_with
 from aegis.library.opening import open_table, reading
@@ -84,6 +85,7 @@ def open_source(options: Release) -> Source:
     if options.rows_of is not None:
         check_made_of(replace(dataset, roles=roles), original)
     check_hidden(policy.unit, configuration)
+    check_identifying(roles, configuration.masks)
     not_wanted = _left_out(dataset, options.columns)
     decided = decide(
         dataset,

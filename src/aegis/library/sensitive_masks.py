@@ -18,7 +18,7 @@ from aegis.masking.masks.identity import Identity
 from aegis.privacy.policy import Policy
 from aegis.releases.fit import links_of
 from aegis.releases.ledger import read_ledger
-from aegis.releases.ledger_entry import ANYBODY, Leaving
+from aegis.releases.ledger_entry import Leaving, recipient_named
 
 
 def masks_shown_earlier(data: object, options: WithLedger, *, policy: Policy) -> dict[str, Mask | None]:
@@ -30,7 +30,7 @@ def masks_shown_earlier(data: object, options: WithLedger, *, policy: Policy) ->
     shown: dict[str, Mask | None] = {}
     if path is None:
         return shown
-    counted = read_ledger(path).counted(recipient=options.recipient or ANYBODY, recipients=policy.recipients)
+    counted = read_ledger(path).counted(recipient=recipient_named(options.recipient), recipients=policy.recipients)
     for leaving in counted.values():
         configuration = configuration_of(leaving)
         for column in leaving.columns:

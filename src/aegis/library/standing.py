@@ -28,7 +28,7 @@ from aegis.plural import count
 from aegis.privacy.policy import Policy, Recipients
 from aegis.privacy.together import COMPANION, KNOWN_CLASS, BrokenModel, Gone, Holder, Together, judge_together
 from aegis.releases.ledger import Ledger, Opening, key_of, ledger_path, read_ledger
-from aegis.releases.ledger_entry import ANYBODY, Leaving
+from aegis.releases.ledger_entry import ANYBODY, Leaving, recipient_key, recipient_named
 from aegis.releases.row_classes import RowClasses, read_row_classes
 from aegis.releases.row_digest import OWN, ROW, WHOLE, Digests
 
@@ -199,7 +199,7 @@ def standing_of(
         recognise(dataset, path=None, ledger=None, focus=focus, identifying=identifying)
         return None
     ledger = read_ledger(path)
-    recipient = options.recipient or ANYBODY
+    recipient = recipient_named(options.recipient)
     counted = ledger.counted(recipient=recipient, recipients=policy.recipients)
     if not counted and not to_release:
         recognise(dataset, path=path, ledger=ledger, focus=focus, identifying=identifying)
@@ -323,9 +323,10 @@ def _holders(standing: Standing, known: Codes, mine: Codes) -> tuple[Holder, ...
     """Those who get a release for anybody where recipients hold theirs apart: each named one, and everybody else."""
     if not standing.apart:
         return ()
-    names = dict.fromkeys(leaving.recipient for leaving in standing.counted.values())
+    names = dict.fromkeys(recipient_key(leaving.recipient) for leaving in standing.counted.values())
     held = {
-        name: {n: each for n, each in standing.counted.items() if each.recipient in (name, ANYBODY)} for name in names
+        name: {n: each for n, each in standing.counted.items() if recipient_key(each.recipient) in (name, ANYBODY)}
+        for name in names
     }
     different = {frozenset(each.rows_as or n for n, each in some.items()): some for some in held.values()}
     holders = []

@@ -15,7 +15,7 @@ from aegis.counts.protection import Protection
 from aegis.counts.summary import Level, Summary, reduced
 from aegis.data.dataset import Dataset
 from aegis.errors import MeasureError
-from aegis.library.budgets import SharedBudget, recipient_name, shared_budget
+from aegis.library.budgets import SharedBudget, shared_budget
 from aegis.library.counting import count, masked
 from aegis.library.judging import judged, read_policy
 from aegis.library.opening import open_table
@@ -28,7 +28,7 @@ from aegis.operation import operation
 from aegis.ranking.verdicts import Verdicts
 from aegis.releases.budget import Budget
 from aegis.releases.ledger import read_ledger
-from aegis.releases.ledger_entry import Leaving
+from aegis.releases.ledger_entry import Leaving, recipient_named
 
 
 @operation(Summarize)
@@ -107,7 +107,7 @@ def _leaving(summary: Summary, options: Summarize) -> Leaving:
     return Leaving(
         name=Path(str(options.out)).name,
         kind="summary",
-        recipient=recipient_name(options.recipient),
+        recipient=recipient_named(options.recipient),
         columns=tuple(summary.attributes),
         rows=int(summary.rows),
         linkable=False,

@@ -25,14 +25,14 @@ from aegis.data.kind import Kind
 from aegis.data.output import check_apart, check_free, drafts_of
 from aegis.data.schema import Column, Role
 from aegis.errors import DataError, RoleError
-from aegis.library.budgets import SharedBudget, recipient_name, shared_budget
+from aegis.library.budgets import SharedBudget, shared_budget
 from aegis.library.opening import open_table
 from aegis.library.proposals import find_hierarchies
 from aegis.operation import operation
 from aegis.plural import count
 from aegis.releases.budget import Budget
 from aegis.releases.certificate import SYNTHESIZED, Certificate, certificate_paths, hash_of
-from aegis.releases.ledger_entry import Leaving
+from aegis.releases.ledger_entry import Leaving, recipient_named
 from aegis.releases.write import check_format, write_table
 from aegis.result import Result, plain
 
@@ -372,7 +372,7 @@ def _leaving(made: _Made, options: Synthesize, asked: Budget, file: str, certifi
     return Leaving(
         name=Path(str(options.out)).name,
         kind="synthetic",
-        recipient=recipient_name(options.recipient),
+        recipient=recipient_named(options.recipient),
         columns=tuple(made.table.column_names),
         rows=len(made.table),
         file_sha256=file,

@@ -14,7 +14,8 @@ from aegis.data.engine import open_dataset
 from aegis.data.hierarchy import Hierarchy
 from aegis.data.kind import Kind
 from aegis.data.schema import Role, Roles, Schema
-from aegis.errors import AegisError, DataError, OptionError, VerificationError
+from aegis.errors import AegisError, DataError, OptionError, RoleError, VerificationError
+from aegis.library.identifying_masks import check_identifying, pseudonymous
 from aegis.library.masked_data import all_masks
 from aegis.library.proposals import find_hierarchies
 from aegis.library.recoded_certificate import check_recoding
@@ -156,6 +157,12 @@ def _not_checked(content: Mapping[str, Any], schema: Schema, options: Verify) ->
         unsaid.append("who made it: a certificate without a signature can be written by anybody (--key)")
     if "recoding" not in content:
         masks = all_masks(certified_configuration(content), _roles(content))
+        linked = [name for name in pseudonymous(_roles(content), masks) if name in schema]
+        if linked:
+            unsaid.append(
+                f"whose rows share a pseudonym in {', '.join(linked)}: models judged row by row, and whoever "
+                "holds the key or the mapping knows the people"
+            )
         free = [name for name in schema.names if name not in masks]
         if free:
             unsaid.append(
@@ -220,6 +227,10 @@ def _masked_as_stated(table: Dataset, content: Mapping[str, Any]) -> _Masked:
     if configuration.id != content["configuration"]["id"]:
         return _Masked(said="", reason="the certificate's configuration is not the one that it names by its id")
     masks = all_masks(configuration, roles)
+    try:
+        check_identifying(roles, {name: mask for name, mask in masks.items() if name in table.schema})
+    except RoleError as error:
+        return _Masked(said="", reason=str(error))
     image = check_image(table.table, masks, quasi_identifying=roles.quasi_identifying)
     if image.reason is not None:
         return _Masked(said="", reason=image.reason)

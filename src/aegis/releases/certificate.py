@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from aegis.errors import DataError, VerificationError
+from aegis.releases.json_keys import RepeatedKeyError, without_repeated_keys
 
 FORMAT_VERSION = 1
 SANITIZED = "aegis_sanitizer_certificate"
@@ -54,9 +55,13 @@ def read_certificate(path: Path) -> Certificate:
     A file that is no certificate at all is bad input (`DataError`); one that was changed is a failed verification.
     """
     try:
-        content = json.loads(path.read_text(encoding="utf-8"))
+        content = json.loads(path.read_text(encoding="utf-8"), object_pairs_hook=without_repeated_keys)
     except FileNotFoundError:
         raise DataError(f"there is no certificate {path}; give the .certificate.json beside the release") from None
+    except RepeatedKeyError:
+        raise VerificationError(
+            f"{path.name} says something twice, so that two readers may read it differently; ask for the original"
+        ) from None
     except (OSError, ValueError):
         raise DataError(
             f"{path.name} is not a certificate: it is not readable JSON; give the .certificate.json"
@@ -96,7 +101,7 @@ def sanitized_columns(release: Path) -> tuple[tuple[str, ...], str | None]:
     if not path.is_file() or not release.is_file():
         return (), None
     try:
-        content = json.loads(path.read_text(encoding="utf-8"))
+        content = json.loads(path.read_text(encoding="utf-8"), object_pairs_hook=without_repeated_keys)
         if SANITIZED not in content or content["release"]["sha256"] != hash_of(release):
             return (), None
         return tuple(str(name) for name in content["released"]), content["policy_id"]

@@ -26,6 +26,7 @@ from aegis.errors import LedgerError
 from aegis.privacy.policy import Recipients
 from aegis.releases.budget import Budget, Total, check_within, total
 from aegis.releases.hash_chain import START
+from aegis.releases.json_keys import without_repeated_keys
 from aegis.releases.ledger_entry import Act, Entry, Leaving
 
 FORMAT_VERSION = 1
@@ -253,7 +254,7 @@ def _parsed(path: Path) -> list[Entry]:
     previous = START
     for number, line in enumerate(lines[:-1], start=1):
         try:
-            mapping = json.loads(line)
+            mapping = json.loads(line, object_pairs_hook=without_repeated_keys)
             entry = Entry.from_mapping(mapping)
             whole = mapping == entry.to_mapping() and entry.sequence == number and entry.previous == previous
         except (ValueError, KeyError, TypeError, AttributeError):

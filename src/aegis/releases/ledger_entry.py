@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+import unicodedata
 from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
@@ -15,6 +16,26 @@ from aegis.releases.hash_chain import link
 
 ANYBODY = "anybody"
 """The recipient of a release that everybody may hold."""
+
+
+def recipient_named(name: str | None) -> str:
+    """Who gets a release, as the record holds it: without surrounding space, and anybody in whatever spelling.
+
+    >>> recipient_named(" Acme  Ltd "), recipient_named("Anybody "), recipient_named(None)
+    ('Acme Ltd', 'anybody', 'anybody')
+    """
+    if name is None or recipient_key(name) == ANYBODY:
+        return ANYBODY
+    return " ".join(name.split())
+
+
+def recipient_key(name: str) -> str:
+    """What two spellings of the same recipient have in common.
+
+    >>> recipient_key("ACME ltd") == recipient_key(" Acme  Ltd")
+    True
+    """
+    return " ".join(unicodedata.normalize("NFKC", name).split()).casefold()
 
 
 class Act(StrEnum):
@@ -140,6 +161,5 @@ class Leaving:
 
     def held_by(self, recipient: str, recipients: Recipients) -> bool:
         """Whether somebody who gets a release for ``recipient`` may hold this one too."""
-        if recipients is Recipients.TOGETHER or ANYBODY in (recipient, self.recipient):
-            return True
-        return recipient == self.recipient
+        asked, own = recipient_key(recipient), recipient_key(self.recipient)
+        return recipients is Recipients.TOGETHER or ANYBODY in (asked, own) or asked == own

@@ -22,6 +22,7 @@ from aegis.data.output import PRIVATE, PUBLIC, check_free, draft_of, drafts_of
 from aegis.data.shell import word
 from aegis.errors import DataError, InputError, MissingExtraError, VerificationError
 from aegis.releases.certificate import digest
+from aegis.releases.json_keys import without_repeated_keys
 
 if TYPE_CHECKING:
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
@@ -85,7 +86,7 @@ class Signature:
     def parse(cls, text: str | bytes) -> Signature:
         """Read what `to_json` writes; `VerificationError` for anything else, cut files among it."""
         try:
-            content = json.loads(text)
+            content = json.loads(text, object_pairs_hook=without_repeated_keys)
             if content["aegis_signature"] != FORMAT_VERSION or content["algorithm"] != _ALGORITHM:
                 raise VerificationError("the signature is of another format; verify it with the Aegis that wrote it")
             return cls(key=str(content["key"]), raw=base64.b64decode(content["signature"], validate=True))

@@ -5,6 +5,10 @@ the sum of its cells, so the order of columns does not matter, and the row *with
 subtraction away: a copy with a column more, a column less or one that was changed is known again too. Of the rows whose
 hash ends in enough zeros the digests are kept, each together with how many rows have it, under the key of the register
 that keeps them. The same rows are chosen in every copy, so two samples say how much two tables have in common.
+
+Whoever writes every row twice, joins a table with several rows for each, or adds many rows changes how many rows are
+alike. So digests without that number are kept as well. In a table where most rows are unlike all others few rows drawn
+anew would be found; there, and only there, most digests of another table without their numbers say whose rows it has.
 """
 
 from __future__ import annotations
@@ -36,6 +40,18 @@ many rows are alike, and a Poisson count has no value more likely than that wher
 
 _FEWEST = 8
 """Fewer digests than this say nothing, unless they are all there is."""
+
+_FEWEST_PLAIN = 32
+"""Fewer digests without the number of rows than this say nothing."""
+
+_UNLIKE = 0.8
+"""What share of the rows must be unlike all others for digests without their number to tell the table's rows.
+
+By the estimate of Good and Turing at most the other fifth of rows drawn anew would be alike to some row of it.
+"""
+
+_PLAIN, _FULL = 1 << 13, 1 << 14
+"""Added to the number of a way for digests without the number of rows; the second where many rows are alike."""
 
 _APART = 1 << 15
 """How far the numbers of the ways of a second sample lie from those of the first."""
@@ -80,7 +96,7 @@ class Sketch:
 
     def whole(self) -> Sketch:
         """Only the rows looked at as a whole."""
-        whole = self.ways == 0
+        whole = (self.ways % _PLAIN == 0) & (self.ways < _APART)
         return Sketch(
             level=self.level,
             digests=self.digests[whole],
@@ -117,7 +133,7 @@ class Sketch:
             zeros=zeros[place],
             engine=newer.engine,
         )
-        ways = int(merged.ways.max(initial=0)) + 1
+        ways = len(np.unique(merged.ways))
         while len(merged.digests) > 4 * SAMPLED * ways:
             merged = merged._from(merged.level + 1)
         return merged
@@ -137,12 +153,15 @@ class Sketch:
 
 def _within(sample: Sketch, other: Sketch, level: int) -> bool:
     """Whether by some way to look at a row most of the sampled ones are known to ``other``."""
-    is_known = np.isin(sample.digests, other.digests)
+    is_known = np.isin(sample.digests, other.digests[other.ways % _APART < _FULL])
     for way in np.unique(sample.ways):
         of_way = sample.ways == way
         rows = int(of_way.sum())
         share = float(is_known[of_way].mean())
-        if share >= COMMON and (rows >= _FEWEST or (level == 0 and share == 1.0 and way == 0)):
+        if way % _APART >= _PLAIN:
+            if share >= COMMON and rows >= _FEWEST_PLAIN:
+                return True
+        elif share >= COMMON and (rows >= _FEWEST or (level == 0 and share == 1.0 and way == 0)):
             return True
     return False
 
@@ -183,9 +202,16 @@ def sketch_of(table: ir.Table, columns: Sequence[str], *, focus: Sequence[str], 
         chosen = sums % (1 << level) == 0
         sums, place = np.unique(sums[chosen], return_inverse=True)
         counts = np.bincount(place, weights=how_often[chosen], minlength=len(sums)).astype(np.int64)
-        digests.append(_keyed(sums, counts, key))
-        zeros.append(_zeros(sums))
-        numbered.append(np.full(len(sums), int(way[1:]), dtype=np.uint16))
+        is_telling = counts[counts == 1].sum() >= _UNLIKE * counts.sum()
+        # A table in which every row stands twice is one in which every row stands once.
+        often = counts // max(1, int(np.gcd.reduce(counts))) if len(counts) else counts
+        for number, keyed in (
+            (int(way[1:]), _keyed(sums, often, key)),
+            (int(way[1:]) + (_PLAIN if is_telling else _FULL), _keyed(sums, np.zeros_like(counts), key)),
+        ):
+            digests.append(keyed)
+            zeros.append(_zeros(sums))
+            numbered.append(np.full(len(sums), number, dtype=np.uint16))
     return Sketch(
         level=level,
         digests=np.concatenate(digests),

@@ -29,6 +29,11 @@ _DECIDED_TOGETHER = (
         "published although they look identifying",
         "somebody named them insensitive, and no verdict speaks of them",
     ),
+    (
+        "identifying_as_pseudonyms",
+        "published as pseudonyms",
+        "they say which rows are of one person, and no verdict speaks of them",
+    ),
 )
 _ABOUT_ROLES = {"unlisted_are_insensitive", *(key for key, _, _ in _DECIDED_TOGETHER)}
 

@@ -168,6 +168,22 @@ def test_advice_for_anybody_is_judged_with_what_each_recipient_holds(table: Path
     assert [place.configuration for place in ranking.ranking] == ["configuration-3"]
 
 
+@pytest.mark.parametrize("spelling", ["Ana", " ana", "ANA "])
+def test_another_spelling_of_a_recipient_is_nobody_else(table: Path, spelling: str) -> None:
+    apart = {**POLICY, "recipients": "separate"}
+    _release(table, BY_AGE, policy=apart, recipient="ana")
+    with pytest.raises(PolicyNotSatisfiedError, match="to ana"):
+        _release(table, BY_ZIP, policy=apart, recipient=spelling)
+
+
+def test_anybody_in_any_spelling_is_anybody(table: Path) -> None:
+    apart = {**POLICY, "recipients": "separate"}
+    released = _release(table, BY_AGE, policy=apart, recipient=" Anybody")
+    assert released.ledger["recipient"] == "anybody"
+    with pytest.raises(PolicyNotSatisfiedError, match="together with entry 2"):
+        _release(table, BY_ZIP, policy=apart, recipient="bob")
+
+
 def test_only_the_releases_that_break_it_are_named(table: Path) -> None:
     _release(table, {"age": "suppress", "zip": "suppress"}, out=table.parent / "nothing.csv")
     _release(table, BY_AGE, out=table.parent / "ages.csv")
@@ -406,7 +422,10 @@ def test_the_two_releases_of_the_example_that_single_patients_out_are_refused(tm
 def test_twenty_versions_tell_nobody_apart(tmp_path: Path) -> None:
     """Rows come in small batches and some leave; by all versions together nobody stands in a group below k."""
     table, k = tmp_path / "people.csv", POLICY["k"]
-    masks = {"age": {"bucketize": {"width": 20}}, "zip": "suppress", "name": "identity"}
+    secret = tmp_path / "secret"
+    secret.write_text("a secret that is long enough", encoding="utf-8")
+    names = {"pseudonym": {"key_file": str(secret)}}  # the same in every version: whoever holds them links the rows
+    masks = {"age": {"bucketize": {"width": 20}}, "zip": "suppress", "name": names}
     policy = {**POLICY, "max_suppression": 0.5}
     history: dict[str, list[str]] = {}
     waited = 0
@@ -418,7 +437,7 @@ def test_twenty_versions_tell_nobody_apart(tmp_path: Path) -> None:
         released = _release(table, masks, policy=policy)
         waited += released.ledger["held"]
         shown = pd.read_csv(released.out, dtype=str).set_index("name").age
-        for name in people.name:
+        for name in shown.index:
             history.setdefault(name, ["absent"] * version)
         for name, past in history.items():
             past.append(shown.get(name, "absent"))

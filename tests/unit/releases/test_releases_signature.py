@@ -81,6 +81,17 @@ def test_a_signed_release_verifies_with_its_key_and_no_other(key: Path, table: P
     assert wrong.exit_status == 1
 
 
+def test_a_signed_certificate_that_says_something_twice_does_not_verify(key: Path, table: Path, tmp_path: Path) -> None:
+    """The last of two equal keys is the signed one; whoever reads the first sees another promise."""
+    out = tmp_path / "released.csv"
+    certificate = released(table, out, key)
+    text = certificate.read_text(encoding="utf-8")
+    certificate.write_text(text.replace("{", '{"smallest_class": 500, ', 1), encoding="utf-8")
+    found = aegis.verify(out, certificate, key=key.with_name("provider.key.pub"))
+    assert not found.verified
+    assert "says something twice" in str(found.reason)
+
+
 def test_an_unsigned_release_does_not_verify_with_a_key(key: Path, table: Path, tmp_path: Path) -> None:
     out = tmp_path / "released.csv"
     certificate = released(table, out, None)

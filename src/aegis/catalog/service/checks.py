@@ -11,6 +11,7 @@ from typing import Any
 import yaml
 
 from aegis.errors import ConfigurationError, InputError, TooLargeError
+from aegis.releases.json_keys import without_repeated_keys
 
 _SLUG = re.compile(r"[a-z0-9](?:[a-z0-9._-]{0,62}[a-z0-9])?")
 _ID = re.compile(r"[0-9a-f]{32}")
@@ -154,7 +155,7 @@ def parsed_document(text: str, *, what: str, most_characters: int, most_parts: i
     try:
         if text.lstrip()[:1] in ("{", "["):
             try:
-                return json.loads(text)
+                return json.loads(text, object_pairs_hook=without_repeated_keys)
             except ValueError:
                 pass  # YAML has such brackets too
         if len(text) > MOST_YAML_CHARACTERS:
