@@ -626,6 +626,43 @@ def test_guesses_may_cost_what_a_table_says(aegis: Aegis, people: Path, tmp_path
         assert not (tmp_path / "n.csv").exists()
 
 
+def test_errors_on_a_category_may_be_counted_in_bits(aegis: Aegis, people: Path, tmp_path: Path) -> None:
+    """The promise is about chances: the reconstructor states them, and they lose what was promised."""
+    asked = ("sanitize", people, *PARTIES, *QUICK, "--loss", "log", "--seed", "1", "--json")
+    files = ("--out", tmp_path / "o.csv", "--report", tmp_path / "o.html")
+    answer = aegis(*asked, "--private", "ill", "--distortion", "0.6", *files)
+    assert answer.status == 0, answer.err
+    (column,) = answer.json["columns"]
+    assert column["loss"] == "log"
+    assert column["reconstruction"]["loss"] <= 0.6 < column["max_distortion"] <= 1.01
+    for adversary, proved in zip(column["audit"]["adversaries"], column["proof"]["adversaries"], strict=True):
+        assert set(adversary["by_attacker"]) == {"exact", "neighbours", "table"}
+        assert adversary["loss"] > 0.6
+        assert 0.15 < proved["proved_loss"] < proved["loss"], "of 533 rows"
+    assert column["proof"]["program_loss"] > 0.995 * column["proof"]["bound"], "the bound is reached"
+    assert "bits" in (tmp_path / "o.html").read_text(encoding="utf-8")
+    certificate = json.loads((tmp_path / "o.csv.certificate.json").read_text(encoding="utf-8"))
+    assert certificate["loss"] == {"ill": "log"}
+    back = aegis(
+        "reconstruct", tmp_path / "o.csv", "--with", tmp_path / "o-authorized.csv", "--model",
+        tmp_path / "o-authorized.npz", "--out", tmp_path / "e.csv",
+    )  # fmt: skip
+    assert back.status == 0, back.err
+    found = read(tmp_path / "e.csv")
+    chances = {value: np.array(found[f"ill={value}"], dtype=float) for value in ("CANARYno", "CANARYyes")}
+    assert np.allclose(chances["CANARYno"] + chances["CANARYyes"], 1.0)
+    lost = [-np.log2(chances[value][row]) for row, value in enumerate(read(people)["ill"])]
+    assert np.mean(lost) <= 1.05 * 0.6
+    for options, words in (
+        (("--private", "age", "--distortion", "20"), "is a number: its error is the squared one"),
+        (("--private", "ill", "--distortion", "0.6", "--costs", "c.csv"), "take one of them"),
+    ):
+        refused = aegis(*asked, *options, "--out", tmp_path / "n.csv")
+        assert refused.status == 2
+        assert words in refused.err
+        assert not (tmp_path / "n.csv").exists()
+
+
 def test_a_number_is_released_jointly_by_its_range(aegis: Aegis, people: Path, tmp_path: Path) -> None:
     table = read(people)
     data = tmp_path / "d.csv"

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 FITTING = "Fitting a mechanism"
 FAMILIES = ("capped", "noise")
+LOSSES = ("usual", "log")
 
 
 @dataclass(frozen=True)
@@ -62,8 +63,8 @@ class Sanitize(Reading, Working):
     distortion: Annotated[
         Sequence[float] | float,
         Option(
-            "Mean squared error (a number) or share of wrong guesses (a category) of the authorised party; one, or one "
-            "for each private column.",
+            "Mean squared error (a number) or share of wrong guesses (a category) of the authorised party, bits with "
+            "--loss log; one, or one for each private column.",
             section=FITTING,
         ),
     ] = ()
@@ -109,6 +110,15 @@ class Sanitize(Reading, Working):
             section=FITTING,
         ),
     ] = None
+    loss: Annotated[
+        str,
+        Option(
+            "How errors are counted: usual (squared for a number; wrong guesses, or --costs, for a category) or log "
+            "(for categories: the bits that a party lacks, by the chances that it states).",
+            section=FITTING,
+            choices=LOSSES,
+        ),
+    ] = "usual"
     train: Annotated[
         bool,
         Option(
@@ -151,7 +161,7 @@ class Sanitize(Reading, Working):
                     "leakage",
                     "local_dp",
                 ),
-                *("coalition", "jointly", "costs", "train", "checkpoint", "policy", "attackers", "report"),
+                *("coalition", "jointly", "costs", "loss", "train", "checkpoint", "policy", "attackers", "report"),
                 "reconstructor",
                 because="a saved model is applied as it is; to fit one name the private columns with --private",
             )
@@ -169,6 +179,8 @@ class Sanitize(Reading, Working):
             raise OptionError("--jointly needs two private columns or more")
         if self.costs is not None and len(self.private) > 1:
             raise OptionError("--costs is for one private column")
+        if self.costs is not None and self.loss == "log":
+            raise OptionError("--costs is about wrong guesses, and --loss log counts no guesses: take one of them")
         if self.train and not self.jointly and len(self.private) > 1:
             raise OptionError("--train is for one private column, or several with --jointly")
         if self.coalition and len(sides) < 2:
@@ -218,7 +230,8 @@ def show(done: Sanitized, options: Sanitize) -> None:
         ):
             rows.append([f"adversary {number}", f"{before:.4g}", f"{party.loss:.4g}", party.attacker])
         columns: list[str | tuple[str, str]] = ["error of", ("without", "right"), ("with", "right"), "best attacker"]
-        terminal.out().print(terminal.table(f"{audited.column} ({audited.method})", columns, rows))
+        unit = ", errors in bits" if audited.loss == "log" else ""
+        terminal.out().print(terminal.table(f"{audited.column} ({audited.method}{unit})", columns, rows))
         noise = exposure.reference_pinned_share
         terminal.out().print(
             f"records an adversary names correctly: {100 * exposure.pinned_share:.1f} %"

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from aegis.candidates.sanitizers.joint import split_tuples
+from aegis.candidates.sanitizers.joint import BETWEEN, split_tuples
 from aegis.candidates.sanitizers.mechanism import ranges_in, sources
 from aegis.candidates.sanitizers.reconstructor import load_reconstructors
 from aegis.commands.reconstruct import Reconstruct
@@ -41,8 +41,10 @@ class Reconstructed:
 def reconstruct(options: Reconstruct) -> Reconstructed:
     """Write the party's columns with an estimate of each private column beside them.
 
-    Release and own columns hold the same records in the same order. Squared error for a number, share of wrong guesses
-    for a category; both were measured on rows that nothing was fitted on.
+    Release and own columns hold the same records in the same order. Errors were measured on rows that nothing was
+    fitted on: squared for a number, the share of wrong guesses for a category, or the loss that the release was made
+    for. Where that is the logarithmic loss, a column ``private=value`` beside the estimate says how likely each value
+    is: the promise, in bits, is about these.
     """
     out = Path(options.out)
     check_format(out)
@@ -74,6 +76,9 @@ def reconstruct(options: Reconstruct) -> Reconstructed:
         parts = [estimate] if len(names) == 1 else split_tuples(estimate, ranges_in(each.mechanism))
         for name, part in zip(names, parts, strict=True):
             table = table.append_column(f"{name}_estimate", pa.array(part))
+        for value, chance in each.chances(columns, rows=rows).items():
+            name = f"{each.mechanism.column}={value.replace(BETWEEN, '+')}"
+            table = table.append_column(name, pa.array(chance))
     with draft_of(out, overwrite=options.overwrite, mode=PRIVATE) as draft:
         expression = connect(None).create_table("reconstructed", table, temp=True)
         write_table(expression, draft, like=out, shuffle=False)

@@ -279,7 +279,9 @@ def _fitted(options: Sanitize, columns: Mapping[str, NDArray[Any]], ranges: Part
     names, costs, parts = tuple(options.private), {}, {}
     if options.jointly:
         names = (joint_name(options.private),)
-        costs, parts = {names[0]: joint_cost(columns[names[0]], ranges)}, {names[0]: tuple(options.private)}
+        parts = {names[0]: tuple(options.private)}
+        if options.loss != "log":
+            costs = {names[0]: joint_cost(columns[names[0]], ranges)}
     if options.costs is not None:
         costs = {names[0]: read_costs(Path(options.costs), columns[names[0]], column=names[0])}
     training = None
@@ -298,6 +300,7 @@ def _fitted(options: Sanitize, columns: Mapping[str, NDArray[Any]], ranges: Part
         family=cast(Family, options.family),
         caps=_caps(options),
         costs=costs,
+        log=options.loss == "log",
         parts=parts,
         training=training,
         names=installed(options.attackers),

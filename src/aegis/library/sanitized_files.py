@@ -194,6 +194,7 @@ def _certificate(
             "left_out": list(result.left_out),
         },
         "sanitized": list(result.columns),
+        "loss": {audited.column: audited.loss for audited in result.audits},
         "filled": [asdict(column) for column in result.filled],
         "released": list(result.released),
         "caps": {

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from aegis.candidates.sanitizers.audited_column import Fitted
     from aegis.candidates.sanitizers.together import Written
 
+Scale = Literal["share", "bits", "plain"]
 FEWEST = 10  # a value that fewer records have is not named on the page
 
 
@@ -89,18 +90,18 @@ def _part(
 ) -> ColumnPart:
     audit, exposure = column.audit, column.audit.exposure
     category = isinstance(column.mechanism, CategoryMechanism)
-    share = _in_shares(column)
-    unit = "squared error" if not category else "wrong guesses" if share else "mean cost"
-    rows = [
-        _row(_group_names(len(authorized))[0], authorized[0], column.max_distortion, audit.distortion, category=share)
-    ]
+    scale = _scale(column)
+    words = {"costs": "mean cost", "zero-one": "wrong guesses", "log": "log loss", "squared": "squared error"}
+    unit = "wrong guesses" if scale == "share" else words[column.loss]
+    proxy_scale: Scale = "share" if category and scale == "plain" else scale
+    rows = [_row(_group_names(len(authorized))[0], authorized[0], column.max_distortion, audit.distortion, scale=scale)]
     rows += [
         PartyRow(
             party=name,
             knows=", ".join(knows),
-            before=_loss(group.max_distortion, category=share),
-            after=_loss(group.reconstruction.loss, category=share),
-            interval=" – ".join(_loss(end, category=share) for end in group.reconstruction.interval),
+            before=_loss(group.max_distortion, scale=scale),
+            after=_loss(group.reconstruction.loss, scale=scale),
+            interval=" – ".join(_loss(end, scale=scale) for end in group.reconstruction.interval),
             attacker="its reconstructor",
             others="",
         )
@@ -108,14 +109,14 @@ def _part(
         if knows is not authorized[0]
     ]
     rows += [
-        _row(f"adversary {number}", knows, before, party, category=share)
+        _row(f"adversary {number}", knows, before, party, scale=scale)
         for number, (knows, before, party) in enumerate(
             zip(adversaries, column.saturation_losses, audit.adversaries, strict=True), start=1
         )
     ]
     facts = [
-        *_group_facts(column, category=share),
-        Fact(term="worst adversary", value=_loss(audit.worst, category=share), unit=unit),
+        *_group_facts(column, scale=scale),
+        Fact(term="worst adversary", value=_loss(audit.worst, scale=scale), unit=unit),
         Fact(term="records named correctly" if category else "records pinned", value=percent(exposure.pinned_share)),
     ]
     if exposure.reference_pinned_share is not None:
@@ -123,14 +124,14 @@ def _part(
     facts.append(Fact(term="records determined", value=percent(drawn.determined)))
     if not category:
         facts.append(Fact(term="values written as they are", value=percent(drawn.equal)))
-    facts.append(Fact(term="error with both files", value=_loss(drawn.both_files_loss, category=share)))
+    facts.append(Fact(term="error with both files", value=_loss(drawn.both_files_loss, scale=scale)))
     if column.proof is not None:
         proved = min(adversary.proved_loss for adversary in column.proof.adversaries)
-        facts.append(Fact(term="proved for the worst adversary", value=_loss(proved, category=share), unit=unit))
+        facts.append(Fact(term="proved for the worst adversary", value=_loss(proved, scale=scale), unit=unit))
     chart, caption = _picture(column, values)
     return ColumnPart(
         name=column.mechanism.column,
-        summary=f"{_summary(column, values, category=share)}{_proxy_words(drawn, category=category)}",
+        summary=f"{_summary(column, values, scale=scale)}{_proxy_words(drawn, scale=proxy_scale)}",
         facts=tuple(facts),
         rows=tuple(rows),
         chart=chart,
@@ -138,14 +139,15 @@ def _part(
     )
 
 
-def _in_shares(column: Fitted) -> bool:
-    """Whether errors are shares of wrong guesses, by record or by column of a tuple, and not costs or squares."""
-    if not isinstance(column.mechanism, CategoryMechanism):
-        return False
-    return bool(column.mechanism.parts) or column.authorized[0].belief.cost is None
+def _scale(column: Fitted) -> Scale:
+    """How errors are written: shares of wrong guesses, by record or by column of a tuple; bits; costs or squares."""
+    if column.loss == "log":
+        return "bits"
+    tuples = isinstance(column.mechanism, CategoryMechanism) and bool(column.mechanism.parts)
+    return "share" if tuples or column.loss == "zero-one" else "plain"
 
 
-def _summary(column: Fitted, values: NDArray[Any], *, category: bool) -> str:
+def _summary(column: Fitted, values: NDArray[Any], *, scale: Scale) -> str:
     audit = column.audit
     if column.method.startswith("silence"):
         return (
@@ -154,10 +156,10 @@ def _summary(column: Fitted, values: NDArray[Any], *, category: bool) -> str:
         )
     errors = [group.reconstruction.loss for group in column.groups]
     who = ", ".join(
-        f"{name} errs by {_loss(error, category=category)}"
+        f"{name} errs by {_loss(error, scale=scale)}"
         for name, error in zip(_group_names(len(errors)), errors, strict=True)
     )
-    text = f"The {who}, the best adversary by {_loss(audit.worst, category=category)}."
+    text = f"The {who}, the best adversary by {_loss(audit.worst, scale=scale)}."
     if audit.worst <= min(errors):
         text += " That adversary does as well as the authorised party: this release protects nobody from it."
     return f"{text} {_certain_words(column, values)}"
@@ -169,25 +171,25 @@ def _group_names(number: int) -> tuple[str, ...]:
     return tuple(f"authorised group {place}" for place in range(1, number + 1))
 
 
-def _group_facts(column: Fitted, *, category: bool) -> list[Fact]:
+def _group_facts(column: Fitted, *, scale: Scale) -> list[Fact]:
     """What each authorised group asked for and what its reconstructor reaches."""
     facts = []
     for number, group in enumerate(column.groups, start=1):
         of = "" if len(column.groups) == 1 else f", group {number}"
-        facts.append(Fact(term=f"distortion asked for{of}", value=_loss(group.distortion, category=category)))
-        reached = _loss(group.reconstruction.loss, category=category)
+        facts.append(Fact(term=f"distortion asked for{of}", value=_loss(group.distortion, scale=scale)))
+        reached = _loss(group.reconstruction.loss, scale=scale)
         facts.append(Fact(term=f"error of the reconstructor{of}", value=reached))
     return facts
 
 
-def _proxy_words(drawn: Written, *, category: bool) -> str:
+def _proxy_words(drawn: Written, *, scale: Scale) -> str:
     """Which columns outside the public file tell the private one by themselves."""
     if not drawn.proxies:
         return ""
-    named = ", ".join(f"{proxy.column} {_loss(proxy.error, category=category)}" for proxy in drawn.proxies)
+    named = ", ".join(f"{proxy.column} {_loss(proxy.error, scale=scale)}" for proxy in drawn.proxies)
     return (
         f" Somebody who knows one of these columns from elsewhere needs no release (error by it alone; from nothing "
-        f"{_loss(drawn.proxies[0].error_without, category=category)}): {named}."
+        f"{_loss(drawn.proxies[0].error_without, scale=scale)}): {named}."
     )
 
 
@@ -197,7 +199,7 @@ def _proved_lines(column: Fitted) -> tuple[str, ...]:
     if proof is None:
         return (f"{name}: nothing; every figure is an audit of the attackers that ran",)
     losses = ", ".join(
-        f"adversary {number} {_loss(adversary.proved_loss, category=_in_shares(column))}"
+        f"adversary {number} {_loss(adversary.proved_loss, scale=_scale(column))}"
         for number, adversary in enumerate(proof.adversaries, start=1)
     )
     where = (
@@ -267,21 +269,23 @@ def _picture(column: Fitted, values: NDArray[Any]) -> tuple[Any, str]:
     return picture(drawn), "Each dot is a drawn value and what the mechanism releases for it."
 
 
-def _row(party: str, knows: Sequence[str], before: float, audit: PartyAudit, *, category: bool) -> PartyRow:
+def _row(party: str, knows: Sequence[str], before: float, audit: PartyAudit, *, scale: Scale) -> PartyRow:
     low, high = audit.interval
     return PartyRow(
         party=party,
         knows=", ".join(knows) or "nothing but the release",
-        before=_loss(before, category=category),
-        after=_loss(audit.loss, category=category),
-        interval=f"{_loss(low, category=category)} – {_loss(high, category=category)}",
+        before=_loss(before, scale=scale),
+        after=_loss(audit.loss, scale=scale),
+        interval=f"{_loss(low, scale=scale)} – {_loss(high, scale=scale)}",
         attacker=audit.attacker,
-        others=", ".join(f"{name} {_loss(loss, category=category)}" for name, loss in audit.by_attacker.items()),
+        others=", ".join(f"{name} {_loss(loss, scale=scale)}" for name, loss in audit.by_attacker.items()),
     )
 
 
-def _loss(value: float, *, category: bool) -> str:
-    return percent(value) if category else figure(value, 4)
+def _loss(value: float, *, scale: Scale) -> str:
+    if scale == "share":
+        return percent(value)
+    return f"{figure(value, 4)} bits" if scale == "bits" else figure(value, 4)
 
 
 def _ledger(

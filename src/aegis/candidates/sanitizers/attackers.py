@@ -18,6 +18,7 @@ from scipy.spatial import cKDTree
 from aegis.errors import SanitizerError
 
 Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
 Guess = Callable[[Floats], Floats]
 Kind = Literal["number", "category"]
 
@@ -36,6 +37,47 @@ class View:
     def rows(self, chosen: slice | NDArray[np.int64]) -> View:
         """Some of the records."""
         return View(release=self.release[chosen], side=self.side[chosen])
+
+
+def bits(stated: Floats, codes: Ints) -> Floats:
+    """The logarithmic loss in bits of probabilities that were stated, one row a record, for the values ``codes``.
+
+    >>> bits(np.array([[0.5, 0.5], [0.25, 0.75]]), np.array([1, 0])).tolist()
+    [1.0, 2.0]
+    """
+    return np.asarray(-np.log2(np.maximum(stated[np.arange(len(codes)), codes], 1e-300)))
+
+
+def stating(kind: str, features: Floats, codes: Ints, *, size: int, seed: int = 0) -> Guess:
+    """An attacker that says how likely each of ``size`` values is: ``network``, ``trees`` or ``neighbours``.
+
+    Nobody is surer than so many rows allow: two thousandths are spread as the values are among the rows.
+    """
+    common = (np.bincount(codes, minlength=size) + 0.5) / (len(codes) + 0.5 * size)
+    if kind == "trees":
+        shares = fit_tree_shares(features, codes, size=size, seed=seed)
+    elif kind == "neighbours":
+        shares = _neighbour_shares(features, codes, size=size)
+    else:
+        from aegis.candidates.sanitizers.networks import fit_shares
+
+        shares = fit_shares(features, codes, size=size, seed=seed)
+    return lambda rows: np.asarray(0.998 * shares(rows) + 0.002 * common)
+
+
+def _neighbour_shares(features: Floats, codes: Ints, *, size: int, neighbours: int = 40) -> Guess:
+    scale = standardized(features)
+    tree = cKDTree(scale(features))
+    count = min(neighbours, len(codes))
+    common = np.bincount(codes, minlength=size) / len(codes)
+
+    def shares(rows: Floats) -> Floats:
+        near = tree.query(scale(rows), k=count, workers=-1)[1].reshape(len(rows), -1)
+        votes = np.zeros((len(rows), size))
+        np.add.at(votes, (np.repeat(np.arange(len(rows)), near.shape[1]), codes[near].ravel()), 1.0)
+        return np.asarray((votes + common) / (count + 1.0))
+
+    return shares
 
 
 def standardized(train: Floats) -> Callable[[Floats], Floats]:
@@ -153,14 +195,19 @@ def fit_histogram(release: Floats, score: Floats, x: Floats, *, bins: int | None
 
 def fit_table(release: Floats, side: Floats, x: Floats) -> Guess:
     """For a release of few symbols: the commonest X for each (symbol, cell of side information)."""
-    classes = int(x.max()) + 1
+    shares = fit_table_shares(release, side, x.astype(np.int64), size=int(x.max()) + 1)
+    return lambda rows: np.asarray(shares(rows).argmax(axis=1), dtype=np.float64)
+
+
+def fit_table_shares(release: Floats, side: Floats, codes: Ints, *, size: int) -> Guess:
+    """How likely each of ``size`` values is for each (symbol, cell of side information), by the rows that show it."""
     # side information is cut into cells by how it ranks each class, at most 12 cells a class
-    summaries = [linear_scores(side, (x == c).astype(float)) for c in range(classes - 1 if classes == 2 else classes)]
-    cuts = [np.unique(np.quantile(s(side), np.arange(1, 12 if classes == 2 else 4) / (12 if classes == 2 else 4)))
-            for s in summaries]  # fmt: skip
+    levels = 12 if size == 2 else 4
+    summaries = [linear_scores(side, (codes == c).astype(float)) for c in range(1 if size == 2 else size)]
+    cuts = [np.unique(np.quantile(summary(side), np.arange(1, levels) / levels)) for summary in summaries]
     symbols = int(release.max()) + 2  # the last stands for all that these rows do not show
 
-    def places(f: Floats, rows: Floats) -> NDArray[np.int64]:
+    def places(f: Floats, rows: Floats) -> Ints:
         """The symbol and the cell of side information, a number for each class: most combinations never occur."""
         shown = np.minimum(f.astype(np.int64), symbols - 1)
         return np.column_stack(
@@ -168,25 +215,29 @@ def fit_table(release: Floats, side: Floats, x: Floats) -> Guess:
         )
 
     held, cells = np.unique(places(release[:, 0], side), axis=0, return_inverse=True)
-    votes = np.zeros((len(held), classes))
-    np.add.at(votes, (cells.ravel(), x.astype(np.int64)), 1.0)
-    # ties and combinations that these rows do not show fall back on the symbol's own commonest value, symbols that
-    # never occur on that of all rows
-    by_symbol = np.zeros((symbols, classes))
-    np.add.at(by_symbol, (release[:, 0].astype(np.int64), x.astype(np.int64)), 1.0)
+    votes = np.zeros((len(held), size))
+    np.add.at(votes, (cells.ravel(), codes), 1.0)
+    # ties and combinations that these rows do not show fall back on the symbol's own values, symbols that never occur
+    # on those of all rows
+    by_symbol = np.zeros((symbols, size))
+    np.add.at(by_symbol, (release[:, 0].astype(np.int64), codes), 1.0)
     by_symbol[by_symbol.sum(axis=1) == 0] = by_symbol.sum(axis=0)
-    votes += (by_symbol / np.maximum(by_symbol.sum(axis=1, keepdims=True), 1.0))[held[:, 0]]
-    best, commonest = votes.argmax(axis=1), by_symbol.argmax(axis=1)
+    by_symbol += (np.bincount(codes, minlength=size) + 0.5) / (len(codes) + 0.5 * size)
+    by_symbol /= by_symbol.sum(axis=1, keepdims=True)
+    votes += by_symbol[held[:, 0]]
+    stated = votes / votes.sum(axis=1, keepdims=True)
     place = {row.tobytes(): cell for cell, row in enumerate(held)}
 
-    def guess(rows: Floats) -> Floats:
+    def shares(rows: Floats) -> Floats:
         # the features of a table attacker are the symbol in the first column and side information in the others
         distinct, inverse = np.unique(places(rows[:, 0], rows[:, 1:]), axis=0, return_inverse=True)
         found = [place.get(row.tobytes()) for row in distinct]
-        guesses = [commonest[row[0]] if cell is None else best[cell] for row, cell in zip(distinct, found, strict=True)]
-        return np.asarray(guesses, dtype=np.float64)[inverse.ravel()]
+        answers = [
+            by_symbol[row[0]] if cell is None else stated[cell] for row, cell in zip(distinct, found, strict=True)
+        ]
+        return np.asarray(answers)[inverse.ravel()]
 
-    return guess
+    return shares
 
 
 def pinning_share(

@@ -105,12 +105,14 @@ def audit(
     compare_rows: int | None = None,
     pinned_share: float | None = None,
     cost: Floats | None = None,
+    stated_values: int | None = None,
     seed: int = 0,
 ) -> AuditReport:
     """Attack a release on rows that nothing was trained on.
 
     ``pinned_share`` is an exactly known share of pinned records where there is one; it replaces the estimate.
-    ``cost[value, guess]`` replaces the share of wrong guesses of a category.
+    ``cost[value, guess]`` replaces the share of wrong guesses of a category. With ``stated_values`` every attacker, the
+    exact one included, states how likely each of so many values is, and loses the logarithm of that, in bits.
     """
     if len(truth) < MINIMUM_ROWS:
         raise SanitizerError(f"an audit needs at least {MINIMUM_ROWS} rows; this table has {len(truth)}")
@@ -119,7 +121,8 @@ def audit(
     fitting = fit_rows or len(truth) // 2
     comparing = fitting + (compare_rows or (len(truth) - fitting) // 3)
     measured: list[tuple[PartyAudit, Floats]] = [
-        _audit_party(truth, party, kind, names, fitting, comparing, seed, cost) for party in (authorized, *adversaries)
+        _audit_party(truth, party, kind, names, fitting, comparing, seed, cost, stated_values)
+        for party in (authorized, *adversaries)
     ]
     strongest = 1 + int(np.argmin([party.loss for party, _ in measured[1:]]))
     exposure = _exposure(
@@ -176,8 +179,12 @@ def _audit_party(
     comparing: int,
     seed: int,
     cost: Floats | None = None,
+    stated_values: int | None = None,
 ) -> tuple[PartyAudit, Floats]:
-    guesses = _fitted(truth[:fitting], party, kind, names, fitting, seed)
+    if stated_values is None:
+        guesses = _fitted(truth[:fitting], party, kind, names, fitting, seed)
+    else:
+        guesses = _fitted_stating(truth[:fitting], party, names, stated_values, seed)
     middle = party.view.rows(slice(fitting, comparing))
     seen = {name: _losses(truth[fitting:comparing], guess(middle), kind, cost) for name, guess in guesses.items()}
     compared = {name: float(losses.mean()) for name, losses in seen.items()}
@@ -192,7 +199,7 @@ def _audit_party(
             )
         if party.exact_loss is not None or difference.mean() <= 3 * noise:
             best = "exact"
-    end = None if best == "exact" else comparing + SLOW_ROWS
+    end = None if best == "exact" and stated_values is None else comparing + SLOW_ROWS
     answers = guesses[best](party.view.rows(slice(comparing, end)))
     losses = _losses(truth[comparing:end], answers, kind, cost)
     mean, error = float(losses.mean()), float(losses.std(ddof=1) / np.sqrt(losses.size))
@@ -214,7 +221,21 @@ def _audit_party(
         attacker=best,
         by_attacker=compared,
     )
-    return result, truth[comparing:end] - answers
+    return result, truth[comparing:end] - (answers if stated_values is None else answers.argmax(axis=1))
+
+
+def _fitted_stating(
+    x: Floats, party: Evidence, names: Sequence[str], values: int, seed: int
+) -> dict[str, Callable[[View], Floats]]:
+    """Attackers that state how likely each value is."""
+    view = party.view.rows(slice(0, len(x)))
+    features, codes = view.features(), x.astype(np.int64)
+    made: dict[str, Callable[[View], Floats]] = {} if party.exact is None else {"exact": party.exact}
+    for name in names:
+        most = TREE_ROWS if name == "trees" else None
+        made[name] = _on_features(attackers.stating(name, features[:most], codes[:most], size=values, seed=seed))
+    made["table"] = _on_features(attackers.fit_table_shares(view.release, view.side, codes, size=values))
+    return made
 
 
 def _fitted(
@@ -276,6 +297,8 @@ def _flag(release: Floats) -> NDArray[np.int64]:
 
 
 def _losses(truth: Floats, guess: Floats, kind: Kind, cost: Floats | None) -> Floats:
+    if guess.ndim == 2:
+        return attackers.bits(guess, truth.astype(np.int64))
     if kind == "number":
         return np.asarray((truth - guess) ** 2)
     if cost is not None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
-from typing import Any
+from typing import Any, Literal
 
 from aegis.candidates.sanitizers.audit import AuditReport
 from aegis.candidates.sanitizers.encoding import Encoder
@@ -12,6 +12,8 @@ from aegis.candidates.sanitizers.mechanism import Mechanism
 from aegis.candidates.sanitizers.posterior import Belief, Certainty
 from aegis.candidates.sanitizers.proof import Proof
 from aegis.result import rebuilt
+
+Loss = Literal["zero-one", "costs", "log", "squared"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,7 +40,7 @@ class Reconstruction:
 class AuthorizedGroup:
     """How much one authorised group may err, what it errs by without any release, and what its reconstructor reaches.
 
-    Squared units of the column for a number, shares of wrong guesses for a category.
+    Squared units of the column for a number; shares of wrong guesses, mean costs or bits for a category.
     """
 
     distortion: float
@@ -60,7 +62,8 @@ class AuditedColumn:
 
     ``groups`` are the authorised groups, mostly one. ``saturation_losses`` are the adversaries' errors when nothing is
     released, ``protection`` is what each adversary that knows the mechanism comes to. ``proof`` is there for releases
-    that the program under caps found.
+    that the program under caps found. ``loss`` is how errors are counted: ``squared`` for a number; for a category the
+    share of wrong guesses (``zero-one``), a mean of given ``costs``, or the ``log`` loss in bits.
     """
 
     column: str
@@ -70,6 +73,7 @@ class AuditedColumn:
     audit: AuditReport
     protection: tuple[Protection, ...]
     proof: Proof | None = None
+    loss: Loss = "zero-one"
 
     @property
     def distortion(self) -> float:
@@ -96,6 +100,7 @@ class AuditedColumn:
         return {
             "column": self.column,
             "method": self.method,
+            "loss": self.loss,
             "target": self.distortion,
             "max_distortion": self.max_distortion,
             "saturation_losses": list(self.saturation_losses),

@@ -17,7 +17,7 @@ from aegis.candidates.sanitizers.capped_problem import CappedProblem, released_l
 from aegis.candidates.sanitizers.capped_program import CappedOptimum
 from aegis.candidates.sanitizers.caps import Caps
 from aegis.candidates.sanitizers.cells import ADVERSARY_LEVELS, AUTHORIZED_LEVELS, Cells, fit_cells
-from aegis.candidates.sanitizers.costs import MatrixCost, SquaredCost, zero_one
+from aegis.candidates.sanitizers.costs import LogCost, MatrixCost, SquaredCost, zero_one
 from aegis.candidates.sanitizers.encoding import Encoder
 from aegis.candidates.sanitizers.law import estimated_law
 from aegis.candidates.sanitizers.mechanism import BinMechanism, CategoryMechanism
@@ -44,18 +44,21 @@ def fit_category(x: NDArray[np.str_], split: Split, encoders: Sequence[Encoder],
     values, codes = np.unique(x, return_inverse=True)
     named = tuple(str(value) for value in values)
     size = len(values)
+    by_log = LogCost(size)
+    by_guess = zero_one(size) if split.cost is None else MatrixCost(split.cost)
     column = SymbolColumn(
         codes=codes,
         truth=codes.astype(np.float64),
         size=size,
-        cost=zero_one(size) if split.cost is None else MatrixCost(split.cost),
-        largest_cost=1.0 if split.cost is None else float(split.cost.max()),
+        cost=by_log if split.log else by_guess,
+        largest_cost=by_log.largest if split.log else float(by_guess.matrix.max()),
+        slack=by_log.slack if split.log else 0.0,
         made=lambda release: CategoryMechanism(column=split.column, values=named, release=release, parts=split.parts),
         category=True,
     )
     half = split.half
     beliefs = [
-        fit_category_belief(side[:half], codes[:half], size=size, quick=split.quick, cost=split.cost)
+        fit_category_belief(side[:half], codes[:half], size=size, quick=split.quick, cost=split.cost, log=split.log)
         for side in split.sides
     ]
     return _fitted(column, split, encoders, beliefs, caps)
@@ -80,6 +83,7 @@ def fit_bins(x: Floats, split: Split, encoders: Sequence[Encoder], caps: Caps) -
         size=size,
         cost=SquaredCost(means, variances),
         largest_cost=float(np.ptp(x)) ** 2,
+        slack=0.0,
         made=lambda release: BinMechanism(column=split.column, edges=edges, release=release),
         category=False,
     )
@@ -155,6 +159,7 @@ def _fitted(
         ),
         saturation_losses=tuple(float(loss) for loss in saturation),
         method=chosen.method,
+        loss=split.loss if column.category else "squared",
         protection=protections(before, chosen.after, None),
         proof=_proof(problem, chosen.problem, column, split, cells, chosen.optimum),
         authorized=parties[: split.groups],
@@ -223,6 +228,7 @@ def _proof(
             largest=column.largest_cost,
             rows=len(codes),
             doubt=(1 - CONFIDENCE) / 2,
+            slack=column.slack,
         ),
     )
 

@@ -17,7 +17,7 @@ from aegis.errors import NotConvergedError
 Floats = NDArray[np.float64]
 _TIGHT = 3e-4  # a tangent that lies closer than this share of the loss is close enough
 _KEPT = 40  # symbols that stay although the solution does not use them
-_FORBIDDING = 1e3  # what a unit of distortion beyond the limit costs
+FORBIDDING = 1e3  # what a unit of distortion beyond the limit costs
 
 
 class Master:
@@ -135,7 +135,7 @@ class Master:
         objective[total] = -1.0
         heaviest = max(1e-12, *problem.silent_losses)
         for a, silent in enumerate(problem.silent_distortions):
-            objective[first_slack + a] = _FORBIDDING * heaviest / max(silent, 1e-12)
+            objective[first_slack + a] = FORBIDDING * heaviest / max(silent, 1e-12)
         sums = _sparse(
             [np.tile(np.arange(size), count)], [within], [np.ones(within.size)], (size, first_slack + groups)
         )
@@ -179,14 +179,19 @@ class Master:
 
     def release(self) -> Floats:
         """The channel, without symbols that are never drawn; symbols with one posterior are one."""
-        table = np.clip(self.symbols().T, 0.0, None)
-        table = table[:, table.max(axis=0) > 1e-9]
-        shapes = np.round(table / table.sum(axis=0), 7)
-        inverse = np.unique(shapes, axis=1, return_inverse=True)[1].ravel()
-        merged = np.zeros((self.size, int(inverse.max()) + 1))
-        np.add.at(merged.T, inverse, table.T)
-        release: Floats = merged / merged.sum(axis=1, keepdims=True)
-        return release
+        return merged_channel(self.symbols().T)
+
+
+def merged_channel(table: Floats) -> Floats:
+    """Unnormalised symbols (columns) as a channel: those that are never drawn left out, equal ones merged."""
+    table = np.clip(table, 0.0, None)
+    table = table[:, table.max(axis=0) > 1e-9]
+    shapes = np.round(table / table.sum(axis=0), 7)
+    inverse = np.unique(shapes, axis=1, return_inverse=True)[1].ravel()
+    merged = np.zeros((len(table), int(inverse.max()) + 1))
+    np.add.at(merged.T, inverse, table.T)
+    release: Floats = merged / merged.sum(axis=1, keepdims=True)
+    return release
 
 
 def _sparse(

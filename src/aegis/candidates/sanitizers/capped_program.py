@@ -6,7 +6,8 @@ the program starts with some, and its prices say what a further symbol would be 
 worth anything; a mixed-integer program over *all* rules then bounds what is still missing, so that ``bound`` is proved:
 no release under the same caps and law leaves the worst adversary more.
 
-The adversaries' losses are concave in a symbol, and enter as tangents, added where the solution overshoots.
+The adversaries' losses are concave in a symbol, and enter as tangents, added where the solution overshoots. Under the
+logarithmic loss a rule is a belief, which hardly two symbols share: there the program mixes symbols as they are.
 """
 
 from __future__ import annotations
@@ -17,10 +18,13 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from aegis.candidates.sanitizers.belief_bound import most_a_belief_is_worth
 from aegis.candidates.sanitizers.capped_master import Master
 from aegis.candidates.sanitizers.capped_problem import CappedProblem
 from aegis.candidates.sanitizers.cones import Cone, cone_of
+from aegis.candidates.sanitizers.costs import LogCost
 from aegis.candidates.sanitizers.law import Law
+from aegis.candidates.sanitizers.mixture_master import MixtureMaster
 from aegis.candidates.sanitizers.pricing import Prices, best_symbol, most_a_symbol_is_worth, symbol_values
 from aegis.errors import SanitizerError
 
@@ -75,11 +79,17 @@ def solve(problem: CappedProblem, *, seed: int = 0) -> CappedOptimum:
 
 
 def with_bound(problem: CappedProblem, optimum: CappedOptimum, *, seconds: float = 10.0) -> CappedOptimum:
-    """The optimum with the bound over all rules, as good as ``seconds`` of a mixed-integer program make it."""
+    """The optimum with the bound over all rules, as good as ``seconds`` of a mixed-integer program make it.
+
+    Under the logarithmic loss it is one over all symbols, found by division and not by the clock.
+    """
     if optimum.prices is None:
         return optimum
     cone = cone_of(problem.law, problem.caps)
-    missing = most_a_symbol_is_worth(problem, cone, optimum.prices, seconds=seconds)
+    if _by_belief(problem):
+        missing = most_a_belief_is_worth(problem, cone, optimum.prices)
+    else:
+        missing = most_a_symbol_is_worth(problem, cone, optimum.prices, seconds=seconds)
     bound = min(optimum.value + max(missing, 0.0), optimum.bound)
     return replace(optimum, bound=max(bound, optimum.worst))
 
@@ -99,10 +109,15 @@ def refined(problem: CappedProblem, release: Floats) -> CappedOptimum | None:
     symbols = release.T[release.max(axis=0) > 1e-6]
     symbols = cone.drawn_in(symbols / (symbols @ problem.law.prior)[:, None])
     limits = [min(asked, left) for asked, left in zip(problem.distortions, problem.silent_distortions, strict=True)]
-    master = Master(problem, cone, limits)
+    master = MixtureMaster(problem, limits) if _by_belief(problem) else Master(problem, cone, limits)
     master.add(np.vstack([symbols, np.ones((1, problem.law.size))]))
     master.solve(max(1e-12, *problem.silent_losses), once=False, rounds=_REFINING)
     return _found(problem, master) if _met(problem, master.missed) else None
+
+
+def _by_belief(problem: CappedProblem) -> bool:
+    """Whether a rule is a belief: then no two symbols share one, and symbols are mixed as they are."""
+    return any(isinstance(cost, LogCost) for cost in (problem.adversary_cost, *problem.authorized_costs))
 
 
 def _met(problem: CappedProblem, missed: Sequence[float]) -> bool:
@@ -116,9 +131,15 @@ def _searched(problem: CappedProblem, *, seed: int, feasible: bool = False) -> t
     """
     silent = problem.silent_distortions
     limits = [min(asked, left) for asked, left in zip(problem.distortions, silent, strict=True)]
-    master = Master(problem, cone_of(problem.law, problem.caps), limits)
-    pool = _pool(problem.law, master.cone, np.random.default_rng(seed))
-    master.add(_spread(pool, problem))
+    cone = cone_of(problem.law, problem.caps)
+    pool = _pool(problem.law, cone, np.random.default_rng(seed))
+    master: Master | MixtureMaster
+    if _by_belief(problem):
+        master = MixtureMaster(problem, limits)
+        master.add(pool)
+    else:
+        master = Master(problem, cone, limits)
+        master.add(_spread(pool, problem))
     scale = max(1e-12, *problem.silent_losses)
     for _ in range(_ROUNDS):
         master.solve(scale, once=feasible)
@@ -134,7 +155,7 @@ def _searched(problem: CappedProblem, *, seed: int, feasible: bool = False) -> t
             if rule in seen:
                 continue
             seen.add(rule)
-            symbol, value = best_symbol(problem, master.cone, prices, pool[place])
+            symbol, value = best_symbol(problem, cone, prices, pool[place])
             if value > _GAIN * scale:
                 made.append(symbol)
             if len(seen) >= _ADDED:
@@ -147,7 +168,7 @@ def _searched(problem: CappedProblem, *, seed: int, feasible: bool = False) -> t
     return _found(problem, master), master.missed
 
 
-def _found(problem: CappedProblem, master: Master) -> CappedOptimum:
+def _found(problem: CappedProblem, master: Master | MixtureMaster) -> CappedOptimum:
     release = master.release()
     losses = problem.losses_of(release)
     return CappedOptimum(

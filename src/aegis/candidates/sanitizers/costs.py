@@ -18,6 +18,7 @@ Floats = NDArray[np.float64]
 _INTERVALS = 16
 _TANGENTS = 24
 _DOUBT = 1e-6  # the least probability that a logarithm is taken of
+_MIXED = 1e-3  # of a belief, spread over all values: its loss is bounded then, which a proof needs
 
 
 class Cost(Protocol):
@@ -105,21 +106,40 @@ class SquaredCost:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class LogCost:
-    """The logarithmic loss, in nats, of saying how likely each value is."""
+    """The logarithmic loss, in bits, of saying how likely each value is: at best the entropy that is left.
+
+    >>> round(float(bayes(LogCost(2), np.array([0.5, 0.5]))), 4)
+    1.0
+    """
 
     size: int
 
     def best(self, weights: Floats) -> Floats:
         """See `Cost`."""
-        total = np.maximum(weights.sum(axis=-1, keepdims=True), 1e-300)
-        shares = (1 - self.size * _DOUBT) * weights / total + _DOUBT
-        return np.asarray(-np.log(shares))
+        held = np.maximum(weights, 0.0)  # a program's solution may be a rounding below zero
+        total = np.maximum(held.sum(axis=-1, keepdims=True), 1e-300)
+        return np.asarray(-np.log2((1 - self.size * _DOUBT) * held / total + _DOUBT))
 
     def tangents(self) -> Floats:
         """See `Cost`."""
-        beliefs = np.vstack([np.full((1, self.size), 1.0 / self.size), 0.8 * np.eye(self.size) + 0.2 / self.size])
-        return self.best(beliefs)
+        size = self.size
+        even = np.full((1, size), 1.0 / size)
+        if size == 2:
+            first = np.sin(np.linspace(0.04, 0.96, _TANGENTS) * np.pi / 2) ** 2
+            return self.best(np.column_stack([first, 1 - first]))
+        one = [sure * np.eye(size) + (1 - sure) / size for sure in (0.4, 0.8, 0.97)]
+        return self.best(np.vstack([even, *one]))
 
     def floors(self) -> Floats:
         """See `Cost`."""
         return np.zeros((1, self.size))
+
+    @property
+    def largest(self) -> float:
+        """The largest loss of a belief that gives every value its part of a thousandth."""
+        return float(np.log2(self.size / _MIXED))
+
+    @property
+    def slack(self) -> float:
+        """The most that such a belief loses beyond the best one, and that `best` adds to the entropy."""
+        return float(-np.log2(1 - _MIXED) - np.log2(1 - self.size * _DOUBT))

@@ -46,6 +46,7 @@ def fit(
     family: Family = "capped",
     caps: Caps | None = None,
     cost: Floats | None = None,
+    log: bool = False,
     parts: Sequence[str] = (),
     training: Training | None = None,
     names: Sequence[str] | None = None,
@@ -55,14 +56,15 @@ def fit(
     """Find, audit and return a mechanism for one private column.
 
     ``distortion`` is the mean squared error (number) or share of wrong guesses (category) that the authorised party
-    may have; above what it has without any release, nothing is released. ``also`` are further authorised groups, what
-    each knows and the error it may have. ``caps`` bound what any symbol may tell, of
-    a category's values or of a number's bins; without them a category has a cap on posteriors of 0.98, and a number is
-    released in its own unit: ``family`` ``capped`` exposes no more records than noise of the same measured distortion
-    does, ``noise`` is that noise. ``cost[value, guess]`` replaces the share of wrong guesses of a category, its values
-    in their order; ``parts`` names the columns whose tuples they are. With ``training`` networks learn from the rows as
-    well, and are used where they beat the program under the same caps. ``names`` are the fresh attackers of the audit:
-    all that are installed unless given. ``quick`` takes lines for networks.
+    may have, or with ``log`` the bits that it may lack of a category (its logarithmic loss); above what it has without
+    any release, nothing is released. ``also`` are further authorised groups, what each knows and the error it may have.
+    ``caps`` bound what any symbol may tell, of a category's values or of a number's bins; without them a category has a
+    cap on posteriors of 0.98, and a number is released in its own unit: ``family`` ``capped`` exposes no more records
+    than noise of the same measured distortion does, ``noise`` is that noise. ``cost[value, guess]`` replaces the share
+    of wrong guesses of a category, its values in their order; ``parts`` names the columns whose tuples they are. With
+    ``training`` networks learn from the rows as well, and are used where they beat the program under the same caps.
+    ``names`` are the fresh attackers of the audit: all that are installed unless given. ``quick`` takes lines for
+    networks.
     """
     groups = [authorized, *(columns for columns, _ in also)]
     distortions = (distortion, *(allowed for _, allowed in also))
@@ -81,10 +83,19 @@ def fit(
     ]
     split = Split(column=column, sides=sides, names=names, rng=rng, quick=quick, distortions=distortions)
     if kind == "category":
-        split = replace(split, cost=_checked_cost(private, cost, column), parts=tuple(parts), training=training)
+        if log and cost is not None:
+            raise SanitizerError(f"column '{column}' is judged by the logarithmic loss or by given costs, not by both")
+        split = replace(
+            split, cost=_checked_cost(private, cost, column), log=log, parts=tuple(parts), training=training
+        )
         return fit_category(private.astype(str)[order], split, encoders, caps or Caps(posterior=DEFAULT_POSTERIOR))
     if cost is not None:
         raise SanitizerError(f"column '{column}' is a number: its cost is the squared error")
+    if log:
+        raise SanitizerError(
+            f"column '{column}' is a number: its error is the squared one. The logarithmic loss is for categories: put "
+            "the number into ranges first, or release it with other columns as one tuple (jointly)"
+        )
     x = numbers(private, column)[order]
     if caps:
         split = replace(split, training=training)

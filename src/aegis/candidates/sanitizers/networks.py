@@ -108,6 +108,20 @@ def fit_attacker(
     return guess
 
 
+def fit_shares(
+    features: Floats, codes: NDArray[np.int64], *, size: int, seed: int = 0, steps: int = 1500, width: int = 96
+) -> Callable[[Floats], Floats]:
+    """Such a network for a category that says how likely each of ``size`` values is."""
+    layers = fit_layers(features, codes.astype(np.float64), classes=size, seed=seed, steps=steps, width=width)
+
+    def shares(rows: Floats) -> Floats:
+        logits = apply_layers(layers, rows)
+        odds = np.exp(logits - logits.max(axis=1, keepdims=True))
+        return np.asarray(odds / odds.sum(axis=1, keepdims=True))
+
+    return shares
+
+
 def fit_layers(
     features: Floats, x: Floats, *, classes: int, seed: int = 0, steps: int = 1500, width: int = 96
 ) -> list[tuple[Floats, Floats]]:

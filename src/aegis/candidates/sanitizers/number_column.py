@@ -84,6 +84,7 @@ def fit_number(x: Floats, split: Split, encoders: Sequence[Encoder], family: Fam
         ),
         saturation_losses=tuple(variances),
         method="silence" if shelf is None else f"mixture ({family})",
+        loss="squared",
         protection=protections(before, after, noise),
         authorized=(Party(encoder=encoders[0], belief=beliefs[0]),),
         adversaries=tuple(

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import minimize
 
-from aegis.candidates.sanitizers.attackers import View
+from aegis.candidates.sanitizers.attackers import View, bits
 from aegis.candidates.sanitizers.learned import apply_layers
 from aegis.candidates.sanitizers.mechanism import BinMechanism, CategoryMechanism, Mechanism
 from aegis.candidates.sanitizers.mixtures import Released
@@ -41,7 +41,8 @@ class Belief:
 
     ``values`` are numbers in ascending order, or codes 0 … of categories. For a number ``cuts`` divides forecasts into
     cells and ``shares[cell]`` are the shares of values there; for a category the model's outputs are logits and
-    ``shares`` has one row, the shares in the whole column. ``cost[value, guess]`` replaces the share of wrong guesses.
+    ``shares`` has one row, the shares in the whole column. ``cost[value, guess]`` replaces the share of wrong guesses;
+    ``log`` says that a party states how likely each value is, and loses the logarithm of that, in bits.
     """
 
     kind: Literal["number", "category"]
@@ -50,6 +51,7 @@ class Belief:
     cuts: Floats
     shares: Floats
     cost: Floats | None = None
+    log: bool = False
 
     def thinned(self, most: int) -> Belief:
         """The same belief about a number with at most so many values, each the mean of some neighbours."""
@@ -90,6 +92,27 @@ class Belief:
             guesses[rows] = after @ self.values if self.kind == "number" else self.values[self.likeliest(after)]
         return guesses
 
+    def stated(self, mechanism: Mechanism, view: View) -> Floats:
+        """How likely each value of a category is for each record, one row each."""
+        shares = np.empty((len(view.side), self.values.size))
+        for rows, after in self.posterior(mechanism, view):
+            shares[rows] = after
+        return shares
+
+    def losses(self, mechanism: Mechanism, view: View, codes: Ints) -> Floats:
+        """What the best answer for each record of a category costs, whose values are ``codes``."""
+        lost = np.empty(len(codes))
+        for rows, after in self.posterior(mechanism, view):
+            lost[rows] = self.scored(after, codes[rows])
+        return lost
+
+    def scored(self, after: Floats, codes: Ints) -> Floats:
+        """What the best answer for each posterior costs, the values being ``codes``."""
+        if self.log:
+            return bits(after, codes)
+        guess = self.likeliest(after)
+        return np.asarray(guess != codes, dtype=np.float64) if self.cost is None else self.cost[codes, guess]
+
     def likeliest(self, after: Floats) -> Ints:
         """The guess of a category that costs least, for each posterior: without a cost the likeliest value."""
         return np.asarray(after.argmax(axis=1) if self.cost is None else (after @ self.cost).argmin(axis=1))
@@ -123,8 +146,7 @@ def certainty(
     for rows, after in belief.posterior(mechanism, view):
         chance[rows] = after[np.arange(after.shape[0]), place[rows]]
         if belief.kind == "category":
-            codes, guess = truth[rows].astype(np.int64), belief.likeliest(after)
-            squares[rows] = codes != guess if belief.cost is None else belief.cost[codes, guess]
+            squares[rows] = belief.scored(after, truth[rows].astype(np.int64))
             continue
         squares[rows] = (truth[rows] - after @ belief.values) ** 2
         running = np.hstack([np.zeros((after.shape[0], 1)), np.cumsum(after, axis=1)])
@@ -196,7 +218,14 @@ def fit_number_belief(
 
 
 def fit_category_belief(
-    side: Floats, codes: Ints, *, size: int, seed: int = 0, quick: bool = False, cost: Floats | None = None
+    side: Floats,
+    codes: Ints,
+    *,
+    size: int,
+    seed: int = 0,
+    quick: bool = False,
+    cost: Floats | None = None,
+    log: bool = False,
 ) -> Belief:
     """A belief about a category, given as codes 0 … size − 1."""
     counts = np.bincount(codes, minlength=size) + 0.5
@@ -212,6 +241,7 @@ def fit_category_belief(
         cuts=np.zeros(0),
         shares=(counts / counts.sum())[None, :],
         cost=cost,
+        log=log,
     )
 
 

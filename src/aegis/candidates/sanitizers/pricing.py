@@ -2,6 +2,7 @@
 
 For a fixed rule of the authorised groups the worth is concave in the symbol, and its best symbol is a small linear
 program. Over all rules it is a mixed-integer program; whatever that leaves open after its time is still a bound.
+Under the logarithmic loss a rule is a belief, of which there is a continuum: `belief_bound` has the bound for that.
 """
 
 from __future__ import annotations
@@ -15,12 +16,13 @@ from scipy.optimize import LinearConstraint, linprog, milp
 from scipy.sparse import coo_array, csr_array
 
 from aegis.candidates.sanitizers.cones import Cone
-from aegis.candidates.sanitizers.costs import bayes
+from aegis.candidates.sanitizers.costs import MatrixCost, bayes
 
 if TYPE_CHECKING:
     from aegis.candidates.sanitizers.capped_problem import CappedProblem
 
 Floats = NDArray[np.float64]
+_TURNS = 8  # of a search for a symbol under losses that are no matrix
 _MOST_CHOICES = 900  # binary variables that a bound is sought with
 
 
@@ -48,32 +50,51 @@ def symbol_values(problem: CappedProblem, prices: Prices, symbols: Floats) -> Fl
 def best_symbol(problem: CappedProblem, cone: Cone, prices: Prices, start: Floats) -> tuple[Floats, float]:
     """A symbol that no small change improves, found by turns from ``start``: the rule for it, then it for the rule."""
     symbol, value = start, float(symbol_values(problem, prices, start[None])[0])
-    for _ in range(3):
+    near = start[None]
+    for _ in range(3 if isinstance(problem.adversary_cost, MatrixCost) else _TURNS):
         paid = prices.values.copy()
         for weight, table, cost in zip(
             prices.distortions, problem.law.authorized, problem.authorized_costs, strict=True
         ):
             paid -= weight * (table * cost.best(table.T * symbol).T).sum(axis=1)
-        moved = _best_for(problem, cone, prices, paid)
+        moved = _best_for(problem, cone, prices, paid, near=near)
         if moved is None:
             break
         gained = float(symbol_values(problem, prices, moved[None])[0])
-        if gained <= value + 1e-9 * max(1.0, abs(value)):
+        if gained > value + 1e-9 * max(1.0, abs(value)):
+            symbol, value = moved, gained
+        elif isinstance(problem.adversary_cost, MatrixCost):
             break
-        symbol, value = moved, gained
+        # the losses were drawn too high there: the next turn knows better
+        near = np.vstack([near, moved])
     return symbol, value
 
 
-def _best_for(problem: CappedProblem, cone: Cone, prices: Prices, paid: Floats) -> Floats | None:
+def _adversary_lines(problem: CappedProblem, tables: Floats, near: Floats) -> tuple[Floats, NDArray[np.int64]]:
+    """What an adversary's loss lies below, and in which cell: tangents everywhere, and those at symbols ``near``.
+
+    The guesses of a matrix are all there are; any other cost has a tangent of its own at every symbol.
+    """
+    cost = problem.adversary_cost
+    tangents = cost.tangents()
+    lines = [(tables[:, None, :] * tangents[None]).reshape(-1, tables.shape[1])]
+    cells = [np.repeat(np.arange(len(tables)), len(tangents))]
+    if not isinstance(cost, MatrixCost):
+        for symbol in near:
+            lines.append(tables * cost.best(tables * symbol))
+            cells.append(np.arange(len(tables)))
+    return np.vstack(lines), np.concatenate(cells)
+
+
+def _best_for(problem: CappedProblem, cone: Cone, prices: Prices, paid: Floats, *, near: Floats) -> Floats | None:
     """The best symbol for a rule whose cost is part of ``paid``; variables r, least, and a loss for each cell."""
     size = problem.law.size
     weighted = [(w, t) for w, t in zip(prices.adversaries, problem.law.adversaries, strict=True) if w > 1e-12]
     tables = np.hstack([table for _, table in weighted]).T
     weights = np.concatenate([np.full(table.shape[1], weight) for weight, table in weighted])
     cells = len(tables)
-    tangents = problem.adversary_cost.tangents()
-    lines = (tables[:, None, :] * tangents[None]).reshape(-1, size)
-    tangent_rows = np.hstack([-lines, np.zeros((len(lines), 1)), np.repeat(np.eye(cells), len(tangents), axis=0)])
+    lines, at = _adversary_lines(problem, tables, near)
+    tangent_rows = np.hstack([-lines, np.zeros((len(lines), 1)), np.eye(cells)[at]])
     matrix = np.vstack(
         [
             tangent_rows,

@@ -159,14 +159,19 @@ def adversary_proofs(
     largest: float,
     rows: int,
     doubt: float,
+    slack: float = 0.0,
 ) -> tuple[AdversaryProof, ...]:
-    """The proofs of all adversaries at once; ``doubt`` is shared among them."""
+    """The proofs of all adversaries at once; ``doubt`` is shared among them.
+
+    Where the loss itself has no largest value, ``largest`` is that of an attack which loses at most ``slack`` more than
+    the best one: what is proved of that attack is proved of the best one, less the slack.
+    """
     return tuple(
         AdversaryProof(
             cells=count,
             exact_cells=exact,
             loss=loss,
-            proved_loss=proved_loss(seen, largest=largest, rows=rows, doubt=doubt / len(losses)),
+            proved_loss=max(0.0, proved_loss(seen, largest=largest, rows=rows, doubt=doubt / len(losses)) - slack),
         )
         for loss, seen, (count, exact) in zip(losses, empirical, cells, strict=True)
     )

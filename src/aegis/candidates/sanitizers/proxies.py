@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from aegis.candidates.sanitizers.attackers import View
+from aegis.candidates.sanitizers.attackers import View, bits
 from aegis.candidates.sanitizers.encoding import Encoder
 from aegis.candidates.sanitizers.mechanism import CategoryMechanism, Mechanism
 from aegis.candidates.sanitizers.posterior import fit_category_belief, fit_number_belief
@@ -32,18 +32,21 @@ class Proxy:
     error_without: float
 
 
-def proxies(truth: Floats, others: Columns, *, category: bool, rng: np.random.Generator) -> tuple[Proxy, ...]:
+def proxies(
+    truth: Floats, others: Columns, *, category: bool, log: bool = False, rng: np.random.Generator
+) -> tuple[Proxy, ...]:
     """The columns that tell most about the private one, each alone, measured on rows that no guess was made from.
 
-    ``truth`` are numbers, or codes of a category. A column that removes less than a tenth of the error is not named.
+    ``truth`` are numbers, or codes of a category, whose errors are counted in bits with ``log``. A column that removes
+    less than a tenth of the error is not named.
     """
     order = rng.permutation(len(truth))[:_ROWS]
     x, half = truth[order], len(order) // 2
     cells = np.zeros(len(order), dtype=np.int64)
-    without = _error(x, cells, half, category=category)
+    without = _error(x, cells, half, category=category, log=log)
     named = []
     for name, values in others.items():
-        error = _error(x, _coded(values[order], half), half, category=category)
+        error = _error(x, _coded(values[order], half), half, category=category, log=log)
         if error < (1 - _REMOVED) * without:
             named.append(Proxy(column=name, error=error, error_without=without))
     return tuple(sorted(named, key=lambda proxy: proxy.error)[:_MOST])
@@ -62,14 +65,18 @@ def _coded(values: NDArray[Any], half: int) -> NDArray[np.int64]:
     return np.where(kept[place] == text, place + 1, 0)
 
 
-def _error(x: Floats, cells: NDArray[np.int64], half: int, *, category: bool) -> float:
-    """The error on the second half of guessing by the cell: its mean, or its commonest code, in the first half."""
+def _error(x: Floats, cells: NDArray[np.int64], half: int, *, category: bool, log: bool) -> float:
+    """The error on the second half of guessing by the cell: its mean, its commonest code, or (``log``) its shares."""
     count = int(cells.max()) + 1
     first, second = slice(0, half), slice(half, None)
     if category:
         codes = x.astype(np.int64)
         table = np.zeros((count, int(codes.max()) + 1))
         np.add.at(table, (cells[first], codes[first]), 1.0)
+        if log:
+            common = (table.sum(axis=0) + 0.5) / (table.sum() + 0.5 * table.shape[1])
+            stated = (table + common) / (table.sum(axis=1, keepdims=True) + 1.0)
+            return float(bits(stated[cells[second]], codes[second]).mean())
         guess = (table + 1e-3 * table.sum(axis=0)).argmax(axis=1)
         return float((guess[cells[second]] != codes[second]).mean())
     held = np.bincount(cells[first], minlength=count) + 1.0
@@ -84,6 +91,7 @@ def both_files_loss(
     columns: Columns,
     *,
     cost: Floats | None,
+    log: bool = False,
     rows: NDArray[np.int64],
 ) -> float:
     """The error of whoever holds the public file and the authorised party's, and knows the mechanism."""
@@ -92,13 +100,9 @@ def both_files_loss(
     x, shown, half = truth[rows], release[rows], len(rows) // 2
     if isinstance(mechanism, CategoryMechanism):
         codes = x.astype(np.int64)
-        belief = fit_category_belief(side[:half], codes[:half], size=len(mechanism.values), quick=True, cost=cost)
-    else:
-        belief = fit_number_belief(side[:half], x[:half], column=truth, quick=True)
-        belief = belief.thinned(2_000)
+        size = len(mechanism.values)
+        belief = fit_category_belief(side[:half], codes[:half], size=size, quick=True, cost=cost, log=log)
+        return float(belief.losses(mechanism, View(release=shown[half:], side=side[half:]), codes[half:]).mean())
+    belief = fit_number_belief(side[:half], x[:half], column=truth, quick=True).thinned(2_000)
     guess = belief.guess(mechanism, View(release=shown[half:], side=side[half:]))
-    if not isinstance(mechanism, CategoryMechanism):
-        return float(((x[half:] - guess) ** 2).mean())
-    if cost is not None:
-        return float(cost[x[half:].astype(np.int64), guess.astype(np.int64)].mean())
-    return float((x[half:] != guess).mean())
+    return float(((x[half:] - guess) ** 2).mean())

@@ -55,16 +55,25 @@ class Reconstructor:
 
     def estimate(self, columns: Mapping[str, Array], *, rows: int) -> Array:
         """The best estimate of every record: numbers, or values of the category."""
+        guesses = self.party.belief.guess(self.mechanism, self._view(columns, rows))
+        if isinstance(self.mechanism, CategoryMechanism):
+            return np.array(self.mechanism.values)[guesses.astype(np.int64)]
+        return guesses
+
+    def chances(self, columns: Mapping[str, Array], *, rows: int) -> dict[str, Array]:
+        """How likely each value is for every record, by value, where the promise is about that; else nothing."""
+        if not self.party.belief.log or not isinstance(self.mechanism, CategoryMechanism):
+            return {}
+        stated = self.party.belief.stated(self.mechanism, self._view(columns, rows))
+        return dict(zip(self.mechanism.values, stated.T, strict=True))
+
+    def _view(self, columns: Mapping[str, Array], rows: int) -> View:
         released = {name: columns[name] for name in self.mechanism.released_columns}
         side = {
             name: as_side({name: columns[name]})[name] if name.endswith("_component") else columns[name]
             for name in self.party.encoder.names
         }
-        view = View(release=release_matrix(self.mechanism, released), side=self.party.encoder.matrix(side, rows=rows))
-        guesses = self.party.belief.guess(self.mechanism, view)
-        if isinstance(self.mechanism, CategoryMechanism):
-            return np.array(self.mechanism.values)[guesses.astype(np.int64)]
-        return guesses
+        return View(release=release_matrix(self.mechanism, released), side=self.party.encoder.matrix(side, rows=rows))
 
 
 def write_reconstructors(reconstructors: Sequence[Reconstructor], path: Path) -> None:
@@ -83,6 +92,7 @@ def write_reconstructors(reconstructors: Sequence[Reconstructor], path: Path) ->
                 "mechanism": describe_mechanism(reconstructor.mechanism, f"{prefix}mechanism_", arrays),
                 "encoder": reconstructor.party.encoder.to_json(),
                 "kind": belief.kind,
+                "log": belief.log,
                 "layers": len(belief.layers),
                 "promised_loss": reconstructor.promised_loss,
             }
@@ -119,6 +129,7 @@ def _reconstructor(entry: Mapping[str, Any], prefix: str, arrays: dict[str, Arra
         cuts=arrays[f"{prefix}cuts"],
         shares=arrays[f"{prefix}shares"],
         cost=arrays.get(f"{prefix}cost"),
+        log=bool(entry.get("log", False)),
     )
     return Reconstructor(
         mechanism=mechanism_from(entry["mechanism"], f"{prefix}mechanism_", arrays),

@@ -9,6 +9,7 @@ while training and made exact afterwards (`trained_release`). Several starts run
 from __future__ import annotations
 
 import hashlib
+import math
 import time
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
@@ -39,8 +40,8 @@ Ints = NDArray[np.int64]
 class Part:
     """One column of the private vector: the code of each value there, and what a guess costs.
 
-    ``loss`` ``matrix`` takes ``cost[code, guess]``, ``log`` the logarithm of the belief in the true code, ``squared``
-    the squared distance between ``cost[:, 0]``, the numbers that codes stand for, and the mean of the belief.
+    ``loss`` ``matrix`` takes ``cost[code, guess]``, ``log`` the logarithm of the belief in the true code, in bits,
+    ``squared`` the squared distance between ``cost[:, 0]``, the numbers that codes stand for, and the belief's mean.
     """
 
     codes: Ints
@@ -241,7 +242,7 @@ class _Program:
             at += size
             truth = of_value[codes]
             if kind == "log":
-                each = -jnp.take_along_axis(belief, truth[:, None, None], axis=2)[..., 0]
+                each = -jnp.take_along_axis(belief, truth[:, None, None], axis=2)[..., 0] / math.log(2)
             elif kind == "squared":
                 each = (jnp.exp(belief) @ cost[:, 0] - cost[truth, 0][:, None]) ** 2
             else:

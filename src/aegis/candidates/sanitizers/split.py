@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from aegis.candidates.sanitizers import attackers
 from aegis.candidates.sanitizers.attackers import View
 from aegis.candidates.sanitizers.audit import Z_95, AuditReport, Evidence, audit
-from aegis.candidates.sanitizers.audited_column import Protection, Reconstruction
+from aegis.candidates.sanitizers.audited_column import Loss, Protection, Reconstruction
 from aegis.candidates.sanitizers.mechanism import CategoryMechanism, Mechanism
 from aegis.candidates.sanitizers.posterior import EPSILON_SHARES, Belief, Certainty, certainty
 from aegis.errors import VerificationError
@@ -45,8 +45,8 @@ class Split:
     """The rows of one fitting; the first of ``sides`` are the authorised groups', the others are adversaries'.
 
     ``distortions`` holds how much each authorised group may err. ``cost[value, guess]`` replaces the share of wrong
-    guesses of a category where it is given; ``parts`` names the columns of a tuple. ``training`` says how networks are
-    trained beside the program, if they are.
+    guesses of a category where it is given, ``log`` the logarithmic loss in bits; ``parts`` names the columns of a
+    tuple. ``training`` says how networks are trained beside the program, if they are.
     """
 
     column: str
@@ -56,6 +56,7 @@ class Split:
     quick: bool
     distortions: tuple[float, ...]
     cost: Floats | None = None
+    log: bool = False
     parts: tuple[str, ...] = ()
     training: Training | None = None
 
@@ -63,6 +64,11 @@ class Split:
     def groups(self) -> int:
         """How many authorised groups there are."""
         return len(self.distortions)
+
+    @property
+    def loss(self) -> Loss:
+        """How errors on a category are counted."""
+        return "log" if self.log else "zero-one" if self.cost is None else "costs"
 
     @property
     def adversary_sides(self) -> list[Floats]:
@@ -95,7 +101,7 @@ class Split:
         """Fresh attackers and the exact posterior, each party on the same rows."""
         category = isinstance(mechanism, CategoryMechanism)
         evidence = [
-            Evidence(view=View(release=release, side=side), exact=partial(_guess, belief, mechanism))
+            Evidence(view=View(release=release, side=side), exact=partial(_answer, belief, mechanism))
             for belief, side in zip(beliefs, self.sides, strict=True)
         ]
         return audit(
@@ -106,6 +112,7 @@ class Split:
             epsilon=0.5 if category else EPSILON_SHARES[1] * float(truth.std()),
             names=self.names,
             cost=self.cost,
+            stated_values=beliefs[0].values.size if self.log else None,
             seed=int(self.rng.integers(2**31)),
         )
 
@@ -125,12 +132,10 @@ class Split:
         self, belief: Belief, mechanism: Mechanism, release: Floats, truth: Floats, rows: slice, *, group: int = 0
     ) -> Floats:
         """What the reconstructor of an authorised group loses on each of some rows."""
-        guesses = belief.guess(mechanism, View(release=release[rows], side=self.sides[group][rows]))
-        if not isinstance(mechanism, CategoryMechanism):
-            return np.asarray((truth[rows] - guesses) ** 2)
-        if self.cost is not None:
-            return np.asarray(self.cost[truth[rows].astype(np.int64), guesses.astype(np.int64)])
-        return np.asarray(guesses != truth[rows], dtype=np.float64)
+        view = View(release=release[rows], side=self.sides[group][rows])
+        if isinstance(mechanism, CategoryMechanism):
+            return belief.losses(mechanism, view, truth[rows].astype(np.int64))
+        return np.asarray((truth[rows] - belief.guess(mechanism, view)) ** 2)
 
     def spent(self, losses: Floats, aim: float, *, group: int = 0) -> float | None:
         """Another aim that spends a group's distortion better, or None where this one does."""
@@ -160,8 +165,8 @@ def standard_error(losses: Floats) -> float:
     return float(np.sqrt((losses.var() + 1.0 / losses.size * losses.max(initial=0.0) ** 2) / losses.size))
 
 
-def _guess(belief: Belief, mechanism: Mechanism, view: View) -> Floats:
-    return belief.guess(mechanism, view)
+def _answer(belief: Belief, mechanism: Mechanism, view: View) -> Floats:
+    return belief.stated(mechanism, view) if belief.log else belief.guess(mechanism, view)
 
 
 def accept(reconstruction: Reconstruction, distortion: float, column: str) -> None:

@@ -22,13 +22,17 @@ _FLAGS = 6
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class SymbolColumn:
-    """The private column as codes, with the mechanism that a table of probabilities makes of it."""
+    """The private column as codes, with the mechanism that a table of probabilities makes of it.
+
+    ``largest_cost`` is the largest loss of an attack that loses at most ``slack`` more than the best.
+    """
 
     codes: Ints
     truth: Floats
     size: int
     cost: Cost
     largest_cost: float
+    slack: float
     made: Callable[[Floats], SymbolMechanism]
     category: bool
 

@@ -18,7 +18,7 @@ from aegis.candidates.sanitizers.capped_program import (
     with_bound,
 )
 from aegis.candidates.sanitizers.cones import cone_of
-from aegis.candidates.sanitizers.costs import SquaredCost
+from aegis.candidates.sanitizers.costs import LogCost, SquaredCost
 from aegis.candidates.sanitizers.posterior import Belief, Certainty
 from aegis.candidates.sanitizers.split import Split, Training
 from aegis.candidates.sanitizers.symbol_column import (
@@ -129,6 +129,9 @@ def or_trained(
     if isinstance(cost, SquaredCost):
         part = Part(codes=np.arange(column.size), cost=cost.means[:, None], loss="squared")
         offset = float((problem.law.prior * cost.variances).sum())
+    elif isinstance(cost, LogCost):
+        part = Part(codes=np.arange(column.size), cost=np.zeros((column.size, 1)), loss="log")
+        offset = 0.0
     else:
         part = Part(codes=np.arange(column.size), cost=cost.tangents().T)
         offset = 0.0

@@ -72,6 +72,7 @@ def fit_together(
     family: Family = "capped",
     caps: Caps | None = None,
     costs: Mapping[str, Floats] | None = None,
+    log: bool = False,
     parts: Mapping[str, Sequence[str]] | None = None,
     training: Training | None = None,
     names: Sequence[str] | None = None,
@@ -83,7 +84,8 @@ def fit_together(
 
     ``distortions`` holds what the authorised party may have for each column; with all releases in sight it has at most
     that. ``also`` are further authorised groups, what each knows and what it may have for each column. ``costs`` and
-    ``parts`` are those of columns that are tuples. A single column is simply fitted.
+    ``parts`` are those of columns that are tuples, ``log`` counts errors on categories in bits (logarithmic
+    loss). A single column is simply fitted.
     """
     if not private:
         raise SanitizerError("name at least one private column")
@@ -113,6 +115,7 @@ def fit_together(
             family=family,
             caps=caps,
             cost=(costs or {}).get(column),
+            log=log,
             parts=(parts or {}).get(column, ()),
             training=training,
             names=names,
@@ -169,13 +172,15 @@ def _audited(
         rng=rng,
         quick=quick,
         distortions=tuple(group.distortion for group in fitted.groups),
+        log=fitted.loss == "log",
     )
     truth = true_values(mechanism, values)[order]
     half = split.half
     if isinstance(mechanism, CategoryMechanism):
         codes = truth.astype(np.int64)
         beliefs = [
-            fit_category_belief(side[:half], codes[:half], size=len(mechanism.values), quick=quick) for side in sides
+            fit_category_belief(side[:half], codes[:half], size=len(mechanism.values), quick=quick, log=split.log)
+            for side in sides
         ]
     else:
         codes = None
@@ -264,6 +269,7 @@ def check_written(
             release,
             {name: columns[name] for name in dict.fromkeys([*own, *public])},
             cost=one.authorized[0].belief.cost,
+            log=one.loss == "log",
             rows=rows,
         )
         found.append(
@@ -273,7 +279,13 @@ def check_written(
                 determined=max(sure),
                 # who holds the files has the reconstructors too
                 both_files_loss=min(both, *(group.reconstruction.loss for group in one.groups)),
-                proxies=proxies(truth, others or {}, category=isinstance(mechanism, CategoryMechanism), rng=rng),
+                proxies=proxies(
+                    truth,
+                    others or {},
+                    category=isinstance(mechanism, CategoryMechanism),
+                    log=one.loss == "log",
+                    rng=rng,
+                ),
             )
         )
     return tuple(found)
