@@ -24,6 +24,17 @@ PARTIES = ("--authorized", "income,hours", "--adversary", "zip", "--adversary", 
 QUICK = ("--attackers", "neighbours")
 
 
+@pytest.fixture(name="aegis")
+def without_ledgers(aegis: Aegis) -> Aegis:
+    """The tests share a table: nothing that one of them writes counts for another (tests/unit has the ledger's own)."""
+
+    def run(*words: Any) -> Any:
+        alone = ("--ledger", "none") if words[0] == "sanitize" and "--out" in words and "--ledger" not in words else ()
+        return aegis(*words, *alone)
+
+    return run
+
+
 @pytest.fixture(scope="module", autouse=True)
 def lines_for_networks() -> Iterator[None]:
     """Beliefs from lines, which take a moment; what networks make of a table is asked in the unit tests."""
@@ -87,6 +98,7 @@ def fitted(people: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
         out=folder / "out.csv",
         model=folder / "model.npz",
         report=folder / "page.html",
+        ledger="none",
     )
     return folder
 
@@ -234,10 +246,12 @@ def test_a_model_applies_to_new_rows(aegis: Aegis, people: Path, fitted: Path, t
     policy.write_text("quasi_identifying: [job]\nk: 2\n", encoding="utf-8")
     left = aegis("release", new, "--policy", policy, "--insensitive", "rest", "--out", tmp_path / "left.csv")
     assert left.status == 0, left.err
-    last = aegis("sanitize", new, "--model", fitted / "model.npz", "--out", three, "--json")
-    assert last.status == 0
-    assert "1 release of this table left before (new.csv.ledger.jsonl)" in last.json["not_judged_with"]
-    assert "--rows-of new.csv" in last.err
+    again = ("sanitize", new, "--model", fitted / "model.npz", "--out", three)
+    refused = aegis(*again, "--ledger", f"{new}.ledger.jsonl")
+    assert refused.status == 1
+    assert "entry 2 (left.csv) and what left since have to be judged together with it" in refused.err
+    assert not three.exists()
+    assert aegis(*again).status == 0
     assert read(three)["age_released"] != read(one)["age_released"], "without a seed the noise is fresh"
     assert read(tmp_path / "three-authorized.csv")["income"] == read(new)["income"]
 
@@ -637,7 +651,7 @@ def test_errors_on_a_category_may_be_counted_in_bits(aegis: Aegis, people: Path,
     assert column["reconstruction"]["loss"] <= 0.6 < column["max_distortion"] <= 1.01
     for adversary, proved in zip(column["audit"]["adversaries"], column["proof"]["adversaries"], strict=True):
         assert set(adversary["by_attacker"]) == {"exact", "neighbours", "table"}
-        assert adversary["loss"] > 0.6
+        assert adversary["loss"] > 0.4
         assert 0.15 < proved["proved_loss"] < proved["loss"], "of 533 rows"
     assert column["proof"]["program_loss"] > 0.995 * column["proof"]["bound"], "the bound is reached"
     assert "bits" in (tmp_path / "o.html").read_text(encoding="utf-8")

@@ -9,7 +9,18 @@ from typing import TYPE_CHECKING, Annotated
 from aegis.commands import terminal
 from aegis.commands.command import MAKE, command
 from aegis.commands.curve import ATTACKERS
-from aegis.commands.fields import Data, Option, Overwrite, PathLike, PolicyLike, Reading, Report, Working
+from aegis.commands.fields import (
+    LEDGER,
+    Data,
+    Option,
+    Overwrite,
+    PathLike,
+    PolicyLike,
+    Reading,
+    Report,
+    WithLedger,
+    Working,
+)
 from aegis.errors import OptionError
 from aegis.operation import names
 
@@ -23,7 +34,7 @@ LOSSES = ("usual", "log")
 
 
 @dataclass(frozen=True)
-class Sanitize(Reading, Working):
+class Sanitize(Reading, WithLedger, Working):
     """Release private columns so that one party can use them and others cannot; or apply a saved model to new rows."""
 
     data: Data
@@ -142,11 +153,19 @@ class Sanitize(Reading, Working):
     keep_names: Annotated[
         bool, Option("Call a release what the column was called: advise then takes it for that column.")
     ] = False
+    despite_ledger: Annotated[
+        str | None,
+        Option("Why it may leave although the ledger does not allow it beside what is out.", section=LEDGER),
+    ] = None
     report: Report = None
     overwrite: Overwrite = False
 
     def __post_init__(self) -> None:
         super().__post_init__()
+        if self.out is None:
+            self.refuse("ledger", "recipient", "despite_ledger", because="no table is written, so nothing leaves")
+        if self.ledger is not None and str(self.ledger) == "none":
+            self.refuse("recipient", "despite_ledger", because="without a ledger nothing is judged together")
         sides = tuple(names(side) if isinstance(side, str) else tuple(side) for side in self.adversary)
         object.__setattr__(self, "adversary", sides)
         if not self.private:
@@ -274,6 +293,12 @@ def show(done: Sanitized, options: Sanitize) -> None:
             terminal.aside(f"in neither file: {', '.join(done.left_out)}")
         if done.seeded:
             terminal.aside("the noise comes from the seed: whoever knows it can undo the release")
+    if done.ledger_entries:
+        entries = " and ".join(f"{number}" for number in done.ledger_entries)
+        terminal.aside(
+            f"on record as entries {entries} of the ledger: whatever leaves of this table next is judged together with "
+            "them"
+        )
     if done.reconstructor is not None:
         terminal.next_step(
             f"aegis reconstruct {terminal.word(done.out)} --with {terminal.word(done.authorized_out)} "

@@ -42,7 +42,7 @@ from aegis.library.filling import FilledColumn, filled_columns
 from aegis.library.judging import classes_of, read_policy, why_not
 from aegis.library.opening import open_table, reading
 from aegis.library.sanitized_files import FILES, files_of, recipients_tables, released_columns, write_files
-from aegis.library.standing import not_judged_with
+from aegis.library.sanitized_record import OnRecord, open_record
 from aegis.operation import operation
 from aegis.plural import count
 from aegis.privacy.judgement import Judgement, judge_all
@@ -59,7 +59,7 @@ class Sanitized(Result):
     further groups, whose files are ``further_files``; no table is part of the JSON: a result that was read from there
     has None. Where a saved model was applied nothing was audited. ``left_out`` are the columns that are in no table,
     ``filled`` those in which missing values were given a category or the median.
-    ``not_judged_with`` says that something left of the source before, which these tables were not judged with.
+    ``ledger_entries`` are the numbers of the files in the table's ledger, the public one first; none without a ledger.
     """
 
     source: str
@@ -78,22 +78,17 @@ class Sanitized(Result):
     model: Path | None
     report: Path | None
     further_files: tuple[Path, ...] = ()
-    not_judged_with: str | None = None
     table: pa.Table | None = None
     authorized_table: pa.Table | None = None
     further_tables: tuple[pa.Table, ...] = ()
     filled: tuple[FilledColumn, ...] = ()
+    ledger_entries: tuple[int, ...] = ()
 
     @property
     def headline(self) -> str:
         """What stands in place of what."""
         audited = "" if self.audits else "; nothing audited"
         return f"{count(self.rows, 'row')}: {', '.join(self.columns)} replaced by {', '.join(self.released)}{audited}"
-
-    @property
-    def warnings(self) -> tuple[str, ...]:
-        """What must not be overlooked before a table is given to anybody."""
-        return () if self.not_judged_with is None else (self.not_judged_with,)
 
     def table_rows(self) -> list[dict[str, Any]]:
         """The error of every party with the release and without, column by column."""
@@ -133,7 +128,7 @@ class Sanitized(Result):
             "filled": [asdict(column) for column in self.filled],
             **{name: None if getattr(self, name) is None else str(getattr(self, name)) for name in FILES},
             "further_files": [str(path) for path in self.further_files],
-            "not_judged_with": self.not_judged_with,
+            "ledger_entries": list(self.ledger_entries),
         }
 
     @classmethod
@@ -167,12 +162,13 @@ def sanitize(options: Sanitize) -> Sanitized:
     paths = files_of(options, groups=len(_groups(options) if saved is None else saved.authorized))
     _check(options)
     dataset = open_table(options.data, options)
+    record = _record(options, dataset, saved) if "out" in paths else None
     fitted: tuple[Fitted, ...] = ()
     written: tuple[Written, ...] = ()
     judgement = None
     filled: tuple[FilledColumn, ...] = ()
     if saved is None:
-        public = tuple(n for n in options.adversary[0] if all(n in side for side in options.adversary))
+        public = _public(options)
         columns = _columns(dataset, [*options.private, *chain(*_groups(options)), *chain(*options.adversary)])
         columns, filled = filled_columns(columns)
         judgement = None if options.policy is None else _judged(dataset, options.policy, options.private, public)
@@ -229,11 +225,12 @@ def sanitize(options: Sanitize) -> Sanitized:
         authorized_table=authorized_table,
         further_tables=tuple(further_tables),
         further_files=tuple(path for name, path in paths.items() if name not in FILES),
-        not_judged_with=not_judged_with(options.data, dataset, options) if paths else None,
+        ledger_entries=(),
         **{name: paths.get(name) for name in FILES} | {"model": None if options.model is None else Path(options.model)},
     )
-    write_files(options, paths, result, model, fitted, columns, _adversaries(options), dataset=dataset)
-    return result
+    return write_files(
+        options, paths, result, model, fitted, columns, _adversaries(options), dataset=dataset, record=record
+    )
 
 
 def _check(options: Sanitize) -> None:
@@ -250,6 +247,22 @@ def _check(options: Sanitize) -> None:
     if find_spec("jax") is None:
         # an audit without networks would be too kind
         raise MissingExtraError(feature="aegis sanitize", extra="sanitize")
+
+
+def _record(options: Sanitize, dataset: Dataset, saved: Model | None) -> OnRecord | None:
+    """The table's ledger, judged with before anything is fitted."""
+    if saved is None:
+        private, public = tuple(options.private), _public(options)
+    else:
+        private, public = tuple(chain.from_iterable(sources(one) for one in saved.mechanisms)), saved.public
+    for name in (*private, *public):
+        dataset.schema.kind(name)  # says which columns there are if it is not one of them
+    return open_record(options, dataset, private=private, public=public)
+
+
+def _public(options: Sanitize) -> tuple[str, ...]:
+    """The columns that every adversary knows."""
+    return tuple(n for n in options.adversary[0] if all(n in side for side in options.adversary))
 
 
 def _judged(dataset: Dataset, policy: PolicyLike, private: Sequence[str], public: Sequence[str]) -> Judgement:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import datetime
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -25,6 +25,7 @@ from aegis.data.output import PRIVATE, PUBLIC, check_free, drafts_of
 from aegis.errors import OutputError, SanitizerError
 from aegis.library.derivation import note_made_of
 from aegis.library.judging import read_policy
+from aegis.library.sanitized_record import OnRecord, put_on_record
 from aegis.releases.certificate import SANITIZED, Certificate, certificate_paths, hash_of
 from aegis.releases.write import check_format, write_table
 from aegis.report.sanitize_report import render_sanitized
@@ -131,10 +132,14 @@ def write_files(
     adversaries: Sequence[Sequence[str]],
     *,
     dataset: Dataset,
-) -> None:
-    """Every file, together or not at all; what only some may have is theirs alone to read."""
+    record: OnRecord | None,
+) -> Sanitized:
+    """Every file, together or not at all; what only some may have is theirs alone to read.
+
+    They are on record in the table's ledger before anybody can see one.
+    """
     if not paths:
-        return
+        return result
     page = None
     if "report" in paths:
         page = render_sanitized(
@@ -147,6 +152,7 @@ def write_files(
             seeded=result.seeded,
             version=__version__,
         )
+    content: dict[str, Any] | None = None
     modes = [PUBLIC if name in PUBLIC_FILES else PRIVATE for name in paths]
     with drafts_of(list(paths.values()), overwrite=options.overwrite, modes=modes) as made:
         drafts = dict(zip(paths, made, strict=True))
@@ -168,16 +174,30 @@ def write_files(
             if (name := group_file("reconstructor", group)) in drafts:
                 write_reconstructors([Reconstructor.of(column, group) for column in fitted], drafts[name])
         if "certificate" in drafts:
-            content = _certificate(options, result, adversaries, drafts["out"])
+            content = _certificate(options, result, adversaries, drafts["out"], record)
             drafts["certificate"].write_text(Certificate(content=content).to_json(), encoding="utf-8")
         if "model" in drafts:
             write_model(model, drafts["model"])
         if page is not None:
             drafts["report"].write_text(page, encoding="utf-8")
+        if record is None or "out" not in drafts:
+            return result
+        entries = put_on_record(
+            record,
+            model=model,
+            files={name: (drafts[name], paths[name]) for name in named if name in drafts},
+            certificate=content,
+            audits=result.audits,
+        )
+    return replace(result, ledger_entries=entries)
 
 
 def _certificate(
-    options: Sanitize, result: Sanitized, adversaries: Sequence[Sequence[str]], draft: Path
+    options: Sanitize,
+    result: Sanitized,
+    adversaries: Sequence[Sequence[str]],
+    draft: Path,
+    record: OnRecord | None,
 ) -> dict[str, Any]:
     """What the release promises: recipients, sanitizers with their caps and audits, and what was written."""
     rules = None if options.policy is None else read_policy(options.policy)
@@ -209,5 +229,6 @@ def _certificate(
         "policy": None if rules is None else rules.to_mapping(),
         "policy_id": None if rules is None else rules.id,
         "judged": "the true values of the private columns, in classes of the public columns",
+        "ledger": None if record is None else record.to_json(),
         "verdicts": None if result.verdicts is None else [dict(verdict) for verdict in result.verdicts],
     }

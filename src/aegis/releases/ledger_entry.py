@@ -95,6 +95,7 @@ class Leaving:
     rows are rows of the source, so that whoever holds several such releases may link them; a synthetic table's are not,
     and what it gives away is its ``budget``. ``rows_as`` names the release whose classes it repeats row by row, itself
     unless it adds nothing. ``despite`` is the reason given where it left although the ledger did not allow it.
+    ``promise`` says of a sanitized table what is proved, under what assumption, and what was only audited.
     """
 
     name: str
@@ -116,6 +117,7 @@ class Leaving:
     rows_as: int | None = None
     budget: Budget | None = None
     despite: str | None = None
+    promise: Mapping[str, Any] | None = None
 
     def __post_init__(self) -> None:
         if not self.recipient or not self.recipient.strip():
@@ -143,6 +145,7 @@ class Leaving:
             "rows_as": self.rows_as,
             "budget": None if self.budget is None else self.budget.to_mapping(),
             "despite": self.despite,
+            **({} if self.promise is None else {"promise": dict(self.promise)}),
         }
 
     @classmethod

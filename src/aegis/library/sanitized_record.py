@@ -1,0 +1,185 @@
+"""Sanitized tables and the ledger: judged together with what is out, and put on record, a file for each recipient.
+
+The ledger speaks of the source's columns. A file shows what its recipient knows as it is, and of a private column what
+was drawn; that is taken for the value itself wherever a later release is judged by it, from which it tells less.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import chain
+from pathlib import Path
+from typing import Any
+
+from aegis.candidates.sanitizers.audited_column import AuditedColumn
+from aegis.candidates.sanitizers.mechanism import Model, sources
+from aegis.commands.sanitize import Sanitize
+from aegis.data.dataset import Dataset
+from aegis.data.schema import Roles
+from aegis.errors import LedgerError, PolicyNotSatisfiedError
+from aegis.library.judging import classes_of, read_policy
+from aegis.library.remembering import remember
+from aegis.library.standing import Standing, breaks_with, refusal, standing_of
+from aegis.privacy.policy import Policy, narrowed
+from aegis.privacy.together import SHOWN, Together
+from aegis.releases.certificate import digest, hash_of
+from aegis.releases.ledger import read_ledger
+from aegis.releases.ledger_entry import Leaving
+from aegis.releases.row_classes import read_row_classes
+
+AUTHORISED = "authorised party"
+_CARRIER = {"k": 2}  # a ledger is opened by a policy; where none is asked for, nothing is judged by this one
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class OnRecord:
+    """The ledger of a table that is sanitized, what was found when it was judged, and the reason to go on despite."""
+
+    standing: Standing
+    policy: Policy | None
+    quasi_identifying: tuple[str, ...]
+    despite: str | None
+
+    def to_json(self) -> dict[str, Any]:
+        """What the certificate says of it."""
+        return {
+            "name": self.standing.path.name,
+            "head": self.standing.ledger.head,
+            "judged_with": list(self.standing.counted) if self.policy is not None and self.despite is None else [],
+            "despite": self.despite,
+        }
+
+
+def open_record(
+    options: Sanitize, dataset: Dataset, *, private: Sequence[str], public: Sequence[str]
+) -> OnRecord | None:
+    """The table's ledger, once the public file was judged together with everything that is out; None without one.
+
+    Raises where the policy does not hold together, where there is none to judge by although something is out, and where
+    a private column was sanitized before: a second draw would be averaged with the first.
+    """
+    rules = None if options.policy is None else read_policy(options.policy)
+    carrier = Policy.from_mapping(_CARRIER) if rules is None else rules
+    roles = dataset.roles if rules is None else rules.roles_in(dataset.schema, dataset.roles)
+    quasi = roles.quasi_identifying
+    if rules is not None:
+        left_out = [name for name in dataset.schema.names if name not in {*private, *public}]
+        narrow = narrowed(rules, roles, left_out=left_out)
+        carrier = narrow.policy
+        roles = replace(narrow.roles, quasi_identifying=tuple(n for n in quasi if n in public))
+    standing = standing_of(
+        options.data, dataset, options, policy=carrier, roles=roles, to_release=True, despite=options.despite_ledger
+    )
+    if standing is None:
+        options.refuse("recipient", "despite_ledger", because="this source has no ledger: name one with --ledger")
+        return None
+    reason = _why_not(standing, None if rules is None else carrier, roles, private)
+    if reason is not None and options.despite_ledger is None:
+        raise PolicyNotSatisfiedError(f"nothing is written: {reason}")
+    if reason is None and not standing.recognised.given_up:
+        options.refuse("despite_ledger", because="the ledger allows it, or nothing is out")
+    return OnRecord(standing=standing, policy=rules, quasi_identifying=quasi, despite=options.despite_ledger)
+
+
+def _why_not(standing: Standing, policy: Policy | None, roles: Roles, private: Sequence[str]) -> str | None:
+    """Why the public file may not leave beside what is out, in a sentence; None where it may."""
+    if not standing.counted:
+        return None
+    for number, leaving in standing.counted.items():
+        drawn = [name for name in private if leaving.kind == "sanitized" and name in leaving.columns]
+        if drawn:
+            return (
+                f"{drawn[0]} was sanitized for entry {number} ({leaving.name}), and whoever averages two draws removes "
+                "noise: give that file again, or judge alone with --ledger none if it never left"
+            )
+    if standing.unjoinable is not None:
+        return standing.unjoinable
+    if policy is None:
+        first = next(iter(standing.counted))
+        return (
+            f"entry {first} ({standing.counted[first].name}) and what left since have to be judged together with it, "
+            "and there is no policy to judge by: give --policy where a mechanism is fitted, or a reason with "
+            "--despite-ledger"
+        )
+
+    def judged(these: Standing) -> Together:
+        return these.judge(classes_of(these.dataset, policy, roles, known=True), policy)
+
+    try:
+        together = judged(standing)
+    except LedgerError as error:
+        return str(error)
+    if together.satisfied and bool((together.treatment == SHOWN).all()):
+        return None
+    if together.satisfied:
+        return f"together with what is out {int((together.treatment != SHOWN).sum())} classes would have to be hidden"
+    return refusal(standing, together.broken, breaks_with(standing, judged), together.reason)
+
+
+def put_on_record(
+    record: OnRecord,
+    *,
+    model: Model,
+    files: Mapping[str, tuple[Path, Path]],
+    certificate: dict[str, Any] | None,
+    audits: Sequence[AuditedColumn],
+) -> tuple[int, ...]:
+    """An entry for each recipient's file, before anybody can see one; answers their numbers.
+
+    ``files`` are drafts and names by what they hold, the public one first.
+    """
+    standing, numbers = record.standing, []
+    shown_to = (model.public, *model.authorized)
+    private = tuple(chain.from_iterable(sources(mechanism) for mechanism in model.mechanisms))
+    for place, ((draft, out), known) in enumerate(zip(files.values(), shown_to, strict=True)):
+        columns = (*known, *private)
+        leaving = Leaving(
+            name=out.name,
+            kind="sanitized",
+            recipient=standing.recipient if place == 0 else _group(place, len(model.authorized)),
+            columns=tuple(name for name in standing.source.schema.names if name in columns),
+            quasi_identifying=tuple(name for name in record.quasi_identifying if name in known),
+            rows=len(standing.present),
+            version=standing.version,
+            policy=None if record.policy is None else record.policy.to_mapping(),
+            policy_id=None if record.policy is None else record.policy.id,
+            file_sha256=hash_of(draft),
+            certificate_sha256=None if certificate is None or place else digest(certificate),
+            promise=promise_of(audits) if audits else None,
+            despite=record.despite,
+        )
+        numbers.append(remember(standing, leaving, standing.named.table))
+        ledger = read_ledger(standing.path)
+        assert ledger.opening is not None, "an entry was written"
+        standing = replace(standing, ledger=ledger, opening=ledger.opening, rows=read_row_classes(standing.path))
+    return tuple(numbers)
+
+
+def _group(place: int, groups: int) -> str:
+    return AUTHORISED if groups == 1 else f"{AUTHORISED} {place}"
+
+
+def promise_of(audits: Sequence[AuditedColumn]) -> dict[str, Any]:
+    """What is proved of each column, under which assumption, and what was only audited."""
+    return {
+        audited.column: {
+            "loss": audited.loss,
+            "proved": None
+            if audited.proof is None
+            else {
+                "confidence": audited.proof.confidence,
+                "adversary_errors_at_least": [adversary.proved_loss for adversary in audited.proof.adversaries],
+                "share_of_any_error_kept": audited.proof.kept_share,
+                "posterior_at_most": audited.proof.posterior,
+                "local_dp": audited.proof.local_dp,
+                "assumptions": list(audited.proof.assumptions),
+            },
+            "only_audited": {
+                "adversary_errors": [party.loss for party in audited.audit.adversaries],
+                "authorised_errors": [group.reconstruction.loss for group in audited.groups],
+                "records_determined": audited.determined,
+            },
+        }
+        for audited in audits
+    }
