@@ -158,6 +158,7 @@ RESULTS: dict[str, Callable[[Path, Path], Result]] = {
         family="noise",
         attackers=["neighbours"],
         out=work / "sanitized.csv",
+        ledger="none",
     ),
     "synthesize": lambda home, work: aegis.synthesize(
         home / "few.csv", epsilon=5.0, label="health", rows=20, out=work / "made.csv", seed=0
