@@ -11,7 +11,9 @@ from numpy.typing import NDArray
 from aegis.commands.release import Release
 from aegis.counts.class_table import ClassTable, suppressed_classes
 from aegis.errors import LedgerError, PolicyNotSatisfiedError
+from aegis.library.earlier_promises import check_promises
 from aegis.library.judging import why_not
+from aegis.library.masked_data import all_masks
 from aegis.library.release_source import ReleaseCounts, Source, count_published
 from aegis.library.sensitive_masks import check_same_contents
 from aegis.library.standing import Standing, breaks_with, refusal
@@ -47,6 +49,13 @@ def judge_release(source: Source, counts: ReleaseCounts, options: Release) -> Ju
         check_alone(judged.own, counts.classes)
         return replace(judged, despite=options.despite_ledger)
     try:
+        check_promises(
+            standing.counted,
+            source.policy,
+            source.roles,
+            published=[name for name in source.dataset.schema.names if name not in source.left_out],
+            masks=all_masks(source.configuration, source.roles),
+        )
         check_same_contents(standing, source.configuration, left_out=source.left_out)
         together = standing.judge(counts.classes, source.joint_policy)
         own = together.own

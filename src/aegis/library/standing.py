@@ -19,9 +19,10 @@ from aegis.counts.grouping import Codes, group_tuples
 from aegis.data.dataset import Dataset
 from aegis.data.dialect import lookup_table
 from aegis.data.engine import as_dataset
-from aegis.data.schema import Roles
+from aegis.data.schema import Role, Roles
 from aegis.data.shell import word
 from aegis.errors import LedgerError
+from aegis.library.earlier_promises import check_promises
 from aegis.library.recognition import Recognised, ledger_of_rows, recognise
 from aegis.library.row_by_row import as_shown, beside_source
 from aegis.plural import count
@@ -278,6 +279,9 @@ def constraint_on(
     standing = standing_of(data, dataset, options, policy=policy, roles=roles)
     if standing is not None and standing.unjoinable is not None:
         raise LedgerError(standing.unjoinable)
+    if standing is not None:
+        kept = [name for name in dataset.schema.names if roles.get(name) is not Role.IDENTIFYING]
+        check_promises(standing.counted, policy, roles, published=kept)
     return standing
 
 

@@ -206,6 +206,33 @@ def test_rows_are_told_apart_by_who_they_are_of_even_where_the_first_release_lea
         _release(table, BY_ZIP)
 
 
+@pytest.mark.parametrize(
+    ("later", "said"),
+    [
+        ({"quasi_identifying": ["age"], "insensitive": ["zip"], "sensitive": ["ill"], "k": 5}, "'zip' was quasi-ident"),
+        ({"quasi_identifying": ["age", "zip"], "insensitive": ["ill"], "k": 5}, "'ill' was sensitive"),
+        ({**POLICY, "k": 2}, "k-anonymity \\(at least 5\\), and this policy asks for less"),
+    ],
+)
+def test_a_later_policy_takes_nothing_back(table: Path, later: dict[str, Any], said: str) -> None:
+    """What an earlier policy protects is protected beside it: a column that loses its role would leave as it is."""
+    _release(table, BY_AGE)
+    with pytest.raises(PolicyNotSatisfiedError, match=said):
+        _release(table, {"age": "suppress"}, policy=later)
+    with pytest.raises(LedgerError, match=said):
+        aegis.search(table, policy=later, label="ill", identifying=["name"])
+    released = _release(table, {"age": "suppress"}, policy=later, despite_ledger="another contract")
+    assert released.certificate.content["ledger"]["despite"] == "another contract"
+
+
+def test_a_later_policy_may_ask_for_more_and_hide_what_it_does_not_protect(table: Path) -> None:
+    _release(table, BY_AGE)
+    assert _release(table, COARSER, policy={**POLICY, "k": 10}).rows == 240
+    hidden = {"age": {"bucketize": {"width": 20}}, "zip": "suppress"}
+    fewer = {"quasi_identifying": ["age"], "insensitive": ["zip"], "sensitive": ["ill"], "k": 10}
+    assert _release(table, hidden, policy=fewer).rows == 240
+
+
 def test_a_forgotten_release_no_longer_stands_in_the_way(table: Path) -> None:
     _release(table, BY_AGE)
     aegis.ledger_forget(table, 2, reason="it was never sent")
