@@ -114,10 +114,11 @@ def test_a_certificate_carries_the_attacks_and_a_limit_stops_a_release(home: Pat
     assert (listed["prosecutor"]["singled_out"], listed["prosecutor"]["limit"]) == (0, 0)
     verified = aegis.verify(out, made.certificate_path)
     assert verified.verified
-    unsigned, free, beside = verified.not_checked
+    unsigned, free, page_beside, beside = verified.not_checked
     assert "signature" in unsigned
     assert "ward" in free
     assert "patient" not in free.split(":")[0], "its mask was checked"
+    assert ".certificate.html" in page_beside
     assert "ledger" in beside
     page = made.certificate_path.with_suffix(".html").read_text(encoding="utf-8")
     assert "What attacks found" in page

@@ -20,9 +20,9 @@ from aegis.data.domain import show
 from aegis.data.schema import Roles
 from aegis.errors import DataError, VerificationError
 from aegis.library.masked_data import all_masks
+from aegis.library.masks_behind import masks_behind
 from aegis.library.written import open_written
 from aegis.masking.configuration import Configuration
-from aegis.masking.configuration_file import certified_configuration
 from aegis.masking.mask import Mask
 from aegis.privacy.policy import Policy
 from aegis.releases.certificate import certificate_paths, hash_of, read_certificate
@@ -119,7 +119,7 @@ def masks_of(path: Path, configuration: Configuration | None, roles: Roles) -> d
         raise VerificationError(
             f"the certificate beside {path.name} is not of this file; give the masks with --config, or remove it"
         )
-    return all_masks(certified_configuration(certificate.content), roles)
+    return all_masks(masks_behind(certificate, file=path.name), roles)
 
 
 def _check_source(scene: Scene, release: HeldRelease) -> None:

@@ -7,8 +7,11 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from aegis._version import __version__
 from aegis.commands.release import Release
+from aegis.counts.answer import ask
 from aegis.counts.class_table import ClassTable
 from aegis.counts.grouping import summed
 from aegis.data.domain import show
@@ -20,8 +23,9 @@ from aegis.library.release_draft import Draft
 from aegis.library.release_judgement import Judged
 from aegis.library.release_source import ReleaseCounts, Source, fitted_configuration, judged_kinds
 from aegis.masking.configuration import Configuration
-from aegis.masking.configuration_file import to_mapping
+from aegis.masking.configuration_file import LABELS_ID, to_mapping
 from aegis.masking.masks.regroup import Regroup
+from aegis.masking.written_labels import as_labels, names_values
 from aegis.privacy.judgement import Judgement
 from aegis.privacy.policy import Suppressed
 from aegis.releases.certificate import FORMAT_VERSION, Certificate
@@ -45,6 +49,7 @@ def certificate_of(
 ) -> Certificate:
     """How the release was made and what was measured on the table as it was written; no value of the source."""
     dataset, out = source.dataset, options.out
+    stated = _stated(source, counts, judged)
     return Certificate(
         content={
             "aegis_certificate": FORMAT_VERSION,
@@ -81,7 +86,11 @@ def certificate_of(
             "hierarchies": {name: source.hierarchies[name].digest for name in source.judged_policy.hierarchical},
             "policy": source.policy.to_mapping(),
             "policy_id": source.policy.id,
-            "configuration": {"id": source.configuration.id, **to_mapping(source.configuration)},
+            "configuration": {
+                "id": source.configuration.id,
+                **({} if stated is source.configuration else {LABELS_ID: stated.id}),
+                **to_mapping(stated),
+            },
             "fitted_configuration_id": fitted_configuration(source, counts).id,
             "suppressed": {
                 "records": judged.own.suppressed,
@@ -89,12 +98,32 @@ def certificate_of(
             },
             **certified_verdicts(measured, judged.own, source.policy.unit),
             "classes": measured.classes,
-            "group_records": group_records(source.configuration, judged.own.released),
+            "group_records": group_records(stated, judged.own.released),
             "utility": utility,
             "ledger": _ledger_block(source, judged),
             **({"attacks": as_certified(attacked)} if attacked else {}),
         }
     )
+
+
+def _stated(source: Source, counts: ReleaseCounts, judged: Judged) -> Configuration:
+    """The masks as the certificate may state them: a value of the source that a mask lists does not leave with it."""
+    listing = [column for column, mask in source.configuration.masks.items() if names_values(mask)]
+    if not listing:
+        return source.configuration
+    released = judged.own.released.without_star(published=True)
+    written: dict[str, frozenset[str]] = {}
+    for column in listing:
+        if column in released.columns:
+            place = released.columns.index(column)
+            labels = released.domains[place].values[np.unique(released.codes[:, place])].tolist()
+        elif column in counts.published.table.columns:
+            table = counts.published.table
+            labels = ask(table.select(table[column]).distinct())[column].to_pylist()
+        else:
+            labels = []
+        written[column] = frozenset(show(label) for label in labels if label is not None)
+    return as_labels(source.configuration, written)
 
 
 def group_records(configuration: Configuration, released: ClassTable) -> dict[str, list[int]]:

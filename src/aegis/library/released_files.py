@@ -20,10 +20,10 @@ from aegis.counts.grouping import group_tuples
 from aegis.data.dataset import Dataset
 from aegis.data.engine import as_dataset
 from aegis.errors import DataError, VerificationError
+from aegis.library.masks_behind import masks_behind
 from aegis.library.row_by_row import check_same_rows
 from aegis.library.written import open_written
 from aegis.masking.configuration import Configuration
-from aegis.masking.configuration_file import certified_configuration
 from aegis.masking.mask import Mask
 from aegis.masking.masks.suppress import Suppress
 from aegis.releases.certificate import certificate_paths, hash_of, read_certificate
@@ -89,7 +89,7 @@ def _certified(path: Path, quasi: Sequence[str]) -> Configuration | None:
         raise VerificationError(f"the certificate beside {path.name} is not of this file; remove it, or give the file")
     if "configuration" not in certificate.content:
         return None
-    configuration = certified_configuration(certificate.content)
+    configuration = masks_behind(certificate, file=path.name)
     if not any(column in configuration.masks for column in quasi):
         return None  # it was finished before, and released as it was
     left_out = [column for column in certificate.content["release"]["left_out"] if column in quasi]

@@ -21,7 +21,7 @@ from aegis.library.proposals import find_hierarchies
 from aegis.library.recoded_certificate import check_recoding
 from aegis.library.verify_synthetic import check_columns, check_promise
 from aegis.library.written import measure_written, open_written
-from aegis.masking.configuration_file import certified_configuration
+from aegis.masking.configuration_file import LABELS_ID, certified_configuration
 from aegis.operation import operation
 from aegis.plural import count as plural
 from aegis.privacy.judgement import Judgement
@@ -171,6 +171,7 @@ def _not_checked(content: Mapping[str, Any], schema: Schema, options: Verify) ->
             )
     elif options.model is None:
         unsaid.append("that the boxes made it (--model)")
+    unsaid.append("the page .certificate.html: nothing covers it, and what counts is the .certificate.json")
     ledger = content.get("ledger")
     if ledger is None:
         unsaid.append("what it shows beside other releases: its provider judged it alone")
@@ -224,7 +225,8 @@ def _masked_as_stated(table: Dataset, content: Mapping[str, Any]) -> _Masked:
         return _Masked(said="the columns are those it names; which box each value is, --model BOXES.json checks")
     roles = _roles(content)
     configuration = certified_configuration(content)
-    if configuration.id != content["configuration"]["id"]:
+    named = content["configuration"]
+    if configuration.id != named.get(LABELS_ID, named["id"]):
         return _Masked(said="", reason="the certificate's configuration is not the one that it names by its id")
     masks = all_masks(configuration, roles)
     try:

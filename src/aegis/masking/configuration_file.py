@@ -33,6 +33,8 @@ from aegis.masking.specification import build_mask
 from aegis.masking.transition import Chain
 
 VERSION = 1
+LABELS_ID = "labels_id"
+"""The key of a certificate's configuration that says that its masks name labels only: the id of what is stated."""
 _SUFFIXES = (".yaml", ".yml", ".json")
 _FULL = {"aegis", "name", "label", "roles", "masks", "hierarchies"}
 
@@ -103,8 +105,11 @@ def configurations_from_mapping(
 
 
 def certified_configuration(content: Mapping[str, Any]) -> Configuration:
-    """The configuration that the content of a certificate states; one without masks where the table is as it was."""
-    stated = {key: value for key, value in content["configuration"].items() if key != "id"}
+    """The configuration that the content of a certificate states; one without masks where the table is as it was.
+
+    Where it has a `LABELS_ID`, its masks name the labels that they wrote and not the values of the column.
+    """
+    stated = {key: value for key, value in content["configuration"].items() if key not in ("id", LABELS_ID)}
     if not stated.get("masks"):
         return Configuration(name="as-it-is", masks={})
     return configurations_from_mapping(stated, name="certified")[0]

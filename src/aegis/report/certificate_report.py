@@ -271,8 +271,10 @@ def _group_names(groups: Mapping[str, Sequence[Any]], records: Sequence[int] | N
     for number, (name, values) in enumerate(groups.items(), start=1):
         made_of_values = any(str(value).casefold() in name.casefold() for value in values)
         here = held[number - 1]
-        more = "" if here is None else f", {count(here, 'record')}"
-        texts.append(f"{f'group {number}' if made_of_values else name} ({count(len(values), 'value')}{more})")
+        sizes = [count(len(values), "value")] if values else []  # certificates of releases name labels, and no value
+        sizes += [] if here is None else [count(here, "record")]
+        named = f"group {number}" if made_of_values else name
+        texts.append(f"{named} ({', '.join(sizes)})" if sizes else named)
     return texts
 
 

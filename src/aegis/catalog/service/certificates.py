@@ -15,7 +15,8 @@ from aegis.catalog.service.checks import checked_document
 from aegis.catalog.service.schema import policy_of, roles_of, schema_of
 from aegis.errors import AegisError, ConflictError, DataError, VerificationError
 from aegis.masking.configuration import Configuration
-from aegis.masking.configuration_file import certified_configuration
+from aegis.masking.configuration_file import LABELS_ID, certified_configuration
+from aegis.masking.written_labels import states
 from aegis.privacy.policy import Policy
 from aegis.releases.certificate import Certificate, digest, read_certificate
 
@@ -80,8 +81,24 @@ NOTHING = Configuration(name="as-it-is", masks={}).id
 
 
 def certified_id(content: Mapping[str, Any]) -> str:
-    """The id of the masking that a certificate states, worked out from what it does."""
-    return certified_configuration(content).id
+    """The id of the masking that a certificate states, worked out from what it does.
+
+    Where it names the labels only, the id is that of the configuration behind them, which `check_stated` holds them to.
+    """
+    stated, named = certified_configuration(content), content["configuration"]
+    if LABELS_ID not in named:
+        return stated.id
+    if stated.id != named[LABELS_ID]:
+        raise VerificationError("the certificate's configuration is not the one that it names by its id")
+    return str(named["id"])
+
+
+def check_stated(content: Mapping[str, Any], masks: Configuration) -> None:
+    """Raise unless the labels that a certificate names are those of the configuration that it names by its id."""
+    if LABELS_ID in content["configuration"] and not states(certified_configuration(content), masks):
+        raise VerificationError(
+            "the certificate names labels that the configuration it names by its id does not write; release it again"
+        )
 
 
 def check_promise(facts: CertificateFacts, product: Product) -> None:

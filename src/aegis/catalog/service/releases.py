@@ -27,8 +27,9 @@ from aegis.catalog.records import Page, Standing
 from aegis.catalog.service import ledger, queue
 from aegis.catalog.service.asked_columns import check_columns
 from aegis.catalog.service.catalog import Catalog, Work
-from aegis.catalog.service.certificates import NOTHING, CertificateFacts, check_promise, read_facts
+from aegis.catalog.service.certificates import NOTHING, CertificateFacts, check_promise, check_stated, read_facts
 from aegis.catalog.service.checks import checked_text, is_id
+from aegis.catalog.service.configurations import masks_of
 from aegis.catalog.service.notifications import NotificationKind, notify_of_request
 from aegis.catalog.service.paging import FIRST, PageRequest, page_of
 from aegis.catalog.service.permissions import Actor, Permission, may, require
@@ -321,6 +322,8 @@ def _configuration(work: Work, product: Product, request: Request | None, facts:
             Configuration.product_id == product.id, Configuration.content_id == facts.configuration_id
         )
     )
+    if configuration is not None:
+        check_stated(facts.content, masks_of(configuration.content))
     if request is not None:
         if configuration is None or configuration.id != request.configuration_id:
             raise VerificationError("the file was masked by another configuration than the approved one; use that one")

@@ -17,7 +17,7 @@ from aegis.catalog.records import Standing
 from aegis.catalog.service import ledger
 from aegis.catalog.service.catalog import Catalog, Work
 from aegis.catalog.service.certificates import certificate_text
-from aegis.catalog.service.configurations import known_hierarchies, masks_of
+from aegis.catalog.service.configurations import known_hierarchies
 from aegis.catalog.service.notifications import NotificationKind, notify
 from aegis.catalog.service.permissions import SYSTEM
 from aegis.catalog.service.present_policy import present_policy
@@ -35,6 +35,7 @@ from aegis.data.schema import Role
 from aegis.errors import AegisError, VerificationError
 from aegis.library.verify import verify
 from aegis.library.written import open_written
+from aegis.masking.configuration_file import certified_configuration
 from aegis.releases.certificate import certificate_paths
 
 
@@ -102,8 +103,7 @@ def _left_over(file: Path, row: Release, product: Product) -> str | None:
         beside = len(texts_beside_rows(file).entries)
         if beside:
             return f"the file holds {beside:,} values in its dictionaries that no row has; write it anew and release it"
-    masks = {key: value for key, value in row.certificate["configuration"].items() if key != "id"}
-    masked = set(masks_of(masks).columns) if masks.get("masks") else set()
+    masked = set(certified_configuration(row.certificate).columns)
     for column in product.columns:
         name = column["name"]
         if column["role"] == Role.IDENTIFYING and name in table.columns and name not in masked:

@@ -1,0 +1,67 @@
+"""A configuration as far as a release shows it: the labels that its masks wrote, without the values behind them.
+
+A hierarchy or a list of groups names every value of its column, those of a single record among them. Whoever gets a
+release needs none of that to check it: which labels a mask writes is enough. The configuration itself stays with the
+provider, and its id, a digest of what it does, says which one it was.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from dataclasses import replace
+
+from aegis.data.hierarchy import Hierarchy
+from aegis.masking.configuration import Configuration, canonical
+from aegis.masking.mask import Mask
+from aegis.masking.masks.generalize import Generalize
+from aegis.masking.masks.regroup import Regroup
+from aegis.masking.transition import Chain
+
+
+def names_values(mask: Mask) -> bool:
+    """Whether a mask lists the values of its column."""
+    links = mask.links if isinstance(mask, Chain) else (mask,)
+    return any(isinstance(link, Generalize | Regroup) for link in links)
+
+
+def as_labels(configuration: Configuration, written: Mapping[str, Collection[str]]) -> Configuration:
+    """The configuration with labels in place of values; ``written`` are the labels that stand in the release."""
+    masks = {column: label_mask(mask, written.get(column)) for column, mask in configuration.masks.items()}
+    return replace(configuration, masks=masks)
+
+
+def label_mask(mask: Mask, written: Collection[str] | None) -> Mask:
+    """A mask that writes those of its labels that are ``written`` (all of them for None), and names no value.
+
+    >>> sizes = Hierarchy.of([["1", "few", "*"], ["2", "few", "*"], ["9", "many", "*"]])
+    >>> label_mask(Generalize(level=1, hierarchy=sizes), ["few"]).hierarchy.rows
+    (('few', 'few'),)
+    """
+    if isinstance(mask, Chain):
+        *first, last = mask.links
+        return Chain(links=(*(label_mask(link, None) for link in first), label_mask(last, written)))
+    if isinstance(mask, Generalize) and mask.hierarchy is not None:
+        labels = dict.fromkeys(mask.hierarchy.at(mask.level).values())
+        kept = [label for label in labels if written is None or label in written] or ["*"]
+        return replace(mask, hierarchy=Hierarchy.of([[label] * (mask.level + 1) for label in kept]))
+    if isinstance(mask, Regroup):
+        names = [name for name in dict(mask.groups) if written is None or name in written]
+        return replace(mask, groups={name: [] for name in names or [mask.other]})
+    return mask
+
+
+def states(stated: Configuration, full: Configuration) -> bool:
+    """Whether a configuration that names labels is what ``full`` writes, or a part of that."""
+    if set(stated.masks) != set(full.masks):
+        return False
+    return all(
+        canonical(mask) == canonical(label_mask(full.masks[column], _labels(mask)))
+        for column, mask in stated.masks.items()
+    )
+
+
+def _labels(mask: Mask) -> list[str]:
+    last = mask.links[-1] if isinstance(mask, Chain) else mask
+    if isinstance(last, Generalize) and last.hierarchy is not None:
+        return list(last.hierarchy.at(last.level).values())
+    return list(dict(last.groups)) if isinstance(last, Regroup) else []

@@ -1,0 +1,68 @@
+"""A certificate leaves with its release: of the values that a mask lists it names none, and is checked all the same."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+
+import aegis
+from aegis.catalog.service.certificates import certified_id, check_stated
+from aegis.errors import DataError, VerificationError
+from aegis.masking.configuration import Configuration
+from aegis.releases.certificate import Certificate
+
+ROWS = 60
+POLICY: dict[str, Any] = {"quasi_identifying": ["born", "town"], "sensitive": ["ill"], "k": 5}
+BORN = [f"b19{50 + row % 20}-0{1 + row % 9}-1{row % 7}" for row in range(ROWS)]
+TOWNS = [f"town{row % 12:02d}" for row in range(ROWS)]
+DECADES = {"early": sorted({day for day in BORN if day < "b1960"}), "late": sorted({d for d in BORN if d >= "b1960"})}
+HIERARCHY = [[town, f"region{int(town[-2:]) // 6}", "*"] for town in sorted(set(TOWNS))] + [["nowhere", "islet", "*"]]
+MASKS = {"born": {"regroup": {"groups": DECADES}}, "town": {"generalize": {"level": 1, "hierarchy": HIERARCHY}}}
+
+
+@pytest.fixture
+def released(tmp_path: Path) -> Any:
+    table = tmp_path / "people.csv"
+    ill = ["flu" if row % 2 else "cold" for row in range(ROWS)]
+    pd.DataFrame({"born": BORN, "town": TOWNS, "ill": ill}).to_csv(table, index=False)
+    return aegis.release(table, config=MASKS, policy=POLICY, out=tmp_path / "out.csv")
+
+
+def test_no_value_that_a_mask_lists_leaves_with_the_certificate(released: Any) -> None:
+    page = released.certificate_path.with_suffix(".html").read_text(encoding="utf-8")
+    for text in (released.certificate_path.read_text(encoding="utf-8"), page):
+        assert not [value for value in (*BORN, *TOWNS, "nowhere", "islet") if value in text]
+    stated = released.certificate.content["configuration"]
+    assert list(stated["masks"]["born"]["regroup"]["groups"]) == ["early", "late"]
+    assert stated["id"] == Configuration.of("x", MASKS).id
+
+
+def test_it_verifies_by_the_labels_and_finds_another_one(released: Any) -> None:
+    assert aegis.verify(released.out, released.certificate_path).verified
+    content = json.loads(json.dumps(released.certificate.content))
+    content["configuration"]["masks"]["born"]["regroup"]["groups"] = {"early": []}
+    released.certificate_path.write_text(Certificate(content=content).to_json(), encoding="utf-8")
+    assert "names by its id" in str(aegis.verify(released.out, released.certificate_path).reason)
+
+
+def test_the_catalog_holds_the_labels_to_the_approved_masks(released: Any) -> None:
+    content, approved = released.certificate.content, Configuration.of("x", MASKS)
+    assert certified_id(content) == approved.id
+    check_stated(content, approved)
+    other = {**MASKS, "born": {"regroup": {"groups": {"early": DECADES["early"], "later": DECADES["late"]}}}}
+    with pytest.raises(VerificationError, match="names labels"):
+        check_stated(content, Configuration.of("x", other))
+
+
+def test_its_provider_attacks_it_by_the_masks_in_the_ledger(released: Any, tmp_path: Path) -> None:
+    table = tmp_path / "people.csv"
+    attacked = aegis.attack([released.out], original=table, policy=POLICY, attacks=["prosecutor"])
+    assert attacked.results[0].not_applicable is None
+    elsewhere = tmp_path / "alone.csv"
+    aegis.release(table, config=MASKS, policy=POLICY, out=elsewhere, ledger="none", shuffle=False)
+    with pytest.raises(DataError, match="give the masks with --config"):
+        aegis.attack([elsewhere], original=table, policy=POLICY, attacks=["prosecutor"])
