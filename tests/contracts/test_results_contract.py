@@ -12,9 +12,9 @@ import pytest
 import aegis
 from aegis.errors import InputError
 from aegis.library import clinic
+from aegis.library.guided.started import Started
 from aegis.library.release import Released
 from aegis.library.run import Rerun
-from aegis.library.start import Started
 from aegis.library.verify import Verification
 from aegis.result import Result
 

@@ -24,7 +24,7 @@ from aegis.commands.fields import (
 )
 
 if TYPE_CHECKING:
-    from aegis.library.start import Started
+    from aegis.library.guided.started import Started
 
 PURPOSE_NAMES = ("internal", "partner", "public")
 COUNT_ROWS = "none"

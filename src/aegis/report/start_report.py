@@ -16,7 +16,7 @@ from aegis.report.svg import Svg
 if TYPE_CHECKING:
     from aegis.library.guided.comparing import Comparison
     from aegis.library.guided.looking import Look
-    from aegis.library.start import Started
+    from aegis.library.guided.started import Started
 
 
 def render_start(started: Started, seen: Look, comparison: Comparison, *, policy: Sequence[str], version: str) -> str:

@@ -23,8 +23,8 @@ from aegis.library.guided.first_picture import first_words
 from aegis.library.guided.hierarchy_drafts import FEWEST_ROWS
 from aegis.library.guided.looking import NOTATION_WORDS, person_columns
 from aegis.library.guided.purposes import PURPOSES, k_in_words
+from aegis.library.guided.started import Started
 from aegis.library.guided.web_session import Session
-from aegis.library.start import Started
 from aegis.report.page import picture, render_page
 from aegis.report.start_report import associations_of, columns_of, risk_chart, rows_of
 

@@ -30,8 +30,8 @@ from aegis.library.guided.hierarchy_drafts import (
 from aegis.library.guided.leaving import free_name
 from aegis.library.guided.looking import Look, SuggestedRole, likely_label, look, suggest_roles
 from aegis.library.guided.purposes import PURPOSES, USUAL
+from aegis.library.guided.started import Started
 from aegis.library.start import (
-    Started,
     chosen_of,
     compared,
     finished,
