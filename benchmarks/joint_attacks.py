@@ -7,7 +7,10 @@ disagree. Then the attacks
 are run on the released values themselves: the attacker links rows by the columns that the releases leave as they are,
 knows the masks and everybody's quasi-identifiers, and claims a row where one alone is left.
 
-Releases are made in memory, masked value by value as ``aegis release`` does, each in an order of its own. The two
+Releases are made in memory, masked value by value as ``aegis release`` does, each in an order of its own. Among them
+are tables that local recoding cut into boxes (``aegis anonymize --method boxes``) under the same policy, for labels and
+subsets of the quasi-identifiers of their own: what stands there has no mask, so the gate judges sets that hold one row
+by row, as ``aegis release --rows-of`` does, and the attacker reads their intervals and sets as they are. The two
 releases of the demo are written and attacked as files.
 """
 
@@ -15,6 +18,7 @@ from __future__ import annotations
 
 import argparse
 import tempfile
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -30,6 +34,9 @@ from aegis.attacks.candidates import People
 from aegis.attacks.hidden import starred_rows, with_hidden
 from aegis.attacks.reading import written_by
 from aegis.attacks.scene import HeldRelease, Scene
+from aegis.candidates.boxes.estimator import LocalRecoding
+from aegis.candidates.clusters.methods import ANONYMIZERS
+from aegis.counts.answer import ask
 from aegis.counts.class_table import ClassTable
 from aegis.counts.collect_classes import count_classes
 from aegis.counts.grouping import group_rows
@@ -40,7 +47,8 @@ from aegis.data.engine import open_dataset
 from aegis.data.kind import Kind
 from aegis.data.schema import Roles
 from aegis.library import clinic
-from aegis.library.attack_scene import held_release, people_of
+from aegis.library.attack_scene import held_release, people_of, written_texts
+from aegis.library.recode import recoded_rows
 from aegis.masking.configuration import Configuration
 from aegis.masking.generator import generate
 from aegis.masking.masks.identity import Identity
@@ -81,7 +89,8 @@ class Made:
     """A release in memory, rows shuffled, with the class of every person (starred ones share one)."""
 
     class_of: np.ndarray[Any, Any]
-    configuration: Configuration
+    configuration: Configuration | None
+    """None for a table in boxes: no mask says what stands there."""
     release: HeldRelease
     hidden: dict[str, np.ndarray[Any, Any]]
     """Who is behind its starred rows, as the attacker works it out; a column for everybody."""
@@ -123,9 +132,24 @@ def made_from(
             return None
         for name in table.quasi:
             written[name] = ["*" if star else text for star, text in zip(starred, written[name], strict=True)]
+    return in_hands(written, class_of, configuration, table, people, number=number, rng=rng)
+
+
+def in_hands(
+    written: dict[str, list[str | None]],
+    class_of: np.ndarray[Any, Any],
+    configuration: Configuration | None,
+    table: Table,
+    people: People,
+    *,
+    number: int,
+    rng: np.random.Generator,
+) -> Made:
+    """What is written, shuffled, as an attacker holds it."""
+    masks = {} if configuration is None else dict(configuration.masks)
     order = pa.array(rng.permutation(people.count))
     columns = pa.table({name: pa.array(texts).take(order) for name, texts in written.items()})
-    release = held_release(f"release-{number}", columns, people, masks=dict(configuration.masks))
+    release = held_release(f"release-{number}", columns, people, masks=masks)
     view, knowing = with_hidden(
         str(number),
         release.view,
@@ -138,6 +162,42 @@ def made_from(
     return Made(class_of=class_of, configuration=configuration, release=replace(release, view=view), hidden=hidden)
 
 
+def boxed(
+    table: Table, data: Dataset, classes: ClassTable, people: People, *, number: int, rng: np.random.Generator
+) -> Made | None:
+    """A table that local recoding cut into boxes of at least K records, or many more, for a label or none."""
+    smallest = int(rng.choice([K, 2 * K, 4 * K, 10 * K, 20 * K]))
+    policy = asked_policy(table, k=smallest)
+    label = [(), (table.sensitive,)][int(rng.integers(2))]
+    recoding = ANONYMIZERS["boxes"].anonymizer(
+        k=None, seed=number, policy=policy, hierarchies=None, by_branch=False, label_weight=None
+    )
+    assert isinstance(recoding, LocalRecoding), "a method that recodes is fitted to counts"
+    rows = recoded_rows(ask(data.table), recoding.fit_counts(classes, labels=label), classes)
+    written: dict[str, list[str | None]] = {}
+    for name in people.codes:
+        labels, codes = written_texts(rows.select([name]))[name]
+        written[name] = [labels[code] for code in codes.tolist()]
+    place: dict[tuple[str | None, ...], int] = {}
+    tuples = zip(*(written[name] for name in table.quasi), strict=True)
+    class_of = np.array([place.setdefault(shown, len(place)) for shown in tuples])
+    if not good_classes(class_of, people.codes[table.sensitive]).all():
+        return None
+    return in_hands(written, class_of, None, table, people, number=number, rng=rng)
+
+
+def asked_policy(table: Table, *, k: int = K) -> Policy:
+    return Policy.from_mapping(
+        {
+            "quasi_identifying": list(table.quasi),
+            "sensitive": [table.sensitive],
+            "k": k,
+            "l": {table.sensitive: DIFFERENT},
+            "max_suppression": SUPPRESSED,
+        }
+    )
+
+
 def good_classes(class_of: np.ndarray[Any, Any], sensitive: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
     """Which classes have enough records and enough different sensitive values."""
     count = int(class_of.max()) + 1
@@ -146,9 +206,22 @@ def good_classes(class_of: np.ndarray[Any, Any], sensitive: np.ndarray[Any, Any]
     return np.asarray((table.sum(axis=1) >= K) & ((table > 0).sum(axis=1) >= DIFFERENT))
 
 
-def let_through(several: list[Made], classes: ClassTable, policy: Policy) -> bool:
-    """What the gate of ``aegis check`` says of several configurations together."""
-    shown = joint_classes([made.configuration for made in several], classes, policy)
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Sensitive:
+    """The sensitive column, row by row."""
+
+    name: str
+    values: pa.ChunkedArray
+
+
+def let_through(several: list[Made], classes: ClassTable, policy: Policy, sensitive: Sensitive) -> bool:
+    """What the gate says of several releases together: from the class table, or row by row where one is in boxes."""
+    configurations = [made.configuration for made in several if made.configuration is not None]
+    if len(configurations) == len(several):
+        return judge_all(joint_classes(configurations, classes, policy), policy, suppress=False).satisfied
+    beside = {f"release {place}": pa.array(made.class_of) for place, made in enumerate(several)}
+    joined = open_dataset(pa.table({**beside, sensitive.name: sensitive.values}))
+    shown = count_classes(joined, tuple(beside), contents=(sensitive.name,))
     return judge_all(shown, policy, suppress=False).satisfied
 
 
@@ -200,39 +273,47 @@ def tried(table: Table, *, sets: int, seed: int, folder: Path) -> dict[str, Any]
         release = made_from(configuration, table, people, number=number, rng=rng)
         if release is not None:
             made.append(release)
+    policy, data = asked_policy(table), rows_of(table, folder)
+    classes = count_classes(data, table.quasi, contents=(table.sensitive,))
+    sensitive = Sensitive(name=table.sensitive, values=ask(data.table)[table.sensitive])
+    in_boxes = [
+        release
+        for number in range(BOXED)
+        if (release := boxed(table, data, classes, people, number=1000 + number, rng=rng)) is not None
+    ]
     answer: dict[str, Any] = {
         "people": people.count,
         "configurations_drawn": len(drawn),
         "configurations_that_pass_alone": len(made),
+        "tables_in_boxes": len(in_boxes),
     }
-    policy = Policy.from_mapping(
-        {
-            "quasi_identifying": list(table.quasi),
-            "sensitive": [table.sensitive],
-            "k": K,
-            "l": {table.sensitive: DIFFERENT},
-            "max_suppression": SUPPRESSED,
-        }
-    )
-    classes = count_classes(rows_of(table, folder), table.quasi, contents=(table.sensitive,))
+    counts_of_boxes = {True: new_counts(), False: new_counts()}
     counts = {True: new_counts(), False: new_counts()}
     attempts = judged = disagreed = 0
     while min(counts[True]["sets"], counts[False]["sets"]) < sets and attempts < 600 * sets and len(made) >= 3:
         attempts += 1
         size = 2 + attempts % 2
         several = [made[i] for i in rng.choice(len(made), size, replace=False)]
-        allowed = let_through(several, classes, policy)
+        with_boxes = attempts % 4 < 2 and bool(in_boxes)
+        if with_boxes:
+            several[0] = in_boxes[int(rng.integers(len(in_boxes)))]
+        allowed = let_through(several, classes, policy, sensitive)
         judged += 1
         disagreed += allowed != holds(several, people.codes[table.sensitive])
         if counts[allowed]["sets"] >= sets:
             continue
-        add(counts[allowed], attacked(several, table, people))
+        found = attacked(several, table, people)
+        add(counts[allowed], found)
+        if with_boxes:
+            add(counts_of_boxes[allowed], found)
     answer |= {"sets_judged": judged, "sets_on_which_the_gate_and_a_plain_count_disagree": disagreed}
     answer["let_through"], answer["refused"] = counts[True], counts[False]
+    answer["with_boxes"] = {"let_through": counts_of_boxes[True], "refused": counts_of_boxes[False]}
     print(table.name, answer)
     return answer
 
 
+BOXED = 16
 MASKS = ("bucketize", "regroup", "round", "star_trailing", "suppress", "top_code")
 
 
@@ -261,6 +342,14 @@ def add(counts: dict[str, int], results: dict[str, AttackResult]) -> None:
     counts["most_people_singled_out_by_one_set"] = max(counts["most_people_singled_out_by_one_set"], found.singled_out)
 
 
+def summed_up(parts: Sequence[dict[str, int]]) -> dict[str, int]:
+    totals = new_counts()
+    for part in parts:
+        for key, here in part.items():
+            totals[key] = max(totals[key], here) if key.startswith("most") else totals[key] + here
+    return totals
+
+
 def demo(folder: Path) -> dict[str, Any]:
     """The demo's two certified releases, made by people who do not know of each other, attacked as files."""
     releases = []
@@ -268,7 +357,9 @@ def demo(folder: Path) -> dict[str, Any]:
         table = clinic.write_clinic(folder / name)
         out = folder / f"{name}.parquet"
         masks = table.parent / "configurations" / f"{name}.yaml"
-        aegis.release(table, config=masks, policy=table.parent / "policy.yaml", insensitive=["rest"], out=out)
+        aegis.release(
+            table, config=masks, policy=table.parent / "policy.yaml", insensitive=["rest"], out=out, ledger="none"
+        )
         releases.append(out)
     found = aegis.attack(releases, original=table, policy=table.parent / "policy.yaml", attacks=ATTACKED)
     return {
@@ -298,14 +389,13 @@ def main() -> None:
                 table.name: tried(table, sets=asked.sets, seed=asked.seed, folder=home / table.name) for table in TABLES
             },
         }
+    answers = payload["tables"].values()
     for verdict in ("let_through", "refused"):
-        totals = new_counts()
-        for answer in payload["tables"].values():
-            for key in totals:
-                here = answer[verdict][key]
-                joined = max(totals[key], here) if key.startswith("most") else totals[key] + here
-                totals[key] = joined
-        payload[verdict] = totals
+        payload[verdict] = summed_up([answer[verdict] for answer in answers])
+    payload["with_boxes"] = {
+        verdict: summed_up([answer["with_boxes"][verdict] for answer in answers])
+        for verdict in ("let_through", "refused")
+    }
     write("joint_attacks", payload)
 
 

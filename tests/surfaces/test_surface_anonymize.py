@@ -282,3 +282,21 @@ def test_ctrl_c_writes_the_best_valid_table_so_far(
         classes.setdefault(one[:-1], []).append(one[-1])
     assert min(len(secrets) for secrets in classes.values()) >= 5
     assert min(len(set(secrets)) for secrets in classes.values()) >= 2
+
+
+def test_boxes_say_that_they_were_judged_alone_and_the_next_command_lets_them_go(
+    aegis: Aegis, clinic: Path, tmp_path: Path
+) -> None:
+    data, boxed, policy = tmp_path / "clinic.csv", tmp_path / "boxed.csv", clinic / "policy.yaml"
+    data.write_bytes((clinic / "clinic.csv").read_bytes())
+    answer = aegis("anonymize", data, "--method", "boxes", "--policy", policy, "--out", boxed)
+    assert answer.status == 0, answer.err
+    assert "judged alone and not on record" in answer.err
+    suggested = f"aegis release {boxed} --rows-of {data} --policy {policy} --out RELEASE.csv"
+    assert suggested in answer.err
+    page = boxed.with_name("boxed.csv.certificate.html").read_text(encoding="utf-8")
+    assert "it was judged alone" in page
+    words = suggested.split()[1:-1]
+    done = aegis(*words, tmp_path / "released.csv", "--insensitive", "rest")
+    assert done.status == 0, done.err
+    assert "finished table" in aegis("ledger", "show", data).out

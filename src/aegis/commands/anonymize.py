@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from aegis.candidates.clusters.methods import ANONYMIZERS
@@ -161,4 +162,9 @@ def show(done: Anonymization, options: Anonymize) -> None:
     if done.as_they_are:
         terminal.aside(f"published as they are: {', '.join(done.as_they_are)}")
     if not done.exit_status:
-        terminal.next_step(f"aegis check {terminal.word(options.out)} --policy POLICY.yaml")
+        terminal.aside("judged alone and not on record: aegis release judges it with all that left of the same rows")
+        source = terminal.word(options.data) if isinstance(options.data, str | Path) else "SOURCE"
+        policy = terminal.word(options.policy) if isinstance(options.policy, str | Path) else "POLICY.yaml"
+        terminal.next_step(
+            f"aegis release {terminal.word(options.out)} --rows-of {source} --policy {policy} --out RELEASE.csv"
+        )
