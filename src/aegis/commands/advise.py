@@ -31,7 +31,7 @@ from aegis.errors import OptionError
 from aegis.plural import count
 
 if TYPE_CHECKING:
-    from aegis.ranking.ranking import Ranking
+    from aegis.ranking.ranking import RankedConfiguration, Ranking
 
 REFERENCES = (
     "auto",
@@ -96,7 +96,10 @@ class Advise(Proposing, WithRoles, WithLedger, Working):
     top: Annotated[int, Option("How many rows the table shows.", minimum=1)] = 20
     report: Report = None
     save: Annotated[
-        PathLike | None, Option("Write the best configuration to this YAML or JSON file.", writes="best configuration")
+        PathLike | None,
+        Option(
+            "Write the best configuration of masks to this YAML or JSON file.", writes="best configuration of masks"
+        ),
     ] = None
     overwrite: Overwrite = False
 
@@ -162,7 +165,9 @@ def show_ranking(ranking: Ranking, *, top: int) -> None:
     console.print(terminal.table(title, columns, rows))
     if len(ranking.ranking) > top:
         console.print(f"… and {len(ranking.ranking) - top} more", style="dim")
-    if ranking.race is not None:
+    if ranking.race is not None and not ranking.race.label_told:
+        console.print("Nobody can say which is the best: models of the unmasked table are no better than guessing.")
+    elif ranking.race is not None and ranking.best_group:
         group = [place.configuration for place in ranking.best_group]
         sure = f"with {ranking.race.probability:.0%} probability"
         if len(group) == 1:
@@ -188,6 +193,12 @@ def show_ranking(ranking: Ranking, *, top: int) -> None:
 Table = tuple[str, list[str | tuple[str, str]], list[list[str]]]
 
 
+def _kept(place: RankedConfiguration) -> str:
+    from aegis.ranking.ranking import kept_cell  # the rooms behind it are heavy, and help needs none of them
+
+    return kept_cell(place)
+
+
 def _by_models(ranking: Ranking, top: int) -> Table:
     race = ranking.race
     assert race is not None
@@ -196,7 +207,7 @@ def _by_models(ranking: Ranking, top: int) -> Table:
             str(place.rank),
             place.configuration + (" ≈ best" if place.like_best and place.rank > 1 else ""),
             f"{race.shown(place.performance or 0.0)} ± {race.shown_width(place)}",
-            "–" if place.kept is None else "no loss found" if place.no_loss_found else f"{place.kept:.0%}",
+            _kept(place),
             "–" if place.privacy is None else f"{place.privacy.smallest_class:,}",
             place.reasons[-1] if place.reasons else "",
         ]

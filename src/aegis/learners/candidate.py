@@ -7,8 +7,8 @@ The protocol is that of a consumer who receives the release:
   where the candidate is fitted at all; a mask that is given is a table from code to masked code, the same for all rows;
 - test rows are masked as the training rows are, with draws of their own where a mask draws;
 - a clustered or synthetic table trains, as many rows as it has; real rows test;
-- a finished table from elsewhere that cannot say which of its rows are which records is split inside itself: it answers
-  with the label of its own test rows, and is compared without pairing.
+- so does a finished table from elsewhere whose values are values as real rows have them; only where its values are
+  generalised it is split inside itself: it answers with the label of its own test rows, compared without pairing.
 """
 
 from __future__ import annotations
@@ -33,6 +33,8 @@ from aegis.masking.transition import Transition, transition
 
 Flags = NDArray[np.bool_]
 
+FINISHED = "table"
+"""The kind of a finished table: what it holds, its labels included, was chosen by whoever made it."""
 DRAWS = 2
 """How often a candidate that draws is tried in every part: noise is judged by its mean."""
 

@@ -18,6 +18,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from enum import StrEnum
 from functools import cached_property
 from typing import TypeVar
 
@@ -106,17 +107,27 @@ class SplitColumn:
         return self._prepared[1]
 
 
+class SplitProtocol(StrEnum):
+    """What a candidate is tested on, in words."""
+
+    MASKED = "test rows are masked as the training rows are"
+    REAL = "the table trains, real rows test"
+    OWN = "split inside itself"
+
+
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class Split:
     """What a learner trains on, and the rows it is asked about: the same columns, the label of the training rows.
 
-    ``own_target`` is the label of the test rows where these are not those that the race asked for.
+    ``own_target`` is the label of the test rows where these are not those that the race asked for; ``real_test_rows``
+    says that they are, as they are, whatever the training rows became.
     """
 
     columns: tuple[SplitColumn, ...]
     target: Target
     test_rows: int
     own_target: Target | None = None
+    real_test_rows: bool = False
 
     def __post_init__(self) -> None:
         for column in self.columns:
@@ -125,6 +136,13 @@ class Split:
 
     def __repr__(self) -> str:
         return f"Split({len(self.columns)} columns, {len(self.target)} training and {self.test_rows} test rows)"
+
+    @property
+    def protocol(self) -> SplitProtocol:
+        """What the candidate is tested on."""
+        if self.own_target is not None:
+            return SplitProtocol.OWN
+        return SplitProtocol.REAL if self.real_test_rows else SplitProtocol.MASKED
 
     @cached_property
     def prepared(self) -> tuple[PreparedColumn, ...]:

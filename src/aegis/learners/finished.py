@@ -1,45 +1,155 @@
-"""A finished table among the candidates: nobody knows which of its rows are which records, so it tests itself."""
+"""A finished table among the candidates: it trains and real rows test it, wherever real rows can be put in its place.
+
+Whatever such a table holds was chosen by whoever made it, its labels included, so that what it reaches on itself says
+little: a table whose labels follow a rule reaches everything, one of copies meets its training rows again.
+
+- Where each column holds values as real rows have them (synthetic, clustered and perturbed tables), it trains and the
+  race's own test rows test it, with their true labels. Rows of it that equal rows of the source train where those are
+  training rows and are left out where those are test rows; the others are taken in the same proportion.
+- Where values are generalised (intervals, sets, stars), real rows cannot be asked about: it is split inside itself.
+  Where it has more equal rows than the source has, equal rows lie on one side.
+"""
 
 from __future__ import annotations
 
+import math
+from collections.abc import Sequence
+
 import numpy as np
+from numpy.typing import NDArray
 
 from aegis.errors import DataError
-from aegis.learners.candidate import Part
+from aegis.learners.candidate import FINISHED, Part
 from aegis.learners.features import CodedColumn, Split, SplitColumn
+from aegis.learners.real_values import SharedColumn, shared_column
 from aegis.learners.sample import Sample
-from aegis.learners.target import Codes, Places, Target
+from aegis.learners.target import Places, Target
+from aegis.plural import count
+
+Integers = NDArray[np.integer]
+
+MANY_COPIES = 0.05
+"""From this share of its rows on, copies are kept on one side."""
+OTHER_LABELS = 0.05
+"""Labels whose shares lie further from the source's than this, and than chance would bring them, are other labels."""
+
+
+def finished_table(name: str, rows: Sample, judged_on: Sample) -> FinishedTable | GeneralisedTable:
+    """The candidate that suits a finished table: ``rows`` are its own, ``judged_on`` is the sample of the race."""
+    shared = {column: shared_column(column, rows, judged_on) for column in rows.codes}
+    real = {column: codes for column, codes in shared.items() if codes is not None}
+    labels = _Labels(name, rows, judged_on)
+    if len(real) == len(shared):
+        return FinishedTable(name, real, labels)
+    return GeneralisedTable(name, real, labels)
 
 
 class FinishedTable:
-    """A table from elsewhere, as a sample of its own rows.
+    """A finished table whose values are values as real rows have them: it trains, and real rows test."""
 
-    Its rows are split inside itself, in the proportion of the part that the race asks for: what a consumer who holds
-    nothing but this table would measure. It is compared with the others without pairing, and its ``kind`` says so.
-    """
-
-    kind = "table"
+    kind = FINISHED
     draws = 1
+    doubt: str | None = None
 
-    def __init__(self, name: str, rows: Sample, judged_on: Sample) -> None:
+    def __init__(self, name: str, columns: dict[str, SharedColumn], labels: _Labels) -> None:
         self.name = name
-        self._rows = rows
-        self._columns = {column: CodedColumn.of(rows.histograms[column].domain) for column in rows.codes}
-        self._labels = _labels(name, rows, judged_on)
-        self._classes = len(judged_on.label_domain.values)
+        self._columns = columns
+        self._labels = labels
+        self._seed = labels.own.seed
+        self._own_rows, self._real_rows = _equal_rows(
+            [column.finished for column in columns.values()] + [labels.own_keys],
+            [column.real for column in columns.values()] + [labels.real_keys],
+        )
 
     def __repr__(self) -> str:
-        return f"FinishedTable({self._rows!r})"
+        return f"FinishedTable({self._labels.own!r})"
+
+    @property
+    def reason(self) -> str:
+        return "a finished table: it trains and real rows test"
 
     def split(self, part: Part, *, draw: int) -> Split:
-        wanted = len(part.training) + len(part.testing)
-        order = np.random.default_rng([self._rows.seed, part.number, draw]).permutation(self._rows.rows)[:wanted]
-        cut = max(1, round(len(order) * len(part.testing) / wanted))
-        testing, training = order[:cut], order[cut:]
-        target = self._target(part.training_target.classes)
+        training = self._training(part, np.random.default_rng([self._seed, part.number, draw]))
         return Split(
             columns=tuple(
-                SplitColumn(described, training=_at(self._rows, name, training), testing=_at(self._rows, name, testing))
+                SplitColumn(column.described, training=column.finished[training], testing=column.real[part.testing])
+                for column in self._columns.values()
+            ),
+            target=self._labels.target(part.training_target.classes).at(training),
+            test_rows=len(part.testing),
+            real_test_rows=True,
+        )
+
+    def _training(self, part: Part, rng: np.random.Generator) -> Places:
+        """Which of its rows train: none that stands for a test row, as many at most as the part has training rows."""
+        size = int(max(self._own_rows.max(), self._real_rows.max())) + 1
+        trained, tested = (
+            np.bincount(self._real_rows[rows], minlength=size).astype(np.float64)
+            for rows in (part.training, part.testing)
+        )
+        elsewhere = trained + tested == 0
+        trained[elsewhere], tested[elsewhere] = len(part.training), len(part.testing)
+        share = trained / (trained + tested)
+        own = rng.permutation(len(self._own_rows))
+        chosen = own[rng.random(len(own)) < share[self._own_rows[own]]]
+        # Where every row equals a test row, nothing else is there to learn from.
+        return (chosen if len(chosen) else own)[: len(part.training)]
+
+
+class GeneralisedTable:
+    """A finished table of generalised values: it is split inside itself, in the proportion that the race asks for.
+
+    It is compared with the others without pairing. ``doubt`` says why it cannot be compared at all, if it cannot.
+    """
+
+    kind = FINISHED
+    draws = 1
+
+    def __init__(self, name: str, real: dict[str, SharedColumn], labels: _Labels) -> None:
+        self.name = name
+        self._rows = labels.own
+        self._labels = labels
+        self._columns = {column: CodedColumn.of(labels.own.histograms[column].domain) for column in labels.own.codes}
+        self.copies = _more_copies(real, labels)
+        together = self.copies > MANY_COPIES * self._rows.rows
+        columns: list[Integers] = [*self._rows.codes.values(), labels.own_keys]
+        self._equal = _numbered(columns) if together else np.arange(self._rows.rows)
+
+    def __repr__(self) -> str:
+        return f"GeneralisedTable({self._rows!r})"
+
+    @property
+    def doubt(self) -> str | None:
+        apart = self._labels.apart()
+        if apart <= OTHER_LABELS + 1.0 / math.sqrt(self._rows.rows):
+            return None
+        return (
+            f"the shares of its labels are {100 * apart:.0f} points away from the source's, and it is tested on its "
+            "own labels: what it reaches says nothing of the source's"
+        )
+
+    @property
+    def reason(self) -> str:
+        said = "a finished table of generalised values, split inside itself"
+        if self.copies > MANY_COPIES * self._rows.rows:
+            said += f"; {count(self.copies, 'row')} more than in the source are copies of others, kept on one side"
+        return said
+
+    def split(self, part: Part, *, draw: int) -> Split:
+        rng = np.random.default_rng([self._rows.seed, part.number, draw])
+        order = rng.permutation(int(self._equal.max()) + 1)[self._equal]
+        rows = np.argsort(order, kind="stable")  # equal rows stand side by side
+        wanted = len(rows) * len(part.testing) / (len(part.training) + len(part.testing))
+        between = np.flatnonzero(np.diff(order[rows])) + 1  # labels vary, so there are two different rows at least
+        cut = between[np.abs(between - wanted).argmin()]
+        testing = rng.permutation(rows[:cut])[: len(part.testing)]
+        training = rng.permutation(rows[cut:])[: len(part.training)]
+        target = self._labels.target(part.training_target.classes)
+        return Split(
+            columns=tuple(
+                SplitColumn(
+                    described, training=self._rows.codes[name][training], testing=self._rows.codes[name][testing]
+                )
                 for name, described in self._columns.items()
             ),
             target=target.at(training),
@@ -47,28 +157,83 @@ class FinishedTable:
             own_target=target.at(testing),
         )
 
-    def _target(self, classes: int) -> Target:
-        if classes:
-            return Target.of_classes(self._labels, self._classes)
-        assert self._rows.label_numbers is not None
-        return Target.of_numbers(self._rows.label_numbers)
+
+class _Labels:
+    """The labels of a finished table beside those of the sample that the race is about."""
+
+    def __init__(self, name: str, own: Sample, real: Sample) -> None:
+        self.name, self.own, self.real = name, own, real
+        self.own_codes = self._in_classes()
+        if self.own_codes is not None:
+            self.own_keys, self.real_keys = self.own_codes, real.label_codes.astype(np.int64)
+        else:
+            assert own.label_numbers is not None
+            assert real.label_numbers is not None
+            both = np.unique(np.concatenate([own.label_numbers, real.label_numbers]))
+            self.own_keys = np.searchsorted(both, own.label_numbers)
+            self.real_keys = np.searchsorted(both, real.label_numbers)
+
+    def _in_classes(self) -> Places | None:
+        """The label of each row among the classes of the race; None where only numbers can be predicted."""
+        code_of = {value: code for code, value in enumerate(self.real.label_domain.values.tolist())}
+        values = self.own.label_domain.values.tolist()
+        if all(value in code_of for value in values):
+            return np.array([code_of[value] for value in values], dtype=np.int64)[self.own.label_codes]
+        if not self.real.looks_like_numbers:
+            raise DataError(
+                f"the label {self.own.label!r} of {self.name} has values that the table does not have; give a table "
+                "with the same label, not masked"
+            )
+        if self.own.label_numbers is None:
+            raise DataError(
+                f"the label {self.own.label!r} of {self.name} holds no numbers; give a table with the same label"
+            )
+        return None
+
+    def target(self, classes: int) -> Target:
+        """The label of every row as the race predicts it."""
+        if not classes:
+            assert self.own.label_numbers is not None
+            return Target.of_numbers(self.own.label_numbers)
+        if self.own_codes is None:
+            raise DataError(
+                f"the label {self.own.label!r} of {self.name} has values that the table does not have, so that they "
+                "are no classes of it; use r2 or mae"
+            )
+        return Target.of_classes(self.own_codes, classes)
+
+    def apart(self) -> float:
+        """How far the shares of the labels lie from the source's: half the sum of the differences, for numbers the
+        largest difference of the shares up to one of them."""
+        size = int(max(self.own_keys.max(), self.real_keys.max())) + 1
+        own, real = (np.bincount(keys, minlength=size) / len(keys) for keys in (self.own_keys, self.real_keys))
+        if self.real.looks_like_numbers:
+            return float(np.abs(np.cumsum(own - real)).max())
+        return float(np.abs(own - real).sum() / 2)
 
 
-def _at(rows: Sample, name: str, places: Places) -> Codes:
-    return rows.codes[name][places]
+def _more_copies(columns: dict[str, SharedColumn], labels: _Labels) -> int:
+    """How many rows more than in the source equal another row, by the label and the columns that are not generalised.
+
+    Masking makes none of these equal.
+    """
+    rows = min(labels.own.rows, labels.real.rows)
+    own = _numbered([column.finished[:rows] for column in columns.values()] + [labels.own_keys[:rows]])
+    real = _numbered([column.real[:rows] for column in columns.values()] + [labels.real_keys[:rows]])
+    more = int(real.max()) - int(own.max())
+    return max(0, round(more * labels.own.rows / rows))
 
 
-def _labels(name: str, rows: Sample, judged_on: Sample) -> Places:
-    """The label of each row among the classes of the table that the race is about."""
-    codes = {value: code for code, value in enumerate(judged_on.label_domain.values.tolist())}
-    own = rows.label_domain.values.tolist()
-    if judged_on.looks_like_numbers:
-        if rows.label_numbers is None:
-            raise DataError(f"the label {rows.label!r} of {name} holds no numbers; give a table with the same label")
-        return np.zeros(rows.rows, dtype=np.int64)
-    if any(value not in codes for value in own):
-        raise DataError(
-            f"the label {rows.label!r} of {name} has values that the table does not have; give a table with the same "
-            "label, not masked"
-        )
-    return np.array([codes[value] for value in own], dtype=np.int64)[rows.label_codes]
+def _equal_rows(own: Sequence[Integers], real: Sequence[Integers]) -> tuple[Places, Places]:
+    """A number for each row of two tables, the same for rows that are equal."""
+    both = _numbered([np.concatenate([first, second]) for first, second in zip(own, real, strict=True)])
+    return both[: len(own[0])], both[len(own[0]) :]
+
+
+def _numbered(columns: Sequence[Integers]) -> Places:
+    """A number for each row, the same for rows that are equal."""
+    number = np.zeros(len(columns[0]), dtype=np.int64)
+    for column in columns:
+        pair = number * (int(column.max()) + 1) + column
+        number = np.unique(pair, return_inverse=True)[1].astype(np.int64)
+    return number

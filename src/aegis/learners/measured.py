@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from aegis.learners.candidate import Part
+from aegis.learners.features import SplitProtocol
 from aegis.learners.race_result import RaceStage
 from aegis.learners.target import Floats
 
@@ -25,25 +26,27 @@ MANY, OUT_OF_REACH = 100, 5.0
 class RowValues:
     """The values of one candidate: sums over repeats for each row of the stage, and how often each was tested.
 
-    ``unpaired`` are the values of test rows of its own, where it is a table that is split inside itself.
+    ``unpaired`` are the values of test rows of its own, where it is a table that is split inside itself; ``protocol``
+    says what it was tested on.
     """
 
     sums: Floats
     times: Floats
     unpaired: tuple[Floats, ...] = ()
+    protocol: SplitProtocol = SplitProtocol.MASKED
 
     @classmethod
     def nothing_yet(cls, rows: int) -> RowValues:
         return cls(sums=np.zeros(rows), times=np.zeros(rows))
 
-    def with_part(self, part: Part, values: Floats, *, paired: bool) -> RowValues:
+    def with_part(self, part: Part, values: Floats, *, protocol: SplitProtocol = SplitProtocol.MASKED) -> RowValues:
         """The same after another part was tested."""
-        if not paired:
-            return replace(self, unpaired=(*self.unpaired, values))
+        if protocol is SplitProtocol.OWN:
+            return replace(self, unpaired=(*self.unpaired, values), protocol=protocol)
         sums, times = self.sums.copy(), self.times.copy()
         sums[part.testing] += values
         times[part.testing] += 1.0
-        return replace(self, sums=sums, times=times)
+        return replace(self, sums=sums, times=times, protocol=protocol)
 
     def values(self) -> Floats:
         """The value of each test row, averaged over the repeats."""

@@ -8,9 +8,8 @@ decides who takes part: where three attributes together decide, only models see 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from statistics import NormalDist
 
 import numpy as np
 
@@ -21,7 +20,8 @@ from aegis.learners.goal import Goal, goal_for
 from aegis.learners.learner import LEARNERS, Learner, expect, is_compiled
 from aegis.learners.measured import Measured, RowValues, likeliest
 from aegis.learners.other_goals import note_on_other_goals
-from aegis.learners.race_result import Raced, RaceResult, RaceStage, Reached
+from aegis.learners.placing import Course, above_unmasked, label_is_told, placed, unmasked_reached
+from aegis.learners.race_result import RaceResult, RaceStage
 from aegis.learners.sample import Sample
 from aegis.learners.schedule import Leg, Schedule, parts, width_of
 from aegis.learners.target import Floats, Target
@@ -41,13 +41,15 @@ def race(
     learners: Sequence[str] | None = None,
     schedule: Schedule | None = None,
     probability: float = PROBABILITY,
+    doubts: Mapping[str, str] | None = None,
     seed: int = 0,
     progress: Progress | None = None,
 ) -> RaceResult:
     """Let ``candidates`` of one sample race for ``goal``, which is chosen by the label's kind if not named.
 
-    ``tables`` are the masks' lookup tables of the sample that the candidates were made for. An interruption (Ctrl-C)
-    ends the race with what is known by then; before every candidate was tried once nothing is, and it is passed on.
+    ``tables`` are the masks' lookup tables of the sample that the candidates were made for. ``doubts`` says of
+    candidates why they cannot be compared: they are tried once, and come last. An interruption (Ctrl-C) ends the race
+    with what is known by then; before every candidate was tried once nothing is, and it is passed on.
     """
     names = [candidate.name for candidate in candidates]
     if not names:
@@ -70,20 +72,12 @@ def race(
         learners=known,
         schedule=plan.for_labels_alike(target) if measured_by.alike else plan,
         probability=probability,
+        doubts=dict(doubts or {}),
         seed=seed,
         progress=progress,
     )
     course = heat.run(list(candidates))
     return _result(heat, list(candidates), course, sample, reason=reason)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class _Course:
-    """How a race went: its stages, and each candidate's chance to be the best as the last stage it was in left it."""
-
-    measured: list[Measured]
-    chances: dict[str, float]
-    interrupted: bool
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -96,6 +90,7 @@ class _Heat:
     learners: dict[str, Learner]
     schedule: Schedule
     probability: float
+    doubts: dict[str, str]
     seed: int
     progress: Progress | None
 
@@ -103,10 +98,11 @@ class _Heat:
     def width(self) -> float:
         return width_of(len(self.tables.sample.codes), self.target.classes)
 
-    def run(self, candidates: list[Candidate]) -> _Course:
+    def run(self, candidates: list[Candidate]) -> Course:
         """The stages, until nothing is left to spend, one candidate is left, or somebody interrupts."""
         measured: list[Measured] = []
         chances = {candidate.name: 1.0 / len(candidates) for candidate in candidates}
+        doubts = dict(self.doubts)
         running = candidates
         plan, width, table_rows = self.schedule, self.width, len(self.target)
         leg: Leg | None = plan.first(len(candidates), width, table_rows)
@@ -124,10 +120,12 @@ class _Heat:
             measured.append(stage)
             if len(running) < len(candidates) or len(measured) == 1:
                 left -= plan.cost(leg, width)  # a second look at all is beside the others
-            chances |= self._updated(chances, stage, [candidate.name for candidate in running])
-            following = (
-                None if interrupted else self._following(len(measured), stage, running, chances, leg, repeated, left)
-            )
+            doubts |= above_unmasked(stage, running, self.goal)
+            comparable = [candidate for candidate in running if candidate.name not in doubts]
+            chances |= self._updated(chances, stage, running, comparable)
+            following = None
+            if comparable and not interrupted:
+                following = self._following(len(measured), stage, comparable, chances, leg, repeated, left)
             if following is None:
                 break
             next_leg, names = following
@@ -136,18 +134,23 @@ class _Heat:
             running = [candidate for candidate in running if candidate.name in names]
             repeated = repeated + leg.repeats if (next_leg.rows, next_leg.folds) == (leg.rows, leg.folds) else 0
             leg = next_leg
-        return _Course(measured=measured, chances=chances, interrupted=interrupted)
+        return Course(measured=measured, chances=chances, doubts=doubts, interrupted=interrupted)
 
-    def _updated(self, chances: dict[str, float], stage: Measured, names: list[str]) -> dict[str, float]:
-        """What the chances of those in a stage became: together they keep what they had."""
-        together = sum(chances[name] for name in names)
-        found = stage.chances_to_be_best(
-            names,
+    def _updated(
+        self, chances: dict[str, float], stage: Measured, running: list[Candidate], comparable: list[Candidate]
+    ) -> dict[str, float]:
+        """What the chances of those in a stage became: together they keep what they had, the comparable ones all."""
+        together = sum(chances[candidate.name] for candidate in running)
+        none = {candidate.name: 0.0 for candidate in running}
+        if not comparable:
+            return none
+        best = stage.chances_to_be_best(
+            [candidate.name for candidate in comparable],
             higher_is_better=self.goal.higher_is_better,
             other_models=OTHER_MODELS * abs(stage.mean("unmasked") - stage.mean("guessing")),
             seed=self.seed,
         )
-        return {name: together * chance for name, chance in found.items()}
+        return none | {name: together * chance for name, chance in best.items()}
 
     def _following(
         self,
@@ -201,11 +204,11 @@ class _Heat:
                 interrupted = True  # what was begun is dropped: every candidate must have the same rows
                 break
             for name, (split, values) in finished.items():
-                tested[name] = tested[name].with_part(part, values, paired=split.own_target is None)
+                tested[name] = tested[name].with_part(part, values, protocol=split.protocol)
             if before is None:
                 guessed = np.tile(self.goal.guess(part.training_target), (len(part.testing), 1))
                 values = self.goal.by_row(guessed, part.testing_target, part.training_target)
-                tested["guessing"] = tested["guessing"].with_part(part, values, paired=True)
+                tested["guessing"] = tested["guessing"].with_part(part, values)
         if self.progress is not None and not interrupted:
             self.progress(total, total, said)
         stage = RaceStage(
@@ -235,63 +238,26 @@ class _Heat:
 def _result(
     heat: _Heat,
     candidates: list[Candidate],
-    course: _Course,
+    course: Course,
     sample: Sample,
     *,
     reason: str,
 ) -> RaceResult:
-    goal, measured, last = heat.goal, course.measured, course.measured[-1]
-    sign = 1.0 if goal.higher_is_better else -1.0
-    finalists = [candidate.name for candidate in candidates if candidate.name in last.values]
-    ahead = max(finalists, key=lambda name: sign * last.mean(name))
-    group = {ahead, *likeliest(course.chances, heat.probability)}
-    unmasked_now, guessing_now = last.mean("unmasked"), last.mean("guessing")
-    raced = []
-    for candidate in candidates:
-        stage = max(i for i, each in enumerate(measured) if candidate.name in each.values)
-        own = measured[stage]
-        # What the ones that went on gained since: a candidate that was out would have gained about as much.
-        gained = float(np.mean([last.mean(name) - own.mean(name) for name in finalists])) if own is not last else 0.0
-        performance = own.mean(candidate.name) + gained
-        if own is not last and sign * (performance - last.mean(ahead)) > 0:
-            performance = last.mean(ahead)  # who was out is not put before the one that came in first
-        half = NormalDist().inv_cdf(0.975) * own.error(candidate.name)
-        behind = sign * (own.mean("unmasked") - own.mean(candidate.name))
-        noise = NormalDist().inv_cdf(0.975) * own.difference_error("unmasked", candidate.name)
-        could_gain = sign * (unmasked_now - guessing_now)
-        kept = None
-        if could_gain > 0:
-            kept = min(max(sign * (performance - guessing_now) / could_gain, 0.0), 1.0)
-        raced.append(
-            Raced(
-                rank=0,
-                name=candidate.name,
-                kind=candidate.kind,
-                performance=performance,
-                interval=(performance - half, performance + half),
-                kept=kept,
-                no_loss_found=behind <= noise,
-                in_best_group=candidate.name in group,
-                stage=own.stage.number,
-                rows=own.stage.rows,
-            )
-        )
-    # Equal ones stay in the order they were given.
-    raced.sort(key=lambda each: (-sign * each.performance, each.name != ahead))
-    ranked = tuple(replace(each, rank=rank) for rank, each in enumerate(raced, 1))
-    half = NormalDist().inv_cdf(0.975) * last.error("unmasked")
+    goal, last = heat.goal, course.measured[-1]
+    told = label_is_told(last, goal)
     notes = sample.notes
-    if goal.better(unmasked_now, guessing_now) <= half and not course.interrupted:
+    if not told and not course.interrupted:
         known = {"rows": last.stage.rows, "folds": last.stage.folds, "seed": heat.seed}
         notes = (*notes, note_on_other_goals(goal, heat.tables, heat.target, heat.learners, **known))
     return RaceResult(
         goal=goal.name,
         goal_reason=reason,
         probability=heat.probability,
-        unmasked=Reached(performance=unmasked_now, interval=(unmasked_now - half, unmasked_now + half)),
-        guessing=guessing_now,
-        ranking=ranked,
-        stages=tuple(each.stage for each in measured),
+        label_told=told,
+        unmasked=unmasked_reached(last),
+        guessing=last.mean("guessing"),
+        ranking=placed(candidates, course, goal, probability=heat.probability),
+        stages=tuple(each.stage for each in course.measured),
         learners=tuple(heat.learners),
         label=sample.label,
         sample_rows=sample.rows,

@@ -11,7 +11,9 @@ from aegis.errors import SummaryError
 from aegis.learners.goal import GOALS, Goal
 
 NO_LOSS = "no loss found"
-"""Said where a masked table is not worse than the unmasked one within the noise: never that it is better."""
+"""Said where a masked table is not worse than the unmasked one within a small noise: never that it is better."""
+LOSS_NOT_CERTAIN = "loss not certain"
+"""Said where it may be no worse, and may as well be worse by more than a little."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -33,8 +35,10 @@ class Raced:
     ``performance`` is what models are expected to reach with as many rows as the last stage had; a candidate that was
     out before is shifted by what the others gained since. ``stage`` is the last one that it was in, ``rows`` how many
     rows that had. ``kept`` is the share of the gain over guessing that is left of the unmasked table's, from 0 to 1;
-    None where the unmasked table itself is no better than guessing. ``no_loss_found`` says that it is not worse than
-    the unmasked table within the noise.
+    None where the unmasked table itself is no better than guessing by more than chance. ``loss_interval`` holds what is
+    lost against the unmasked table with 95 % probability, in the unit of the goal. ``no_loss_found`` says that it
+    reaches down to none and not up to a tenth of that table's gain over guessing. ``protocol`` says what it was tested
+    on, and ``doubt`` why it cannot be compared, where it cannot.
     """
 
     rank: int
@@ -47,17 +51,28 @@ class Raced:
     in_best_group: bool
     stage: int
     rows: int
+    protocol: str = ""
+    loss_interval: tuple[float, float] | None = None
+    doubt: str | None = None
+
+    @property
+    def loss_certain(self) -> bool:
+        """Whether it is worse than the unmasked table by more than chance, as far as is known."""
+        return self.loss_interval is None or self.loss_interval[0] > 0
 
     def to_json(self) -> dict[str, Any]:
         return {
             "rank": self.rank,
             "configuration": self.name,
             "kind": self.kind,
+            "protocol": self.protocol,
             "performance": self.performance,
             "interval": list(self.interval),
             "kept": self.kept,
+            "loss_interval": None if self.loss_interval is None else list(self.loss_interval),
             "no_loss_found": self.no_loss_found,
             "in_best_group": self.in_best_group,
+            "doubt": self.doubt,
             "stage": self.stage,
             "rows": self.rows,
         }
@@ -91,7 +106,9 @@ class RaceResult:
 
     The candidates that are ``in_best_group`` hold the best one with ``probability``. ``guessing`` is what can be
     reached without any column, ``unmasked`` what the table itself gives. ``goal_reason`` says why the goal was taken.
-    An ``interrupted`` race tells what it knew by then.
+    Where models of the unmasked table are not better than guessing by more than chance the label is not told
+    (``label_told``): then nothing is known of what is kept, and all candidates may be the best. An ``interrupted`` race
+    tells what it knew by then.
     """
 
     goal: str
@@ -109,6 +126,7 @@ class RaceResult:
     seed: int
     notes: tuple[str, ...]
     interrupted: bool
+    label_told: bool = True
 
     @property
     def best(self) -> Raced:
@@ -133,15 +151,19 @@ class RaceResult:
 
     def kept_words(self, candidate: Raced) -> str:
         """How much of the gain over guessing is kept, in words: never more than all of it."""
-        if candidate.kept is None:
-            return "nothing to keep: by this goal the unmasked table is no better than guessing"
-        return NO_LOSS if candidate.no_loss_found else f"{candidate.kept:.0%} kept"
+        return kept_words(
+            kept=candidate.kept,
+            no_loss_found=candidate.no_loss_found,
+            loss_certain=candidate.loss_certain,
+            doubt=candidate.doubt,
+        )
 
     def to_json(self) -> dict[str, Any]:
         return {
             "goal": self.goal,
             "goal_reason": self.goal_reason,
             "label": self.label,
+            "label_told": self.label_told,
             "unmasked": {"performance": self.unmasked.performance, "interval": list(self.unmasked.interval)},
             "guessing": self.guessing,
             "probability": self.probability,
@@ -178,6 +200,7 @@ class RaceResult:
                 ),
                 learners=tuple(content["learners"]),
                 notes=tuple(content["notes"]),
+                label_told=bool(content.get("label_told", True)),  # earlier versions did not say
             )
         except (KeyError, TypeError, ValueError, AttributeError) as error:
             raise SummaryError(f"the race of the summary is damaged ({type(error).__name__}); write it again") from None
@@ -186,6 +209,17 @@ class RaceResult:
         if not made.ranking or not made.stages or made.goal not in GOALS or not all(map(math.isfinite, numbers)):
             raise SummaryError("the race of the summary holds no finite figures of a known goal; write it again")
         return made
+
+
+def kept_words(*, kept: float | None, no_loss_found: bool, loss_certain: bool, doubt: str | None) -> str:
+    """How much of the gain over guessing is kept, in words: never more than all of it."""
+    if doubt is not None:
+        return "not compared"
+    if kept is None:
+        return "nothing to keep: by this goal the unmasked table is no better than guessing"
+    if no_loss_found:
+        return NO_LOSS
+    return f"{kept:.0%} kept" if loss_certain else f"{kept:.0%} kept, {LOSS_NOT_CERTAIN}"
 
 
 def _pair(content: Sequence[float]) -> tuple[float, float]:
@@ -205,4 +239,7 @@ def _raced(content: Mapping[str, Any]) -> Raced:
         in_best_group=bool(content["in_best_group"]),
         stage=int(content["stage"]),
         rows=int(content["rows"]),
+        protocol=str(content.get("protocol", "")),  # this and what follows: earlier versions did not say
+        loss_interval=None if content.get("loss_interval") is None else _pair(content["loss_interval"]),
+        doubt=None if content.get("doubt") is None else str(content["doubt"]),
     )

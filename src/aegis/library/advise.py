@@ -44,7 +44,7 @@ from aegis.ranking.labels import rank_for_labels
 from aegis.ranking.paper import PAPER_MEASURE
 from aegis.ranking.raced import rank_raced
 from aegis.ranking.rank import BY_ATTRIBUTE, TOGETHER, rank
-from aegis.ranking.ranking import Privacy, Ranking
+from aegis.ranking.ranking import Privacy, RankedConfiguration, Ranking
 from aegis.ranking.verdicts import CandidateVerdict, Verdicts
 
 
@@ -64,8 +64,7 @@ def advise(options: Advise) -> Ranking:
     else:
         ranking, summary = _from_table(data, options)
     ranking = replace(ranking, timing={**ranking.timing, "total_seconds": round(time.perf_counter() - started, 4)})
-    _write(options, ranking, summary)
-    return ranking
+    return _written(options, ranking, summary)
 
 
 def _from_table(data: TableLike, options: Advise) -> tuple[Ranking, Summary]:
@@ -126,16 +125,18 @@ class _Pipeline:
             verdicts = _sparing(verdicts, label)
         summary = masked(counts, verdicts.passed, name=dataset.name)
         ready = time.perf_counter()
+        searched: dict[str, Configuration] = {}
         if by_models:
             sample = sample_of(dataset, counts, label_bins=options.label_bins, rows=options.rows, seed=options.seed)
             others = _judged_others(dataset, sample, options, self.hierarchies, self.out)  # ② for what is no masking
+            searched = others.configurations
             raced = _raced(verdicts, others, sample, options)  # ③ a sample → scores
             ranking = _ranked(dataset, counts, summary, verdicts, others, raced, options)  # ④ → ranking
         else:
             ranking = _measured(dataset, counts, summary, verdicts, options)  # ③ counts → scores, ④ → ranking
         timing = {"counting_seconds": ready - started, "ranking_seconds": time.perf_counter() - ready}
         assert self.masks is not None
-        masks = {configuration.name: configuration for configuration in self.masks.verdicts.passed}
+        masks = {configuration.name: configuration for configuration in self.masks.verdicts.passed} | searched
         timing = {name: round(seconds, 4) for name, seconds in timing.items()}
         notes = (*ranking.notes, *self.masks.notes)
         return replace(ranking, configurations=masks, timing=timing, notes=notes), summary
@@ -192,6 +193,15 @@ class _Others:
     passed: tuple[JudgedTable | Made, ...] = ()
     rejected: Mapping[str, str] = field(default_factory=dict)
 
+    @property
+    def made(self) -> tuple[Made, ...]:
+        return tuple(other for other in self.passed if isinstance(other, Made))
+
+    @property
+    def configurations(self) -> dict[str, Configuration]:
+        """Those that are made of masks alone."""
+        return {other.name: other.configuration for other in self.made if other.configuration is not None}
+
 
 def _judged_others(
     dataset: Dataset, sample: Sample, options: Advise, hierarchies: dict[str, Hierarchy], out: Standing | None
@@ -243,6 +253,11 @@ def _raced(verdicts: Verdicts, others: _Others, sample: Sample, options: Advise)
         goal=options.goal,
         policy=_policy(options),
         others=[other.candidate for other in others.passed],
+        doubts={
+            other.name: other.doubt
+            for other in others.passed
+            if isinstance(other, JudgedTable) and other.doubt is not None
+        },
         seed=options.seed,
         progress=options.progress,
     )
@@ -269,6 +284,7 @@ def _ranked(
         privacy=_privacy(verdicts.by_name, others.passed),
         ids={other.name: other.id for other in others.passed},
         reasons={other.name: (other.reason,) for other in others.passed},
+        commands={other.name: other.command for other in others.made},
     )
 
 
@@ -359,17 +375,32 @@ def _check(options: Advise) -> None:
         check_ending(Path(options.save))
 
 
-def _write(options: Advise, ranking: Ranking, summary: Summary) -> None:
+def _written(options: Advise, ranking: Ranking, summary: Summary) -> Ranking:
+    """The ranking once its files are written, with a note where the best is nothing that can be saved."""
     if options.save is not None:
         path = Path(options.save)
-        best = next((place for place in ranking.ranking if place.kind == "masks"), None)
+        best = ranking.best_of_masks
         if best is None:
             options.refuse("save", because="no configuration of masks was ranked, so there is none to keep")
         else:
-            configuration = configuration_of(summary, best.configuration)
+            name = best.configuration
+            found = ranking.configurations.get(name) if best.kind != "masks" else None
+            configuration = found or configuration_of(summary, name)
             write_text(path, as_text([configuration], path=path), overwrite=options.overwrite)
+            if best is not ranking.best:
+                ranking = replace(ranking, notes=(*ranking.notes, _saved_another(ranking, best)))
     if options.report is not None:
         from aegis.report.ranking_report import render_ranking  # an extra
 
         page = render_ranking(ranking, summary, version=__version__)
         write_text(Path(options.report), page, overwrite=options.overwrite)
+    return ranking
+
+
+def _saved_another(ranking: Ranking, saved: RankedConfiguration) -> str:
+    first = ranking.best
+    again = f" (made by {first.command})" if first.command else ""
+    return (
+        f"the best is {first.configuration}, which is no configuration of masks{again}; saved is the best one that is, "
+        f"{saved.configuration}, at rank {saved.rank}"
+    )

@@ -22,6 +22,7 @@ from aegis.data.schema import Roles
 from aegis.errors import GuaranteeError, InputError, LedgerError, OptionError
 from aegis.learners.candidate import Candidate
 from aegis.learners.sample import Sample
+from aegis.masking.configuration import Configuration
 from aegis.plural import count
 from aegis.privacy.policy import Policy
 from aegis.progress import Progress
@@ -72,12 +73,17 @@ class Workshop:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Made:
-    """A candidate for the race, with what the policy says of its release and what is worth knowing of it."""
+    """A candidate for the race, with what the policy says of its release and what is worth knowing of it.
+
+    ``configuration`` are its masks where it is made of masks alone; otherwise ``command`` makes it again.
+    """
 
     candidate: Candidate
     verdict: CandidateVerdict
     reason: str
     id: str = ""
+    configuration: Configuration | None = None
+    command: str = ""
 
     @property
     def name(self) -> str:

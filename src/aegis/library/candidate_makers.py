@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -64,6 +65,8 @@ def boxes(workshop: Workshop) -> list[Made]:
             if under is None or seen is None
             else _beside(_verdict(grown.judgement), under.judge(grown.boxes, seen)),
             reason=f"local recoding into {count(number, 'box', 'boxes')}, fitted on the training rows of each part",
+            command=f"aegis anonymize DATA --method boxes --policy POLICY --quasi {_listed(workshop.quasi)} "
+            f"--label {shlex.quote(workshop.label)} --out OUT.csv",
         )
     ]
 
@@ -90,6 +93,8 @@ def clusters(workshop: Workshop) -> list[Made]:
             verdict=_verdict(judgement),
             reason=f"MDAV with classes of at least {k} records, judged on {len(rows):,} of the rows; the clustered "
             "table trains and real rows test",
+            command=f"aegis anonymize DATA --method mdav --k {k} --scale standardised "
+            f"--quasi {_listed(workshop.quasi)} --out OUT.csv",
         )
     ]
 
@@ -143,7 +148,12 @@ def _searched(workshop: Workshop) -> list[Made]:
         dropped=policy.suppressed is Suppressed.DROPPED,
     )
     masks = ", ".join(f"{column}: {mask.describe()}" for column, mask in configuration.masks.items())
-    return [Made(candidate=candidate, verdict=verdict, reason=masks, id=configuration.id)]
+    return [Made(candidate=candidate, verdict=verdict, reason=masks, id=configuration.id, configuration=configuration)]
+
+
+def _listed(columns: Sequence[str]) -> str:
+    """Columns as a shell takes them for an option."""
+    return shlex.quote(",".join(columns))
 
 
 def check_counts_records(policy: Policy, because: str) -> None:

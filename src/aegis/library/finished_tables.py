@@ -16,7 +16,7 @@ from aegis.data.engine import as_dataset, open_dataset
 from aegis.data.hierarchy import Hierarchy
 from aegis.data.schema import Roles
 from aegis.errors import DataError, LabelError
-from aegis.learners.finished import FinishedTable
+from aegis.learners.finished import FinishedTable, GeneralisedTable, finished_table
 from aegis.learners.sample import Sample, draw_sample
 from aegis.library.judging import classes_of, refuse_sanitized
 from aegis.library.row_by_row import check_same_rows
@@ -32,13 +32,17 @@ from aegis.releases.write import look_into
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JudgedTable:
-    """A finished table with what the policy says of it."""
+    """A finished table with what the policy says of it; ``doubt`` says why models cannot compare it, if they cannot."""
 
     name: str
     id: str
-    candidate: FinishedTable
+    candidate: FinishedTable | GeneralisedTable
     verdict: CandidateVerdict | None
     reason: str
+
+    @property
+    def doubt(self) -> str | None:
+        return self.candidate.doubt
 
 
 def judged_tables(
@@ -96,13 +100,14 @@ def _judged(
     verdict = None if classes is None else _verdict(classes, policy)
     if verdict is not None and verdict.satisfied and policy is not None and out is not None:
         verdict = _together(verdict, written, dataset, policy, roles, hierarchies, out)
-    reason = "a finished table, split inside itself"
+    candidate = finished_table(path.stem, own, sample)
+    reason = candidate.reason
     if classes is not None:
         reason += f"; {count(classes.classes, 'class', 'classes')}"
     return JudgedTable(
         name=path.stem,
         id=look_into(path, named=path).sha256[:12],
-        candidate=FinishedTable(path.stem, own, sample),
+        candidate=candidate,
         verdict=verdict,
         reason=reason,
     )

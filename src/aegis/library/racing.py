@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -46,17 +46,21 @@ def race_configurations(
     goal: str | None,
     policy: Policy | None = None,
     others: Sequence[Candidate] = (),
+    doubts: Mapping[str, str] | None = None,
     seed: int,
     progress: Progress | None,
 ) -> RaceResult:
-    """Race the configurations that passed, each with the records suppressed that its release would suppress."""
+    """Race the configurations that passed, each with the records suppressed that its release would suppress.
+
+    ``doubts`` says of some of the ``others`` why they cannot be compared.
+    """
     tables = MaskTables(sample)
     dropped = policy is not None and policy.suppressed is Suppressed.DROPPED
     candidates: list[Candidate] = [
         masked_candidate(configuration, tables, verdicts.by_name.get(configuration.name), dropped=dropped)
         for configuration in verdicts.passed
     ]
-    return race([*candidates, *others], tables, goal=goal, seed=seed, progress=progress)
+    return race([*candidates, *others], tables, goal=goal, doubts=doubts, seed=seed, progress=progress)
 
 
 def masked_candidate(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import shlex
+
 import numpy as np
 
 from aegis.candidates.synthesis.candidate import SyntheticCandidate
@@ -25,6 +27,8 @@ def synthetic(workshop: Workshop) -> list[Made]:
                 verdict=CandidateVerdict(satisfied=True, suppressed=0, smallest_class=0, failing=()),
                 reason=f"made-up rows that promise ε = {epsilon:g} at δ = {DELTA:g}; they train and real rows test; "
                 f"no row is anybody's, so the policy's models do not apply{left_out}",
+                command=f"aegis synthesize DATA --epsilon {epsilon:g} --delta {DELTA:g} "
+                f"--label {shlex.quote(workshop.label)} --out OUT.csv",
             )
         )
     return made

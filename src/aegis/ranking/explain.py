@@ -6,6 +6,8 @@ from collections.abc import Sequence
 
 from aegis.ranking.ranking import AttributeLoss
 
+LOSES, BEHIND = "loses on ", "behind the best on "
+"""What a reason begins with that names attributes, or goes on with after what is done to the label."""
 _WORTH_SAYING = 0.05  # smaller parts of a loss are not named
 
 
@@ -35,11 +37,11 @@ def reasons(
     elif retained is not None:
         reasons.append(f"keeps {100 * retained:.1f} % of what the attributes say about {label}")
     if any(gap > 1e-12 for gap in behind):
-        reasons.append(f"behind the best on {_worst(cards, behind)}")
+        reasons.append(f"{BEHIND}{_worst(cards, behind)}")
     else:
         lost = [card.deviation or 0.0 for card in cards]
         if any(amount > 1e-12 for amount in lost):
-            reasons.append(f"loses on {_worst(cards, lost)}")
+            reasons.append(f"{LOSES}{_worst(cards, lost)}")
         elif retained is not None and retained < 1 - 1e-9:
             reasons.append("no attribute loses anything alone; what is lost, they say together")
         elif retained is not None:

@@ -8,7 +8,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from aegis.learners.goal import KEPT, goal_called
+from aegis.learners.goal import KEPT
 from aegis.learners.race_result import Reached
 from aegis.ranking.ranking import RaceFacts, RankedConfiguration, Ranking
 
@@ -20,10 +20,11 @@ def rank_for_labels(rankings: Sequence[Ranking], *, skipped: Mapping[str, str]) 
     """
     telling = [ranking for ranking in rankings if _tells(ranking)] or list(rankings)
     places = [_place(name, telling) for name in _names(rankings)]
-    places.sort(key=lambda place: -(place.performance or 0.0))
+    places.sort(key=lambda place: (place.doubt is not None, -(place.performance or 0.0)))
     best = places[0]
     ranked = tuple(
-        replace(place, rank=rank, like_best=_overlap(best, place)) for rank, place in enumerate(places, start=1)
+        replace(place, rank=rank, like_best=place.doubt is None and _overlap(best, place))
+        for rank, place in enumerate(places, start=1)
     )
     first = rankings[0]
     assert first.race is not None
@@ -47,6 +48,7 @@ def rank_for_labels(rankings: Sequence[Ranking], *, skipped: Mapping[str, str]) 
             stages=first.race.stages,
             learners=first.race.learners,
             sample_rows=first.race.sample_rows,
+            label_told=any(_tells(ranking) for ranking in rankings),
             interrupted=any(ranking.race is not None and ranking.race.interrupted for ranking in rankings),
         ),
         skipped={**first.skipped, **skipped},
@@ -57,10 +59,7 @@ def rank_for_labels(rankings: Sequence[Ranking], *, skipped: Mapping[str, str]) 
 
 def _tells(ranking: Ranking) -> bool:
     """Whether models of the unmasked table are better than guessing by more than chance."""
-    race = ranking.race
-    if race is None:
-        return False
-    return goal_called(race.goal).better(race.unmasked.performance, race.guessing) > race.unmasked.half_width
+    return ranking.race is not None and ranking.race.label_told
 
 
 def _names(rankings: Sequence[Ranking]) -> list[str]:
@@ -83,6 +82,8 @@ def _place(name: str, rankings: Sequence[Ranking]) -> RankedConfiguration:
         kept=mean,
         interval=(mean - half, mean + half),
         no_loss_found=all(place.no_loss_found for place in own.values()),
+        loss_interval=(1.0 - mean - half, 1.0 - mean + half),
+        doubt=next((place.doubt for place in own.values() if place.doubt is not None), None),
         reasons=(f"keeps least for {worst}: {kept[worst]:.0%}",),
         attributes=(),
     )

@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from aegis.learners.goal import GOALS
 from aegis.learners.race_result import Raced, RaceResult
+from aegis.ranking.explain import BEHIND, LOSES
 from aegis.ranking.ranking import Privacy, RaceFacts, RankedConfiguration, Ranking
 
 LEARNERS_SAID = {"line": "a regularised line", "forest": "a forest", "boosting": "boosted trees"}
@@ -19,11 +20,12 @@ def rank_raced(
     privacy: Mapping[str, Privacy] | None = None,
     ids: Mapping[str, str] | None = None,
     reasons: Mapping[str, tuple[str, ...]] | None = None,
+    commands: Mapping[str, str] | None = None,
 ) -> Ranking:
     """The order of a race, with the reasons of ``counted``, the ranking of the same configurations from counts.
 
-    ``privacy`` is what was counted of each candidate; ``ids`` and ``reasons`` are those of candidates that are no
-    configurations, by name.
+    ``privacy`` is what was counted of each candidate; ``ids``, ``reasons`` and ``commands`` are those of candidates
+    that are no configurations, by name.
     """
     by_name = {place.configuration: place for place in counted.ranking}
     places = tuple(
@@ -33,6 +35,8 @@ def rank_raced(
             privacy=(privacy or {}).get(candidate.name),
             id=(ids or {}).get(candidate.name, ""),
             reasons=(reasons or {}).get(candidate.name, ()),
+            command=(commands or {}).get(candidate.name, ""),
+            label_told=raced.label_told,
         )
         for candidate in raced.ranking
     )
@@ -52,6 +56,7 @@ def rank_raced(
             learners=raced.learners,
             sample_rows=raced.sample_rows,
             interrupted=raced.interrupted,
+            label_told=raced.label_told,
         ),
         notes=(*_notes(counted, raced), *raced.notes),
     )
@@ -64,9 +69,13 @@ def _place(
     privacy: Privacy | None,
     id: str,
     reasons: tuple[str, ...],
+    command: str,
+    label_told: bool,
 ) -> RankedConfiguration:
+    if candidate.doubt is not None:
+        reasons = (*reasons, candidate.doubt)
     if counted is not None:
-        reasons = tuple(reason for reason in counted.reasons if not reason.startswith("keeps "))
+        reasons = _agreeing(counted.reasons, candidate, label_told=label_told)
     return RankedConfiguration(
         rank=candidate.rank,
         configuration=candidate.name,
@@ -75,13 +84,36 @@ def _place(
         performance=candidate.performance,
         interval=candidate.interval,
         kept=candidate.kept,
+        loss_interval=candidate.loss_interval,
         no_loss_found=candidate.no_loss_found,
         stage=candidate.stage,
+        protocol=candidate.protocol,
+        doubt=candidate.doubt,
+        command=command,
         like_best=candidate.in_best_group,
         privacy=privacy,
         reasons=reasons,
         attributes=() if counted is None else counted.attributes,
     )
+
+
+def _agreeing(reasons: tuple[str, ...], candidate: Raced, *, label_told: bool) -> tuple[str, ...]:
+    """What counts say of single attributes, as far as it agrees with what models say of all of them together.
+
+    Where models found no loss, an attribute that loses alone is one that they do not miss; where nothing tells the
+    label, what attributes lose of it is noise.
+    """
+    agreeing = []
+    for reason in reasons:
+        about = next((words for words in (LOSES, BEHIND) if words in reason), None)
+        if reason.startswith("keeps ") or (about is not None and not label_told):
+            continue
+        if about is not None and candidate.no_loss_found:
+            before, attributes = reason.split(about, 1)
+            than = "" if about == LOSES else " against the best"
+            reason = f"{before}models do not miss what is lost{than}, taken alone, on {attributes}"
+        agreeing.append(reason)
+    return tuple(agreeing)
 
 
 def _notes(counted: Ranking, raced: RaceResult) -> tuple[str, ...]:

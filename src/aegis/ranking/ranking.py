@@ -8,7 +8,8 @@ from typing import Any, Self
 
 from aegis.errors import ConfigurationError, InputError
 from aegis.learners.goal import goal_called
-from aegis.learners.race_result import NO_LOSS, RaceStage, Reached
+from aegis.learners.race_result import RaceStage, Reached
+from aegis.learners.race_result import kept_words as words_of_kept
 from aegis.masking.configuration import Configuration
 from aegis.masking.configuration_file import configurations_from_mapping, to_mapping
 from aegis.registry import did_you_mean
@@ -67,8 +68,11 @@ class RankedConfiguration:
     """A candidate with its place; ``like_best`` says that the data cannot tell it from the first.
 
     In a ranking by what models reach, ``performance`` is in the unit of the goal, ``kept`` the share of the gain over
-    guessing that is left, and ``stage`` the last stage of the race it was in. In a ranking by a measure on counts,
-    ``utility`` is the measure, ``deviation`` what that is worse than the original, ``retained`` the share that is left.
+    guessing that is left, ``loss_interval`` what is lost against the unmasked table with 95 % probability, ``stage``
+    the last stage of the race it was in, ``protocol`` what it was tested on, and ``doubt`` why it cannot be compared,
+    where it cannot; ``command`` makes it again where it is no configuration of masks. In a ranking by a measure on
+    counts, ``utility`` is the measure, ``deviation`` what that is worse than the original, ``retained`` the share that
+    is left.
     ``interval`` is the 95 % interval of the performance, or of the deviation (of the utility where there is none).
     ``privacy`` is what was counted of it, where quasi-identifiers are known.
     """
@@ -82,8 +86,12 @@ class RankedConfiguration:
     kind: str = "masks"
     performance: float | None = None
     kept: float | None = None
+    loss_interval: tuple[float, float] | None = None
     no_loss_found: bool = False
     stage: int | None = None
+    protocol: str = ""
+    doubt: str | None = None
+    command: str = ""
     utility: float | None = None
     deviation: float | None = None
     retained: float | None = None
@@ -91,16 +99,24 @@ class RankedConfiguration:
     privacy: Privacy | None = None
     attributes: tuple[AttributeLoss, ...] = ()
 
+    @property
+    def loss_certain(self) -> bool:
+        """Whether it is worse than the unmasked table by more than chance, as far as is known."""
+        return self.loss_interval is None or self.loss_interval[0] > 0
+
     def to_json(self) -> dict[str, Any]:
         content: dict[str, Any] = {"rank": self.rank, "configuration": self.configuration, "id": self.id}
         if self.performance is not None:
             content |= {
                 "kind": self.kind,
+                "protocol": self.protocol,
                 "performance": self.performance,
                 "interval": list(self.interval),
                 "kept": self.kept,
+                "loss_interval": plain(self.loss_interval),
                 "no_loss_found": self.no_loss_found,
                 "in_best_group": self.like_best,
+                "doubt": self.doubt,
                 "stage": self.stage,
             }
         else:
@@ -131,6 +147,7 @@ class RaceFacts:
     learners: tuple[str, ...]
     sample_rows: int
     interrupted: bool = False
+    label_told: bool = True
 
     @property
     def title(self) -> str:
@@ -162,7 +179,8 @@ class Ranking(Result):
     what its losses are compared with. ``rejected`` names the candidates that do not satisfy the policy, with the
     reason, ``skipped`` the columns that were not counted. For several labels ``labels`` holds a ranking for each.
     ``configurations`` are the ranked candidates that are masks, to be released or saved; JSON has each as the
-    ``definition`` of its candidate, in the form of a configuration file. A ranking of a summary has none.
+    ``definition`` of its candidate, in the form of a configuration file, and for other candidates that were made on the
+    spot the ``command`` that makes them. A ranking of a summary has none.
     """
 
     label: str
@@ -189,12 +207,21 @@ class Ranking(Result):
         """The candidates that may be the best as far as the rows can tell."""
         return tuple(place for place in self.ranking if place.like_best)
 
+    @property
+    def best_of_masks(self) -> RankedConfiguration | None:
+        """The best candidate that is made of masks alone, by whomever: given, generated, or found by a search."""
+        return next(
+            (place for place in self.ranking if place.kind == "masks" or place.configuration in self.configurations),
+            None,
+        )
+
     def configuration(self, name: str | None = None) -> Configuration:
         """The masks of the best ranked configuration, or of the one of this name: ``aegis.release(…, config=…)``."""
         if name is None:
-            name = next((place.configuration for place in self.ranking if place.kind == "masks"), None)
-            if name is None:
-                raise ConfigurationError("no configuration of masks was ranked; the candidates are finished tables")
+            best = self.best_of_masks
+            if best is None:
+                raise ConfigurationError("no configuration of masks was ranked; the candidates are made otherwise")
+            name = best.configuration
         if name in self.configurations:
             return self.configurations[name]
         if any(place.configuration == name for place in self.ranking):
@@ -231,6 +258,7 @@ class Ranking(Result):
             content |= {
                 "goal": self.race.goal,
                 "goal_reason": self.race.goal_reason,
+                "label_told": self.race.label_told,
                 "unmasked": {
                     "performance": self.race.unmasked.performance,
                     "interval": list(self.race.unmasked.interval),
@@ -253,7 +281,9 @@ class Ranking(Result):
 
     def _with_definition(self, place: RankedConfiguration) -> dict[str, Any]:
         masks = self.configurations.get(place.configuration)
-        return place.to_json() | ({} if masks is None else {"definition": to_mapping(masks)})
+        if masks is None:
+            return place.to_json() | ({"definition": {"command": place.command}} if place.command else {})
+        return place.to_json() | {"definition": to_mapping(masks)}
 
     @classmethod
     def from_json(cls, content: Mapping[str, Any]) -> Self:
@@ -268,12 +298,13 @@ class Ranking(Result):
             definitions = {
                 place["configuration"]: _defined(place["definition"])
                 for place in known["ranking"]
-                if "definition" in place
+                if "command" not in place.get("definition", {"command": ""})
             }
             known["ranking"] = [
                 {
                     **{name: value for name, value in place.items() if name != "definition"},
                     "like_best": place.get("in_best_group", place.get("like_best")),
+                    "command": place.get("definition", {}).get("command", ""),
                 }
                 for place in known["ranking"]
             ]
@@ -283,7 +314,7 @@ class Ranking(Result):
 
     def table_rows(self) -> list[dict[str, Any]]:
         """A row per candidate: its place and the figures of the ranking."""
-        longer = ("attributes", "privacy", "reasons", "interval")
+        longer = ("attributes", "privacy", "reasons", "interval", "loss_interval")
         return [
             {name: value for name, value in place.to_json().items() if name not in longer}
             | {"low": place.interval[0], "high": place.interval[1], "why": "; ".join(place.reasons)}
@@ -297,6 +328,14 @@ def _defined(definition: Mapping[str, Any]) -> Configuration:
 
 def kept_words(place: RankedConfiguration) -> str:
     """How much of the gain over guessing is kept, in words: never more than all of it."""
-    if place.kept is None:
-        return "nothing to keep: by this goal the unmasked table is no better than guessing"
-    return NO_LOSS if place.no_loss_found else f"{place.kept:.0%} kept"
+    return words_of_kept(
+        kept=place.kept,
+        no_loss_found=place.no_loss_found,
+        loss_certain=place.loss_certain,
+        doubt=place.doubt,
+    )
+
+
+def kept_cell(place: RankedConfiguration) -> str:
+    """The same for a cell of a table."""
+    return "–" if place.kept is None else kept_words(place).replace(" kept", "")

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from aegis.learners.goal import goal_called
-from aegis.learners.race_result import NO_LOSS
+from aegis.learners.race_result import LOSS_NOT_CERTAIN, NO_LOSS
 from aegis.ranking.raced import LEARNERS_SAID
 from aegis.report.attribute_cards import attribute_cards
 from aegis.report.charts.heat_map import heat_map
@@ -106,7 +106,9 @@ def _kept(place: RankedConfiguration) -> str:
     """How much is kept, never more than all of it."""
     if place.performance is None:
         return kept(place.retained)
-    return "–" if place.kept is None else NO_LOSS if place.no_loss_found else percent(place.kept)
+    if place.kept is None or place.no_loss_found:
+        return "–" if place.kept is None else NO_LOSS
+    return percent(place.kept) + ("" if place.loss_certain else f", {LOSS_NOT_CERTAIN}")
 
 
 def ranking_text(ranking: Ranking) -> str:
@@ -150,10 +152,14 @@ def _race_text(race: RaceFacts) -> str:
 
 def _ranking_caption(ranking: Ranking, summary: Summary) -> str:
     if ranking.race is not None:
+        group = (
+            f"Full dots: the group that holds the best with {ranking.race.probability:.0%} probability."
+            if ranking.race.label_told
+            else "Nothing tells the label, so any of them may be the best."
+        )
         return (
-            "A dot is what is expected, the line its 95 % interval. Full dots: the group that holds the best with "
-            f"{ranking.race.probability:.0%} probability. All are tested on the same rows, so two can differ reliably "
-            "although their intervals overlap. The broken line is the unmasked table."
+            f"A dot is what is expected, the line its 95 % interval. {group} All are tested on the same rows, so two can "
+            "differ reliably although their intervals overlap. The broken line is the unmasked table."
         )
     caption = (
         "A dot is the estimate, the line its 95 % interval. Full dots: the first, and those that these records cannot "

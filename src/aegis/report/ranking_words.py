@@ -98,7 +98,7 @@ def _race_headline(ranking: Ranking, race: RaceFacts) -> Headline:
     best, others = ranking.best, ranking.ranking[1:]
     assert best.performance is not None
     unmasked, guessing = race.shown(race.unmasked.performance), race.shown(race.guessing)
-    if best.kept is None:
+    if best.kept is None and best.doubt is None:
         title = f"Nothing in this table tells {ranking.label}: models do no better than guessing"
     else:
         reached = f"{race.title} {race.shown(best.performance)}"
@@ -109,8 +109,9 @@ def _race_headline(ranking: Ranking, race: RaceFacts) -> Headline:
         _alike(ranking, alike),
         " ".join(f"{part[:1].upper()}{part[1:]}." for part in why(best)),
     ]
-    if others and not ranking.ranking[-1].like_best:
-        last = ranking.ranking[-1]
+    compared = [place for place in others if place.doubt is None]
+    if compared and not compared[-1].like_best:
+        last = compared[-1]
         sentences.append(f"At the other end, {last.configuration} reaches {race.shown(last.performance or 0.0)}.")
     facts = [
         Fact(term=race.title, value=race.shown(best.performance), unit=f"± {race.shown_width(best)}"),

@@ -147,7 +147,11 @@ def test_where_the_table_says_nothing_there_is_nothing_to_keep() -> None:
     candidate = MaskedCandidate(Configuration.of("no-dose", {"dose": "suppress"}), tables)
     result = race([candidate], tables, goal="log-loss", schedule=QUICK)
     assert result.best.kept is None
+    assert not result.best.no_loss_found
+    assert not result.label_told
+    assert result.to_json()["label_told"] is False
     assert result.kept_words(result.best).startswith("nothing to keep")
+    assert raced().label_told
 
 
 def test_an_interruption_gives_the_ranking_so_far_and_before_that_nothing() -> None:
@@ -323,11 +327,41 @@ class Elsewhere:
 
 def test_a_table_of_other_rows_is_compared_without_pairing() -> None:
     tables = tables_of("outcome")
-    candidates = [*configurations(tables), Elsewhere("good", 0.02), Elsewhere("bad", 0.45)]
+    candidates = [*configurations(tables), Elsewhere("good", 0.2), Elsewhere("bad", 0.45)]
     result = race(candidates, tables, schedule=QUICK)
-    assert result.best.name == "good"
+    by_name = {candidate.name: candidate for candidate in result.ranking}
+    assert by_name["good"].rank < by_name["bad"].rank
     assert result.ranking[-1].name in ("bad", "blind")
     assert {candidate.kind for candidate in result.ranking} == {"masks", "table"}
+    assert by_name["good"].protocol == "split inside itself"
+    assert by_name["fine"].protocol == "test rows are masked as the training rows are"
+
+
+def test_a_table_that_scores_above_the_unmasked_one_is_no_winner() -> None:
+    tables = tables_of("outcome")
+    result = race([*configurations(tables), Elsewhere("too-good", 0.02)], tables, schedule=QUICK)
+    assert result.best.name == "fine"
+    last = result.ranking[-1]
+    assert last.name == "too-good"
+    assert last.performance > result.unmasked.interval[1]
+    assert last.doubt is not None
+    assert last.doubt.startswith("scores above the unmasked table, which no masking of it can")
+    assert (last.in_best_group, last.no_loss_found, last.kept) == (False, False, None)
+    assert result.kept_words(last) == "not compared"
+    assert RaceResult.from_json(result.to_json()) == result
+    alone = race([Elsewhere("too-good", 0.02)], tables, schedule=QUICK)
+    assert alone.best_group == ()
+
+
+def test_a_table_in_doubt_from_the_start_comes_last_and_takes_no_chance_from_others() -> None:
+    tables = tables_of("outcome")
+    doubts = {"fine": "its labels are others"}
+    result = race(configurations(tables), tables, schedule=QUICK, doubts=doubts)
+    assert result.ranking[-1].name == "fine"
+    assert result.ranking[-1].doubt == "its labels are others"
+    assert "fine" not in {candidate.name for candidate in result.best_group}
+    assert result.best.in_best_group
+    assert "fine" in result.stages[0].out or len(result.stages) == 1
 
 
 def test_more_rows_than_boosted_trees_take_are_no_trouble() -> None:

@@ -65,7 +65,7 @@ class ClustersCandidate:
             columns.append(SplitColumn(described, training=places, testing=testing))
             numeric += 1
         target = part.training_target.at(np.arange(len(training)))
-        return Split(columns=tuple(columns), target=target, test_rows=len(part.testing))
+        return Split(columns=tuple(columns), target=target, test_rows=len(part.testing), real_test_rows=True)
 
 
 def clustered_records(sample: Sample, columns: tuple[str, ...], rows: Places) -> Records:

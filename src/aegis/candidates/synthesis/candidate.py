@@ -76,7 +76,10 @@ class SyntheticCandidate:
             _column(attribute, drawn[attribute.name], sample, part.testing, rng) for attribute in model.attributes
         ]
         return Split(
-            columns=tuple(columns), target=self._target(drawn[sample.label], part), test_rows=len(part.testing)
+            columns=tuple(columns),
+            target=self._target(drawn[sample.label], part),
+            test_rows=len(part.testing),
+            real_test_rows=True,
         )
 
     def _target(self, labels: Places, part: Part) -> Target:

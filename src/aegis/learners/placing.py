@@ -1,0 +1,115 @@
+"""From what the stages of a race measured to its places: what each candidate reaches, loses and may be said to be.
+
+"No loss found" needs both: that no loss was found, and that one worth speaking of would have been. A finished table
+that stands above the unmasked one is no winner: whatever it is, it is no masking of that table.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from statistics import NormalDist
+
+import numpy as np
+
+from aegis.learners.candidate import FINISHED, Candidate
+from aegis.learners.features import SplitProtocol
+from aegis.learners.goal import Goal
+from aegis.learners.measured import Measured, likeliest
+from aegis.learners.race_result import Raced, Reached
+
+SURE = NormalDist().inv_cdf(0.975)
+WORTH_SPEAKING_OF = 0.10
+"""A loss below this share of what the unmasked table gains over guessing is small; "no loss found" rules out others."""
+ABOVE = 0.05
+"""By more than this share of that gain, and than chance, no masking of a table is better than the table."""
+
+_ABOVE_BY_OWN_ROWS = (
+    "scores above the unmasked table, which no masking of it can: its labels or rows are not the source's, or copies"
+)
+_ABOVE_BY_REAL_ROWS = (
+    "scores above the unmasked table, which no table made of other rows can: the rows that test it are among those it "
+    "was made of, or it is made of more than the source"
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Course:
+    """How a race went: its stages, and each candidate's chance to be the best as the last stage it was in left it.
+
+    ``doubts`` says of candidates why they cannot be compared: they have no chance and no place among the best.
+    """
+
+    measured: list[Measured]
+    chances: dict[str, float]
+    doubts: dict[str, str]
+    interrupted: bool
+
+
+def above_unmasked(stage: Measured, candidates: Iterable[Candidate], goal: Goal) -> dict[str, str]:
+    """The finished tables that score above the unmasked one by more than chance, with what is to be said of each."""
+    doubts = {}
+    for candidate in candidates:
+        if candidate.kind != FINISHED:
+            continue
+        ahead = goal.better(stage.mean(candidate.name), stage.mean("unmasked"))
+        gain = goal.better(stage.mean("unmasked"), stage.mean("guessing"))
+        if ahead > max(SURE * stage.difference_error("unmasked", candidate.name), ABOVE * gain):
+            own = stage.tested[candidate.name].protocol is SplitProtocol.OWN
+            doubts[candidate.name] = _ABOVE_BY_OWN_ROWS if own else _ABOVE_BY_REAL_ROWS
+    return doubts
+
+
+def unmasked_reached(last: Measured) -> Reached:
+    mean, half = last.mean("unmasked"), SURE * last.error("unmasked")
+    return Reached(performance=mean, interval=(mean - half, mean + half))
+
+
+def label_is_told(last: Measured, goal: Goal) -> bool:
+    """Whether models of the unmasked table are better than guessing by more than chance."""
+    return goal.better(last.mean("unmasked"), last.mean("guessing")) > SURE * last.error("unmasked")
+
+
+def placed(candidates: Sequence[Candidate], course: Course, goal: Goal, *, probability: float) -> tuple[Raced, ...]:
+    """The candidates in order, the best first; those that cannot be compared come last, whatever they score."""
+    last, doubts = course.measured[-1], course.doubts
+    told = label_is_told(last, goal)
+    in_last = [candidate.name for candidate in candidates if candidate.name in last.values]
+    finalists = [name for name in in_last if name not in doubts] or in_last
+    ahead = max(finalists, key=lambda name: goal.better(last.mean(name), 0.0))
+    group = {ahead, *likeliest(course.chances, probability)} if told else {candidate.name for candidate in candidates}
+    gain = goal.better(last.mean("unmasked"), last.mean("guessing"))
+    raced = []
+    for candidate in candidates:
+        own = next(stage for stage in reversed(course.measured) if candidate.name in stage.values)
+        doubt = doubts.get(candidate.name)
+        performance = own.mean(candidate.name)
+        if own is not last:
+            # What the ones that went on gained since: a candidate that was out would have gained about as much.
+            performance += float(np.mean([last.mean(name) - own.mean(name) for name in finalists]))
+            if doubt is None and goal.better(performance, last.mean(ahead)) > 0:
+                performance = last.mean(ahead)  # who was out is not put before the one that came in first
+        half = SURE * own.error(candidate.name)
+        lost = goal.better(own.mean("unmasked"), own.mean(candidate.name))
+        noise = SURE * own.difference_error("unmasked", candidate.name)
+        comparable = told and doubt is None
+        raced.append(
+            Raced(
+                rank=0,
+                name=candidate.name,
+                kind=candidate.kind,
+                protocol=str(own.tested[candidate.name].protocol),
+                performance=performance,
+                interval=(performance - half, performance + half),
+                kept=min(max(goal.better(performance, last.mean("guessing")) / gain, 0.0), 1.0) if comparable else None,
+                loss_interval=(lost - noise, lost + noise),
+                no_loss_found=comparable and lost <= noise and lost + noise <= WORTH_SPEAKING_OF * gain,
+                in_best_group=doubt is None and candidate.name in group,
+                doubt=doubt,
+                stage=own.stage.number,
+                rows=own.stage.rows,
+            )
+        )
+    # Equal ones stay in the order they were given.
+    raced.sort(key=lambda each: (each.doubt is not None, -goal.better(each.performance, 0.0), each.name != ahead))
+    return tuple(replace(each, rank=rank) for rank, each in enumerate(raced, 1))
