@@ -5,7 +5,8 @@ little: a table whose labels follow a rule reaches everything, one of copies mee
 
 - Where each column holds values as real rows have them (synthetic, clustered and perturbed tables), it trains and the
   race's own test rows test it, with their true labels. Rows of it that equal rows of the source train where those are
-  training rows and are left out where those are test rows; the others are taken in the same proportion.
+  training rows and are left out where those are test rows. So do the others where the table is in the source's order,
+  which its labels show; where it is not, they are taken in the same proportion.
 - Where values are generalised (intervals, sets, stars), real rows cannot be asked about: it is split inside itself.
   Where it has more equal rows than the source has, equal rows lie on one side.
 """
@@ -60,6 +61,7 @@ class FinishedTable:
             [column.finished for column in columns.values()] + [labels.own_keys],
             [column.real for column in columns.values()] + [labels.real_keys],
         )
+        self._record = labels.same_order()
 
     def __repr__(self) -> str:
         return f"FinishedTable({self._labels.own!r})"
@@ -89,9 +91,13 @@ class FinishedTable:
         )
         elsewhere = trained + tested == 0
         trained[elsewhere], tested[elsewhere] = len(part.training), len(part.testing)
-        share = trained / (trained + tested)
+        share = (trained / (trained + tested))[self._own_rows]
+        if self._record is not None:
+            side = np.full(len(self._real_rows), len(part.training) / (len(part.training) + len(part.testing)))
+            side[part.training], side[part.testing] = 1.0, 0.0
+            share = np.where(elsewhere[self._own_rows], side[self._record], share)
         own = rng.permutation(len(self._own_rows))
-        chosen = own[rng.random(len(own)) < share[self._own_rows[own]]]
+        chosen = own[rng.random(len(own)) < share[own]]
         # Where every row equals a test row, nothing else is there to learn from.
         return (chosen if len(chosen) else own)[: len(part.training)]
 
@@ -201,6 +207,18 @@ class _Labels:
                 "are no classes of it; use r2 or mae"
             )
         return Target.of_classes(self.own_codes, classes)
+
+    def same_order(self) -> Places | None:
+        """Which row of the sample each row is, where all rows of both are here and have their labels place by place."""
+        own, real = self.own.positions, self.real.positions
+        if own is None or real is None or len(own) != len(real) or self.own.table_rows != self.real.table_rows:
+            return None
+        record_at = np.full(self.real.table_rows, -1, dtype=np.int64)
+        record_at[real] = np.arange(len(real))
+        record = record_at[own]
+        if (record < 0).any() or (self.own_keys != self.real_keys[record]).any():
+            return None
+        return record
 
     def apart(self) -> float:
         """How far the shares of the labels lie from the source's: half the sum of the differences, for numbers the

@@ -15,7 +15,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from aegis.counts.answer import ask, codes_in, count_rows, encode, to_numpy
+from aegis.counts.answer import ask, codes_in, count_rows, encode, plain, to_numpy
 from aegis.counts.joint import Histogram
 from aegis.data.dataset import Dataset
 from aegis.data.dialect import sampled
@@ -24,7 +24,7 @@ from aegis.data.kind import Kind
 from aegis.data.schema import Role
 from aegis.errors import DataError, InputError, LabelError
 from aegis.learners.goal import GOALS
-from aegis.learners.target import Codes, Floats, Target
+from aegis.learners.target import Codes, Floats, Places, Target
 
 MOST_ROWS = 20_000
 FEW_ROWS, LEAST_ROWS = 200, 30
@@ -44,7 +44,8 @@ class Sample:
 
     The histograms are those of the whole table where it was counted: masks read their edges and ranges off them.
     ``label_numbers`` is None where the label is a text or a truth value. ``table_rows`` is how many rows the table has,
-    ``rows_without_label`` how many of those drawn were left out.
+    ``rows_without_label`` how many of those drawn were left out. ``positions`` says where each row stands in the table
+    as the engine reads it, where all of it was read.
     """
 
     label: str
@@ -57,6 +58,7 @@ class Sample:
     rows_without_label: int
     seed: int
     notes: tuple[str, ...] = field(default=())
+    positions: Places | None = None
 
     def __repr__(self) -> str:
         return f"Sample({self.rows} of {self.table_rows} rows, {len(self.codes)} columns)"
@@ -116,7 +118,8 @@ def draw_sample(
         raise DataError(f"{dataset.name} has no usable column beside the label; add a column or take a role away")
     rows = _table_rows(dataset, histograms)
     answer = _drawn(dataset, [label, *names], rows=rows, most_rows=most_rows, seed=seed)
-    labelled = answer.filter(answer[label].is_valid())
+    has_label = answer[label].is_valid()
+    labelled = answer.filter(has_label)
     left_out = len(answer) - len(labelled)
     known_histograms = dict(histograms or {})
     codes: dict[str, Codes] = {}
@@ -146,6 +149,7 @@ def draw_sample(
             table_rows=rows,
             rows_without_label=left_out,
             seed=seed,
+            positions=np.flatnonzero(plain(has_label))[order] if len(answer) == rows else None,
         )
     )
 

@@ -158,8 +158,8 @@ def _ranking_caption(ranking: Ranking, summary: Summary) -> str:
             else "Nothing tells the label, so any of them may be the best."
         )
         return (
-            f"A dot is what is expected, the line its 95 % interval. {group} All are tested on the same rows, so two can "
-            "differ reliably although their intervals overlap. The broken line is the unmasked table."
+            f"A dot is what is expected, the line its 95 % interval. {group} All are tested on the same rows, so two "
+            "can differ reliably although their intervals overlap. The broken line is the unmasked table."
         )
     caption = (
         "A dot is the estimate, the line its 95 % interval. Full dots: the first, and those that these records cannot "

@@ -86,6 +86,22 @@ def test_copies_of_test_rows_do_not_train() -> None:
     assert len(split.target) == pytest.approx(ROWS / 2, abs=ROWS / 10)
 
 
+def test_records_of_a_table_in_the_source_s_order_do_not_test_what_they_trained() -> None:
+    source = sample_of(people())
+    noisy = people()
+    moved = np.arange(ROWS) / (10 * ROWS)  # less than a tenth: says which row it was, and equals none
+    noisy["age"] = noisy["age"] + moved + 0.01
+    candidate = finished_table("noisy", sample_of(noisy), source)
+    part = first_part(source)
+    split = candidate.split(part, draw=0)
+    ages = split.columns[0]
+    assert ages.column.numbers is not None
+    numbers = ages.column.numbers[ages.training] - 0.01
+    trained = np.rint((numbers - np.floor(numbers)) * 10 * ROWS).astype(int)
+    assert source.positions is not None
+    assert set(trained.tolist()) == set(source.positions[part.training].tolist())
+
+
 def test_a_table_of_nothing_but_test_rows_still_trains() -> None:
     rows = people()
     source = sample_of(rows)
