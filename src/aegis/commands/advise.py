@@ -31,7 +31,7 @@ from aegis.errors import OptionError
 from aegis.plural import count
 
 if TYPE_CHECKING:
-    from aegis.ranking.ranking import RankedConfiguration, Ranking
+    from aegis.ranking.ranking import Ranking
 
 REFERENCES = (
     "auto",
@@ -193,21 +193,15 @@ def show_ranking(ranking: Ranking, *, top: int) -> None:
 Table = tuple[str, list[str | tuple[str, str]], list[list[str]]]
 
 
-def _kept(place: RankedConfiguration) -> str:
-    from aegis.ranking.ranking import kept_cell  # the rooms behind it are heavy, and help needs none of them
-
-    return kept_cell(place)
-
-
 def _by_models(ranking: Ranking, top: int) -> Table:
     race = ranking.race
     assert race is not None
     rows = [
         [
             str(place.rank),
-            place.configuration + (" ≈ best" if place.like_best and place.rank > 1 else ""),
+            place.configuration + (" ≈ best" if place.like_best and place.rank > 1 and race.label_told else ""),
             f"{race.shown(place.performance or 0.0)} ± {race.shown_width(place)}",
-            _kept(place),
+            place.kept_shown,
             "–" if place.privacy is None else f"{place.privacy.smallest_class:,}",
             place.reasons[-1] if place.reasons else "",
         ]

@@ -7,8 +7,9 @@ little: a table whose labels follow a rule reaches everything, one of copies mee
   race's own test rows test it, with their true labels. Rows of it that equal rows of the source train where those are
   training rows and are left out where those are test rows. So do the others where the table is in the source's order,
   which its labels show; where it is not, they are taken in the same proportion.
-- Where values are generalised (intervals, sets, stars), real rows cannot be asked about: it is split inside itself.
-  Where it has more equal rows than the source has, equal rows lie on one side.
+- Where values are generalised (intervals, sets, stars), real rows cannot be asked about. In the source's order its rows
+  are those of the records that the race asks for. Otherwise it is split inside itself; where it has more equal rows
+  than the source has, equal rows lie on one side.
 """
 
 from __future__ import annotations
@@ -103,9 +104,11 @@ class FinishedTable:
 
 
 class GeneralisedTable:
-    """A finished table of generalised values: it is split inside itself, in the proportion that the race asks for.
+    """A finished table of generalised values: its own rows train and test.
 
-    It is compared with the others without pairing. ``doubt`` says why it cannot be compared at all, if it cannot.
+    In the source's order they are those that the race asks for, with their labels. Otherwise it is split inside itself,
+    in the proportion that the race asks for, and compared with the others without pairing. ``doubt`` says why it cannot
+    be compared at all, if it cannot.
     """
 
     kind = FINISHED
@@ -120,6 +123,8 @@ class GeneralisedTable:
         together = self.copies > MANY_COPIES * self._rows.rows
         columns: list[Integers] = [*self._rows.codes.values(), labels.own_keys]
         self._equal = _numbered(columns) if together else np.arange(self._rows.rows)
+        record = None if together else labels.same_order()
+        self._row_of = None if record is None else np.argsort(record)
 
     def __repr__(self) -> str:
         return f"GeneralisedTable({self._rows!r})"
@@ -136,12 +141,18 @@ class GeneralisedTable:
 
     @property
     def reason(self) -> str:
+        if self._row_of is not None:
+            return (
+                "a finished table of generalised values in the source's order, tested by the rows of the same records"
+            )
         said = "a finished table of generalised values, split inside itself"
         if self.copies > MANY_COPIES * self._rows.rows:
             said += f"; {count(self.copies, 'row')} more than in the source are copies of others, kept on one side"
         return said
 
     def split(self, part: Part, *, draw: int) -> Split:
+        if self._row_of is not None:
+            return self._of(self._row_of[part.training], self._row_of[part.testing], part, own_labels=False)
         rng = np.random.default_rng([self._rows.seed, part.number, draw])
         order = rng.permutation(int(self._equal.max()) + 1)[self._equal]
         rows = np.argsort(order, kind="stable")  # equal rows stand side by side
@@ -150,6 +161,9 @@ class GeneralisedTable:
         cut = between[np.abs(between - wanted).argmin()]
         testing = rng.permutation(rows[:cut])[: len(part.testing)]
         training = rng.permutation(rows[cut:])[: len(part.training)]
+        return self._of(training, testing, part, own_labels=True)
+
+    def _of(self, training: Places, testing: Places, part: Part, *, own_labels: bool) -> Split:
         target = self._labels.target(part.training_target.classes)
         return Split(
             columns=tuple(
@@ -160,7 +174,7 @@ class GeneralisedTable:
             ),
             target=target.at(training),
             test_rows=len(testing),
-            own_target=target.at(testing),
+            own_target=target.at(testing) if own_labels else None,
         )
 
 

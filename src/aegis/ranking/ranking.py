@@ -104,6 +104,11 @@ class RankedConfiguration:
         """Whether it is worse than the unmasked table by more than chance, as far as is known."""
         return self.loss_interval is None or self.loss_interval[0] > 0
 
+    @property
+    def kept_shown(self) -> str:
+        """How much is kept, as a cell of a table shows it."""
+        return "–" if self.kept is None else kept_words(self).replace(" kept", "")
+
     def to_json(self) -> dict[str, Any]:
         content: dict[str, Any] = {"rank": self.rank, "configuration": self.configuration, "id": self.id}
         if self.performance is not None:
@@ -334,8 +339,3 @@ def kept_words(place: RankedConfiguration) -> str:
         loss_certain=place.loss_certain,
         doubt=place.doubt,
     )
-
-
-def kept_cell(place: RankedConfiguration) -> str:
-    """The same for a cell of a table."""
-    return "–" if place.kept is None else kept_words(place).replace(" kept", "")

@@ -127,9 +127,29 @@ def test_one_category_of_its_own_stands_for_those_the_table_does_not_have() -> N
     assert isinstance(finished_table("sets", sample_of(rows), source), GeneralisedTable)
 
 
+def test_a_table_of_intervals_in_the_source_s_order_is_asked_about_the_same_records() -> None:
+    rows = people()
+    source = sample_of(rows)
+    rows["age"] = intervals(rows["age"])
+    finished = sample_of(rows)
+    candidate = finished_table("cut", finished, source)
+    assert isinstance(candidate, GeneralisedTable)
+    assert "in the source's order" in candidate.reason
+    part = first_part(source)
+    split = candidate.split(part, draw=0)
+    assert split.own_target is None
+    incomes = [
+        sample.histograms["income"].domain.values[codes]
+        for sample, codes in ((finished, split.columns[2].testing), (source, source.codes["income"][part.testing]))
+    ]
+    np.testing.assert_array_equal(incomes[0], incomes[1])
+    np.testing.assert_array_equal(split.target.labels, part.training_target.labels)
+
+
 def test_a_table_of_intervals_is_split_inside_itself() -> None:
     rows = people()
     source = sample_of(rows)
+    rows = {name: values[::-1] for name, values in rows.items()}
     rows["age"] = intervals(rows["age"])
     candidate = finished_table("cut", sample_of(rows), source)
     assert isinstance(candidate, GeneralisedTable)

@@ -68,6 +68,7 @@ def test_a_label_that_nothing_tells_has_no_best_and_no_losses(aegis: Callable[..
     assert answer.status == 0, answer.err
     assert "Nobody can say which is the best" in answer.out
     assert "% probability" not in answer.out
+    assert "≈ best" not in answer.out
     assert "loses on" not in answer.out
     assert "behind the best" not in answer.out
     assert "no loss found" not in answer.out
