@@ -139,3 +139,8 @@ def show_forgotten(shown: LedgerShown, options: LedgerForget) -> None:
 def show_limited(shown: LedgerShown, options: LedgerLimit) -> None:
     """What is on record now."""
     _show(shown, options)
+    if options.delta and options.epsilon is not None:
+        terminal.aside(
+            f"releases add up their δ: one at δ = {options.delta:g} leaves none of it for the next; a limit in --rho has no "
+            "such end, or give each release a smaller --delta (synthesize takes 1e-06 unless told)"
+        )

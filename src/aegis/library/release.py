@@ -20,6 +20,7 @@ from aegis.library.release_draft import draft_of, measure_draft, output_paths
 from aegis.library.release_judgement import judge_release, treated
 from aegis.library.release_record import remember_release
 from aegis.library.release_source import count_published, fitted_configuration, open_source
+from aegis.library.row_by_row import SameRows
 from aegis.library.unlisted import named_warning
 from aegis.library.utility_kept import utility_kept
 from aegis.operation import operation
@@ -87,6 +88,10 @@ class Released(Result):
     def warnings(self) -> tuple[str, ...]:
         """What must not be overlooked before the table is given to anybody."""
         texts = []
+        order = (self.ledger or {}).get("order_seen_by")
+        if order is not None:
+            same = SameRows(**{**order, "columns": tuple(order["columns"])})
+            texts += [] if same.is_certain else [same.warning()]
         if self.insensitive_that_look_identifying:
             texts.append(named_warning(self.insensitive_that_look_identifying))
         if self.left_out_as_identifying:

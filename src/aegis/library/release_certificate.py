@@ -31,6 +31,7 @@ from aegis.privacy.policy import Suppressed
 from aegis.releases.certificate import FORMAT_VERSION, Certificate
 from aegis.releases.row_digest import OWN
 from aegis.releases.write import PLACE, TableAddress, is_url
+from aegis.result import plain
 
 if TYPE_CHECKING:
     from aegis.attacks.attack import AttackResult
@@ -167,4 +168,5 @@ def _ledger_block(source: Source, judged: Judged) -> dict[str, Any] | None:
         "held": 0 if together is None else together.held,
         "withdrawn": 0 if together is None else together.withdrawn,
         "despite": judged.despite,
+        **({} if standing.same_rows is None else {"order_seen_by": plain(standing.same_rows)}),
     }

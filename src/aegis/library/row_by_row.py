@@ -6,7 +6,9 @@ with what is out of its source, and its classes are kept in the source's ledger,
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import ibis
 import ibis.expr.types as ir
@@ -22,14 +24,42 @@ from aegis.releases.row_digest import OWN
 SHOWN = f"{OWN}shown_"
 """What the names of columns begin with that hold what a finished table shows of a row."""
 
+_NEARLY_ALL = 0.95
 
-def beside_source(source: Dataset, finished: Dataset) -> ir.Table:
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SameRows:
+    """By what it was seen that a finished table is in the order of its source: the columns that are as they were.
+
+    ``rows_told_apart`` of all ``rows`` have a value of these columns that no other row has; whether others changed
+    places with rows like them, nobody can see.
+    """
+
+    columns: tuple[str, ...]
+    rows: int
+    rows_told_apart: int
+
+    @property
+    def is_certain(self) -> bool:
+        """Whether nearly every row is told apart."""
+        return self.rows_told_apart >= _NEARLY_ALL * self.rows
+
+    def warning(self) -> str:
+        """What was taken on its word."""
+        return (
+            f"which row is which was seen by {', '.join(self.columns)}, the only columns that are as they were, and by "
+            f"these {self.rows_told_apart:,} of {self.rows:,} rows are told apart: that the others stand in the order "
+            "of the source is taken on its word, and what they show together with what is out holds only if they do"
+        )
+
+
+def beside_source(source: Dataset, finished: Dataset) -> tuple[ir.Table, SameRows]:
     """The rows of ``source`` with what ``finished`` shows of each; raises where they are not in the same order."""
     original, shown = ask(source.table), ask(finished.table)
-    check_same_rows(original, shown, source=source.name, finished=finished.name)
+    same = check_same_rows(original, shown, source=source.name, finished=finished.name)
     for place, name in enumerate(finished.schema.names):
         original = original.append_column(f"{SHOWN}{place}", shown[name])
-    return ibis.memtable(original)
+    return ibis.memtable(original), same
 
 
 def as_shown(table: ir.Table, finished: Sequence[str]) -> ir.Table:
@@ -39,7 +69,7 @@ def as_shown(table: ir.Table, finished: Sequence[str]) -> ir.Table:
     return table.select(**shown, **{name: table[name] for name in own})
 
 
-def check_same_rows(original: pa.Table, shown: pa.Table, *, source: str, finished: str) -> None:
+def check_same_rows(original: pa.Table, shown: pa.Table, *, source: str, finished: str) -> SameRows:
     """Raise unless the rows of two tables are the same, one by one, by the columns that were left as they are."""
     if len(original) != len(shown):
         raise DataError(
@@ -47,11 +77,12 @@ def check_same_rows(original: pa.Table, shown: pa.Table, *, source: str, finishe
             "where every row stands in its place; write it without leaving records out"
         )
     common = [name for name in shown.column_names if name in original.column_names]
-    moved, stays = None, False
+    moved, stays, kept = None, False, []
     for name in common:
         before, after = _texts(original[name]), _texts(shown[name])
         if (before == after).all():
             stays |= len(set(before.tolist())) > 1
+            kept.append((name, before.tolist()))
         elif moved is None and sorted(before.tolist()) == sorted(after.tolist()):
             moved = name
     if moved is not None:
@@ -63,6 +94,12 @@ def check_same_rows(original: pa.Table, shown: pa.Table, *, source: str, finishe
         raise DataError(
             f"no column of {finished} is as it is in {source}, so nobody can say which row is which; keep one that is"
         )
+    alike = Counter(zip(*(values for _, values in kept), strict=True))
+    return SameRows(
+        columns=tuple(name for name, _ in kept),
+        rows=len(shown),
+        rows_told_apart=sum(rows == 1 for rows in alike.values()),
+    )
 
 
 def _texts(column: pa.ChunkedArray) -> np.ndarray[tuple[int], np.dtype[np.object_]]:

@@ -24,7 +24,7 @@ from aegis.data.shell import word
 from aegis.errors import LedgerError
 from aegis.library.earlier_promises import check_promises
 from aegis.library.recognition import Recognised, ledger_of_rows, recognise
-from aegis.library.row_by_row import as_shown, beside_source
+from aegis.library.row_by_row import SameRows, as_shown, beside_source
 from aegis.plural import count
 from aegis.privacy.policy import Policy, Recipients
 from aegis.privacy.together import COMPANION, KNOWN_CLASS, BrokenModel, Gone, Holder, Together, judge_together
@@ -75,6 +75,8 @@ class Standing:
     """The known class of each row that the ledger knows, by the releases that count; None where none does."""
     is_absent: NDArray[np.bool_] = field(default_factory=lambda: np.zeros(0, dtype=bool))
     """Which rows that the ledger knows are not in the table any more."""
+    same_rows: SameRows | None = None
+    """By what it was seen that a table that was finished elsewhere is in the order of its source."""
     apart: bool = False
     """Whether this is for anybody while recipients keep what they hold apart: each is then judged by what they hold."""
     holders: tuple[Holder, ...] = ()
@@ -213,9 +215,9 @@ def standing_of(
             f"{dataset.name} has none; give the ledger of this table with --ledger"
         )
     digests = Digests(key=key_of(path), rows_by=opening.rows_by, columns=opening.columns)
-    rows_with_shown = dataset.table
+    rows_with_shown, same_rows = dataset.table, None
     if finished is not None:  # it does not say whose its rows are, and their source does
-        rows_with_shown = beside_source(with_person(dataset, policy.unit), finished)
+        rows_with_shown, same_rows = beside_source(with_person(dataset, policy.unit), finished)
     named = digests.named(rows_with_shown)
     attributes = policy.attributes
     values = {
@@ -266,6 +268,7 @@ def standing_of(
             attributes=attributes,
             fewest=_fewest(policy),
             recognised=recognised,
+            same_rows=same_rows,
             kept=named,
             extra={name: encode(answer[name], dataset.schema.kind(name))[1] for name in extra},
         ),

@@ -361,6 +361,12 @@ def _together(ledger: Mapping[str, Any] | None, what: tuple[str, str]) -> tuple[
         lines.append(
             f"{count(waiting, 'row')} of the source {'waits' if waiting == 1 else 'wait'} for others like them"
         )
+    order = ledger.get("order_seen_by")
+    if order is not None:
+        lines.append(
+            f"its rows stand in the order of the source by {', '.join(order['columns'])}, by which "
+            f"{order['rows_told_apart']:,} of {order['rows']:,} rows are told apart"
+        )
     if ledger["despite"] is not None:
         lines.append(f"released although it breaks its policy together with these: {ledger['despite']}")
     return tuple(lines)

@@ -89,6 +89,27 @@ def test_rows_that_are_not_in_their_places_are_refused(source: Path) -> None:
         let_go(table, rows_of=source)
 
 
+def test_an_order_that_nobody_can_see_is_taken_on_its_word_and_said(source: Path) -> None:
+    """Rows that change places within the values of the columns that stay are not noticed: so that is not hidden."""
+    table = finished(source, "by_label", ward=lambda frame: ["*"] * len(frame), zip=lambda frame: ["*"] * len(frame))
+    frame = pd.read_csv(table, dtype=str)
+    frame["age"] = (frame["age"].astype(int) // 20 * 20).astype(str) + "s"
+    frame["age"] = frame.groupby("label")["age"].transform(lambda ages: ages.to_numpy()[::-1])
+    frame.to_csv(table, index=False)
+    released = let_go(table, rows_of=source)
+    order = released.ledger["order_seen_by"]
+    assert (order["columns"], order["rows"], order["rows_told_apart"]) == (["label"], 300, 0)
+    assert any("0 of 300 rows are told apart" in warning for warning in released.warnings)
+    page = released.certificate_path.with_suffix(".html").read_text(encoding="utf-8")
+    assert "0 of 300 rows are told apart" in page
+
+
+def test_nothing_is_said_where_nearly_every_row_is_told_apart(source: Path) -> None:
+    people = pd.read_csv(source, dtype=str).assign(ward=[f"W{number}" for number in range(300)])
+    people.to_csv(source, index=False)
+    assert not [text for text in let_go(by_decade(source), rows_of=source).warnings if "told apart" in text]
+
+
 def test_options_that_would_not_be_used_are_refused(source: Path) -> None:
     with pytest.raises(OptionError, match="released as it is"):
         let_go(by_decade(source), rows_of=source, config=BY_AGE)
