@@ -50,6 +50,13 @@ def test_check_says_sizes_and_never_values(aegis: Aegis, tmp_path: Path) -> None
     assert "no role was given" not in answer.err
 
 
+def test_a_limit_says_for_how_many_tables_its_delta_is_enough(aegis: Aegis, tmp_path: Path) -> None:
+    data = _write(tmp_path, "d.csv", "age,shoe\n3,41\n3,42\n")
+    answer = aegis("ledger", "limit", data, "--epsilon", "3", "--delta", "1e-6")
+    assert answer.status == 0
+    assert "room for 1 such table" in " ".join(answer.err.split())
+
+
 def test_columns_without_a_role_are_named(aegis: Aegis, tmp_path: Path) -> None:
     data = _write(tmp_path, "d.csv", "age,shoe\n3,41\n3,42\n")
     policy = _write(tmp_path, "p.yaml", "quasi_identifying: [age]\nk: 2\n")

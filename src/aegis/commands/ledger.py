@@ -23,6 +23,7 @@ from aegis.commands.fields import (
     WithIdentifying,
     WithLedger,
 )
+from aegis.commands.synthesize import Synthesize
 from aegis.plural import count
 
 if TYPE_CHECKING:
@@ -140,7 +141,8 @@ def show_limited(shown: LedgerShown, options: LedgerLimit) -> None:
     """What is on record now."""
     _show(shown, options)
     if options.delta and options.epsilon is not None:
+        room = int(options.delta / Synthesize.delta * (1 + 1e-9))
         terminal.aside(
-            f"releases add up their δ: one at δ = {options.delta:g} leaves none of it for the next; a limit in --rho has no "
-            "such end, or give each release a smaller --delta (synthesize takes 1e-06 unless told)"
+            f"a synthetic table that looks for its values spends δ as well, {Synthesize.delta:g} unless --delta says "
+            f"otherwise: this limit has room for {count(room, 'such table')}"
         )
