@@ -6,17 +6,18 @@ itself. Whoever writes on SQLite takes the write lock first (BEGIN IMMEDIATE), s
 
 from __future__ import annotations
 
+import math
 import os
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, Self
+from typing import Any, Self, TypeVar
 
 from sqlalchemy import Connection, Engine, create_engine, event
 from sqlalchemy.engine import URL, make_url
-from sqlalchemy.exc import ArgumentError, DBAPIError, OperationalError
+from sqlalchemy.exc import ArgumentError, DBAPIError, InvalidatePoolError, OperationalError
 from sqlalchemy.orm import Session
 
 from aegis.catalog.database import (  # every table is known before one is opened
@@ -29,8 +30,11 @@ from aegis.catalog.database.migrate import NEWEST, migrate
 from aegis.catalog.database.storage import storing
 from aegis.errors import EngineError, InputError, MissingExtraError
 
+T = TypeVar("T")
 BUSY_SECONDS = 30
 DEFAULT_POOL = 12
+_FRESH_S = 1.0
+"""A connection that was used this lately is taken for alive; any other one is asked first."""
 
 
 class Database:
@@ -39,7 +43,10 @@ class Database:
     def __init__(self, engine: Engine, *, wait_seconds: float = 0.0) -> None:
         self.engine = engine
         self._wait_seconds = wait_seconds
-        self._reading = engine.execution_options(aegis_writes=False)
+        # A statement of PostgreSQL sees what is committed when it begins, in a transaction or not: a read needs none,
+        # and is spared the two messages that begin and end one. On SQLite a read is of one moment.
+        alone = {} if self.is_sqlite else {"isolation_level": "AUTOCOMMIT"}
+        self._reading = engine.execution_options(aegis_writes=False, **alone)
         self._writing = engine.execution_options(aegis_writes=True)
 
     @classmethod
@@ -86,23 +93,38 @@ class Database:
             self._connect(session)
             yield session
 
+    @contextmanager
+    def look(self) -> Iterator[Connection]:
+        """A bare connection that only looks: for the one question that every request asks."""
+        with self._patiently(self._reading.connect) as connection:
+            yield connection
+
     def _connect(self, session: Session, options: Mapping[str, Any] = MappingProxyType({})) -> None:
-        """Begin the transaction; a server that is just starting again is waited for."""
+        """Begin the transaction of a session."""
         if self.is_sqlite:
             return  # it begins with its first statement, and a file is there or not
+
+        def begin() -> None:
+            try:
+                session.connection(execution_options=dict(options))
+            except OperationalError:
+                session.rollback()
+                raise
+
+        self._patiently(begin)
+
+    def _patiently(self, begin: Callable[[], T]) -> T:
+        """Connect; a server that is just starting again is waited for."""
         deadline = time.monotonic() + self._wait_seconds
         pause_s = 0.05
         while True:
             try:
-                session.connection(execution_options=dict(options))
+                return begin()
             except OperationalError:
                 if time.monotonic() + pause_s > deadline:
                     raise
-                session.rollback()
-                time.sleep(pause_s)
-                pause_s = min(2 * pause_s, 1.0)
-            else:
-                return
+            time.sleep(pause_s)
+            pause_s = min(2 * pause_s, 1.0)
 
     def close(self) -> None:
         self.engine.dispose()
@@ -169,8 +191,22 @@ def _sqlite(url: URL, pool_size: int) -> Engine:
 
 def _postgres(url: URL, pool_size: int) -> Engine:
     try:
-        return create_engine(
-            url, pool_size=pool_size, max_overflow=pool_size, pool_timeout=BUSY_SECONDS, pool_pre_ping=True
-        )
+        engine = create_engine(url, pool_size=pool_size, max_overflow=pool_size, pool_timeout=BUSY_SECONDS)
     except ModuleNotFoundError:
         raise MissingExtraError(feature="A catalog in PostgreSQL", extra="postgres") from None
+
+    @event.listens_for(engine, "checkin")
+    def _put_back(_connection: Any, record: Any) -> None:
+        record.info["used_s"] = time.monotonic()
+
+    @event.listens_for(engine, "checkout")
+    def _take(connection: Any, record: Any, _proxy: Any) -> None:
+        """Ask whether a connection that stood for a while still lives; the pool replaces a dead one."""
+        if time.monotonic() - record.info.get("used_s", math.inf) <= _FRESH_S:
+            return
+        try:
+            engine.dialect.do_ping(connection)
+        except engine.dialect.loaded_dbapi.Error as error:
+            raise InvalidatePoolError from error  # whatever ended this one ended the others
+
+    return engine

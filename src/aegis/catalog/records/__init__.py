@@ -22,7 +22,7 @@ from aegis.catalog.records.ledger_records import (
 from aegis.catalog.records.notification_records import NewNotificationChoice, Notification, NotificationChoice, Seen
 from aegis.catalog.records.page import Health, Page
 from aegis.catalog.records.people_records import Me, Role, Scope, User, UserRole
-from aegis.catalog.records.product_records import Column, Facet, Facets, Product
+from aegis.catalog.records.product_records import Column, Facet, Facets, Product, ProductEntry
 from aegis.catalog.records.record_json import read, write
 from aegis.catalog.records.release_records import (
     ArrivalAttack,
@@ -74,6 +74,7 @@ __all__ = [
     "Preview",
     "PreviewRow",
     "Product",
+    "ProductEntry",
     "ProductLedger",
     "Release",
     "ReleaseVersion",

@@ -49,6 +49,18 @@ class Product:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ProductEntry:
+    """A product as a list names it: ``columns`` is how many it has."""
+
+    name: str
+    title: str
+    description: str
+    columns: int
+    state: ProductState
+    tags: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Facet:
     """A tag or an owner, and how many of the products that were found have it."""
 

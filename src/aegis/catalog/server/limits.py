@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import math
 import re
+import threading
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -76,19 +77,20 @@ class RequestQuota:
         self._per_minute = per_minute
         self._clock = clock
         self._left: dict[str, tuple[float, float]] = {}
+        self._lock = threading.Lock()
 
     def take(self, person: str) -> None:
         """Count a request; `TooManyAttemptsError` where there were too many."""
-        now = self._clock()
-        if len(self._left) > _MOST_PERSONS:
-            self._left = {who: entry for who, entry in self._left.items() if now - entry[1] < 60}
-        left, since = self._left.get(person, (float(self._per_minute), now))
-        left = min(left + (now - since) * self._per_minute / 60, self._per_minute)
+        with self._lock:  # requests are counted in many threads
+            now = self._clock()
+            if len(self._left) > _MOST_PERSONS:
+                self._left = {who: entry for who, entry in self._left.items() if now - entry[1] < 60}
+            left, since = self._left.get(person, (float(self._per_minute), now))
+            left = min(left + (now - since) * self._per_minute / 60, self._per_minute)
+            self._left[person] = (left - 1 if left >= 1 else left, now)
         if left < 1:
-            self._left[person] = (left, now)
             wait = math.ceil((1 - left) * 60 / self._per_minute)
             raise TooManyAttemptsError("too many requests in a short time; slow down", retry_after_seconds=wait)
-        self._left[person] = (left - 1, now)
 
 
 class BodyLimits:

@@ -60,7 +60,8 @@ NOBODY = Identity(actor=ANONYMOUS)
 class Authentication:
     """An app that finds the `Identity` of every request under ``identity`` of its state.
 
-    Below ``/api/`` only people who are signed in get further, except to the health of the catalog.
+    Below ``/api/`` only people who are signed in get further, except to the health of the catalog. For a page that is
+    only looked at, `identity_of` finds out in the thread that answers: one change of threads is enough.
     """
 
     def __init__(self, app: ASGIApp, *, catalog: Catalog) -> None:
@@ -73,17 +74,31 @@ class Authentication:
             state = scope.setdefault("state", {})
             if scope["path"] == HEALTH or scope["path"].startswith("/static/"):
                 state["identity"] = NOBODY
+            elif scope["method"] in ("GET", "HEAD") and not is_api(scope):
+                state["authenticate"] = partial(self._identity, scope)
             else:
-                who = _api_identity if is_api(scope) else _page_identity
                 try:
-                    identity = await run_in_threadpool(again_if_undone, partial(who, self._catalog, scope))
-                    client = scope.get("client") or ("",)
-                    self._quota.take(identity.actor.user_id or str(client[0]))
-                    state["identity"] = identity
+                    state["identity"] = await run_in_threadpool(self._identity, scope)
                 except AegisError as error:
                     await error_response(scope, error)(scope, receive, send)
                     return
         await self._app(scope, receive, send)
+
+    def _identity(self, scope: Scope) -> Identity:
+        who = _api_identity if is_api(scope) else _page_identity
+        identity = again_if_undone(partial(who, self._catalog, scope))
+        client = scope.get("client") or ("",)
+        self._quota.take(identity.actor.user_id or str(client[0]))
+        return identity
+
+
+def identity_of(scope: Scope) -> Identity:
+    """Who sent a request. It may ask the database, so call it in a thread; an `AegisError` is the response."""
+    state = scope["state"]
+    if "identity" not in state:
+        state["identity"] = state["authenticate"]()
+    identity: Identity = state["identity"]
+    return identity
 
 
 def public_origin(settings: Settings, *, scheme: str, host: str) -> str:

@@ -9,6 +9,7 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any, Self
 
+from sqlalchemy import Connection
 from sqlalchemy.exc import DBAPIError, IntegrityError
 from sqlalchemy.exc import TimeoutError as NoConnectionError
 from sqlalchemy.orm import Session
@@ -135,13 +136,14 @@ class Catalog:
     @contextmanager
     def read(self, actor: Actor) -> Iterator[Work]:
         """Work that only looks."""
-        try:
-            with self.database.read() as session:
-                yield self._work(session, actor)
-        except NoConnectionError:
-            raise EngineError(_BUSY) from None
-        except DBAPIError as error:
-            raise _refused(error) from None
+        with _reading(), self.database.read() as session:
+            yield self._work(session, actor)
+
+    @contextmanager
+    def look(self) -> Iterator[Connection]:
+        """A bare connection that only looks, without an actor: to find out who that is."""
+        with _reading(), self.database.look() as connection:
+            yield connection
 
     @contextmanager
     def write(self, actor: Actor) -> Iterator[Work]:
@@ -169,6 +171,17 @@ class Catalog:
 
     def _work(self, session: Session, actor: Actor) -> Work:
         return Work(session=session, store=self.store, actor=actor, now=self.clock(), settings=self.settings)
+
+
+@contextmanager
+def _reading() -> Iterator[None]:
+    """Errors of the database as those of the catalog."""
+    try:
+        yield
+    except NoConnectionError:
+        raise EngineError(_BUSY) from None
+    except DBAPIError as error:
+        raise _refused(error) from None
 
 
 _BUSY = "too many people ask the catalog at once; try again in a moment"

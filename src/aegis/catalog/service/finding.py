@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from functools import lru_cache
 from typing import Any
 
-from sqlalchemy import ColumnElement, Select, delete, func, or_, select, true
+from sqlalchemy import ColumnElement, Select, bindparam, delete, func, literal, or_, select, true, union_all
 
 from aegis.catalog import records
 from aegis.catalog.database.finding_tables import ProductTag
 from aegis.catalog.database.tables import Product, User
+from aegis.catalog.records import Page
 from aegis.catalog.service.catalog import Work
 from aegis.catalog.service.checks import checked_line, printable
-from aegis.catalog.service.permissions import Permission, products_where, require
+from aegis.catalog.service.paging import FIRST, PageRequest, cut, page_values, paged_query
+from aegis.catalog.service.permissions import Actor, Permission, products_where, require
 from aegis.catalog.states import ProductState
 from aegis.errors import InputError
 
@@ -62,63 +67,187 @@ def set_tags(work: Work, product_id: str, tags: Iterable[str]) -> bool:
     return True
 
 
-def found_by(
-    work: Work, query: Select[*tuple[Any, ...]], *, words: str, tag: str | None, owner: str | None, mine: bool = False
-) -> Select[*tuple[Any, ...]]:
-    """Narrow a question about products to those that the actor may see and that fit."""
-    query = query.where(_visible(work, mine=mine))
+class Visible(StrEnum):
+    """Which products somebody sees at all."""
+
+    EVERY = "every"
+    PUBLISHED = "published"
+    PUBLISHED_OR_OWN = "published, and those that they work on"
+    OWN = "those that they work on"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SearchShape:
+    """Which conditions a search has. What they compare with are parameters: a statement is built once for a shape."""
+
+    visible: Visible
+    of_token: bool
+    words: int
+    by_tag: bool
+    by_owner: bool
+
+    def conditions(self) -> list[ColumnElement[bool]]:
+        """The products that may be seen and that fit."""
+        own = Product.id.in_(bindparam("own", expanding=True))
+        published = Product.state == ProductState.PUBLISHED.value
+        by_visible: dict[Visible, ColumnElement[bool]] = {
+            Visible.EVERY: true(),
+            Visible.PUBLISHED: published,
+            Visible.PUBLISHED_OR_OWN: or_(published, own),
+            Visible.OWN: own,
+        }
+        listed = [by_visible[self.visible]]
+        if self.of_token:
+            listed.append(Product.id == bindparam("token_product"))
+        for number in range(self.words):
+            pattern = bindparam(f"word_{number}")
+            tagged = select(ProductTag.product_id).where(ProductTag.tag.like(pattern, escape="\\"))
+            listed.append(or_(Product.search_text.like(pattern, escape="\\"), Product.id.in_(tagged)))
+        if self.by_tag:
+            tagged = select(ProductTag.product_id).where(ProductTag.tag == bindparam("tag"))
+            listed.append(Product.id.in_(tagged))
+        if self.by_owner:
+            listed.append(Product.owner_id.in_(select(User.id).where(User.name == bindparam("owner"))))
+        return listed
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProductSearch:
+    """What is looked for as whom: the shape of the question, and what its conditions compare with."""
+
+    shape: SearchShape
+    values: Mapping[str, Any]
+
+
+def product_search(
+    actor: Actor, *, words: str = "", tag: str | None = None, owner: str | None = None, mine: bool = False
+) -> ProductSearch:
+    """The products that somebody may see and that fit; ``mine`` are those that they work on.
+
+    A token of one product sees that one.
+    """
     parts = words.lower().split()
     if len(words) > 200 or len(parts) > 10 or not printable(words):
         raise InputError("search for a few words")
-    for word in parts:
-        pattern = "%" + word.replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_") + "%"
-        tagged = select(ProductTag.product_id).where(ProductTag.tag.like(pattern, escape="\\"))
-        query = query.where(or_(Product.search_text.like(pattern, escape="\\"), Product.id.in_(tagged)))
     for chosen in (tag, owner):
         if chosen is not None and not (isinstance(chosen, str) and len(chosen) <= 200 and printable(chosen)):
             raise InputError("choose a tag or an owner from the list")
+    own = products_where(actor, Permission.SEE_DRAFT)
+    if own is None:
+        visible = Visible.EVERY
+    elif mine:
+        visible = Visible.OWN
+    else:
+        visible = Visible.PUBLISHED_OR_OWN if own else Visible.PUBLISHED
+    values: dict[str, Any] = {f"word_{number}": _pattern(word) for number, word in enumerate(parts)}
+    if visible in (Visible.OWN, Visible.PUBLISHED_OR_OWN):
+        values["own"] = sorted(own or ())
+    if actor.token_product is not None:
+        values["token_product"] = actor.token_product
     if tag is not None:
-        query = query.where(Product.id.in_(select(ProductTag.product_id).where(ProductTag.tag == tag.lower())))
+        values["tag"] = tag.lower()
     if owner is not None:
-        query = query.where(Product.owner_id.in_(select(User.id).where(User.name == owner)))
-    return query
+        values["owner"] = owner
+    shape = SearchShape(
+        visible=visible,
+        of_token=actor.token_product is not None,
+        words=len(parts),
+        by_tag=tag is not None,
+        by_owner=owner is not None,
+    )
+    return ProductSearch(shape=shape, values=values)
+
+
+def _pattern(word: str) -> str:
+    return "%" + word.replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_") + "%"
+
+
+def entries(
+    work: Work, *, query: str = "", tag: str | None = None, owner: str | None = None, page: PageRequest = FIRST
+) -> Page[records.ProductEntry]:
+    """The products that fit, by name, with no more of each than a list shows."""
+    require(work.actor, Permission.SEE_CATALOG)
+    search = product_search(work.actor, words=query, tag=tag, owner=owner)
+    listed = _entries_query(search.shape, continued=page.cursor is not None)
+    found = work.session.execute(listed, {**search.values, **page_values(page, keys=BY_NAME)}).all()
+    rows, cursor = cut(list(found), page, last=lambda row: [row.name])
+    return Page(
+        items=tuple(
+            records.ProductEntry(
+                name=row.name,
+                title=row.title,
+                description=row.description,
+                columns=row.column_count,
+                state=ProductState(row.state),
+                tags=split_tags(row.tags),
+            )
+            for row in rows
+        ),
+        next=cursor,
+    )
+
+
+BY_NAME = (Product.name,)
+TAGS = select(func.aggregate_strings(ProductTag.tag, ",")).where(ProductTag.product_id == Product.id).scalar_subquery()
+
+
+def split_tags(tags: str | None) -> tuple[str, ...]:
+    """What `TAGS` gives, as tags: none has a comma."""
+    return tuple(sorted(tags.split(","))) if tags else ()
+
+
+@lru_cache(maxsize=512)
+def _entries_query(shape: SearchShape, *, continued: bool) -> Select[*tuple[Any, ...]]:
+    shown = select(
+        Product.name,
+        Product.title,
+        Product.description,
+        func.json_array_length(Product.columns).label("column_count"),
+        Product.state,
+        TAGS.label("tags"),
+    )
+    return paged_query(shown.where(*shape.conditions()), keys=BY_NAME, continued=continued)
 
 
 def facets(work: Work, *, query: str = "", tag: str | None = None, owner: str | None = None) -> records.Facets:
     """How many of the products that fit have each tag and each owner, the most frequent first."""
     require(work.actor, Permission.SEE_CATALOG)
-    ids = found_by(work, select(Product.id), words=query, tag=tag, owner=owner)
+    search = product_search(work.actor, words=query, tag=tag, owner=owner)
+    rows = work.session.execute(_facets_query(search.shape), search.values).all()
+    listed = sorted(rows, key=lambda row: (-row.number, row.name))
+    return records.Facets(
+        tags=tuple(_facet(row) for row in listed if row.kind == _TAG),
+        owners=tuple(_facet(row) for row in listed if row.kind == _OWNER),
+    )
+
+
+def _facet(row: Any) -> records.Facet:
+    return records.Facet(name=row.name, words=row.words or row.name, products=row.number)
+
+
+_TAG, _OWNER = "tag", "owner"
+
+
+@lru_cache(maxsize=256)
+def _facets_query(shape: SearchShape) -> Select[*tuple[Any, ...]]:
+    """Tags and owners in one question: the products are looked for once."""
+    products = select(Product.id, Product.owner_id).where(*shape.conditions()).cte("found_products")
     number = func.count().label("number")
-    tags = work.session.execute(
-        select(ProductTag.tag, number)
-        .where(ProductTag.product_id.in_(ids))
+    tags = (
+        select(literal(_TAG).label("kind"), ProductTag.tag.label("name"), ProductTag.tag.label("words"), number)
+        .join(products, products.c.id == ProductTag.product_id)
         .group_by(ProductTag.tag)
         .order_by(number.desc(), ProductTag.tag)
         .limit(_MOST_SHOWN)
+        .subquery()
     )
-    owners = work.session.execute(
-        select(User.name, User.display_name, number)
-        .join(Product, Product.owner_id == User.id)
-        .where(Product.id.in_(ids))
-        .group_by(User.name, User.display_name)
-        .order_by(number.desc(), User.name)
+    counted = select(products.c.owner_id, number).group_by(products.c.owner_id).subquery()
+    owners = (
+        select(literal(_OWNER).label("kind"), User.name, User.display_name.label("words"), counted.c.number)
+        .join(counted, counted.c.owner_id == User.id)
+        .order_by(counted.c.number.desc(), User.name)
         .limit(_MOST_SHOWN)
+        .subquery()
     )
-    return records.Facets(
-        tags=tuple(records.Facet(name=name, words=name, products=count) for name, count in tags),
-        owners=tuple(
-            records.Facet(name=name, words=display or name, products=count) for name, display, count in owners
-        ),
-    )
-
-
-def _visible(work: Work, *, mine: bool) -> ColumnElement[bool]:
-    """The published products and those one works on; a token of one product sees that one."""
-    condition: ColumnElement[bool] = true()
-    at_work = products_where(work.actor, Permission.SEE_DRAFT)
-    if at_work is not None:
-        of_mine = Product.id.in_(at_work)
-        condition = of_mine if mine else or_(Product.state == ProductState.PUBLISHED.value, of_mine)
-    if work.actor.token_product is not None:
-        condition = condition & (Product.id == work.actor.token_product)
-    return condition
+    both = union_all(select(tags), select(owners)).subquery()
+    return select(both)

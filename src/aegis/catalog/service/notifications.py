@@ -65,7 +65,7 @@ def _holders(work: Work, role: UserRole, product_id: str | None) -> list[str]:
     everywhere = Assignment.product_id.is_(None)
     wanted = (
         select(Assignment.user_id)
-        .join(User, role_counts(work))
+        .join(User, role_counts(work.now))
         .where(
             Assignment.role == role.value,
             User.active,

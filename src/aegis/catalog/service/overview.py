@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from sqlalchemy import ColumnElement, ScalarSelect, and_, func, or_, select, true
+from functools import lru_cache
+from typing import Any
+
+from sqlalchemy import ColumnElement, Select, String, and_, bindparam, func, literal, or_, select, true
 from sqlalchemy.orm import InstrumentedAttribute
 
 from aegis.catalog import records
-from aegis.catalog.database.tables import Job, Product, Request, Table
+from aegis.catalog.database.tables import Job, Product, Request, Table, UtcTime
 from aegis.catalog.records import UserRole
 from aegis.catalog.service.catalog import Work
 from aegis.catalog.service.paging import PageRequest
-from aegis.catalog.service.permissions import Actor, Permission, require
+from aegis.catalog.service.permissions import Permission, require
 from aegis.catalog.service.request_steps import in_state
 from aegis.catalog.service.requests import list_requests
 from aegis.catalog.states import JobState, ProductState, RequestState
@@ -22,33 +25,19 @@ def overview(work: Work) -> records.Overview:
     """How much there is, and what waits for this person."""
     actor = work.actor
     require(actor, Permission.SEE_CATALOG)
-    own = and_(Request.consumer_id == actor.user_id, _in_scope(Request.product_id, actor))
-    at_work = actor.products_as(UserRole.PROVIDER, UserRole.EXPERT)
-    shown = Product.state == ProductState.PUBLISHED.value
-    running = Job.state.in_([JobState.QUEUED.value, JobState.RUNNING.value])
-    seen = true() if at_work is None else or_(shown, Product.id.in_(at_work))
-    counted = work.session.execute(
-        select(
-            _count(Product, seen, _in_scope(Product.id, actor)),
-            _count(Request, own),
-            _count(
-                Request,
-                in_state(RequestState.PENDING, work.now),
-                Request.consumer_id != actor.user_id,
-                _in_scope(Request.product_id, actor),
-                _among(Request.product_id, actor.products_as(UserRole.EXPERT)),
-            ),
-            _count(
-                Request,
-                in_state(RequestState.APPROVED, work.now),
-                _in_scope(Request.product_id, actor),
-                _among(Request.product_id, actor.products_as(UserRole.PROVIDER)),
-            ),
-            _count(Request, own, in_state(RequestState.PROVISIONED, work.now)),
-            _count(Job, running, _in_scope(Job.product_id, actor), _among(Job.product_id, at_work)),
-        )
-    ).one()
-    products, mine, to_decide, to_fulfil, ready, jobs = counted
+    roles = {
+        "at_work": actor.products_as(UserRole.PROVIDER, UserRole.EXPERT),
+        "decided": actor.products_as(UserRole.EXPERT),
+        "fulfilled": actor.products_as(UserRole.PROVIDER),
+    }
+    query = _counts_query(
+        everywhere=frozenset(name for name, ids in roles.items() if ids is None),
+        nowhere=frozenset(name for name, ids in roles.items() if ids == frozenset()),
+        of_token=actor.token_product is not None,
+    )
+    values = {name: sorted(ids or ()) for name, ids in roles.items()}
+    values |= {"me": actor.user_id, "token_product": actor.token_product, "now": work.now}
+    products, mine, to_decide, to_fulfil, ready, jobs = work.session.execute(query, values).one()
     return records.Overview(
         products=products,
         requests_of_mine=mine,
@@ -60,14 +49,45 @@ def overview(work: Work) -> records.Overview:
     )
 
 
-def _count(table: type[Table], *conditions: ColumnElement[bool]) -> ScalarSelect[int]:
-    return select(func.count()).select_from(table).where(*conditions).scalar_subquery()
+@lru_cache(maxsize=64)
+def _counts_query(*, everywhere: frozenset[str], nowhere: frozenset[str], of_token: bool) -> Select[*tuple[Any, ...]]:
+    """Everything in one question. Of a role that is held ``nowhere`` nothing is counted, nor looked for."""
+    me, now = bindparam("me", type_=String()), bindparam("now", type_=UtcTime())
 
+    def in_scope(column: InstrumentedAttribute[str]) -> ColumnElement[bool]:
+        """A token for one product counts what belongs to that one."""
+        return column == bindparam("token_product") if of_token else true()
 
-def _in_scope(column: InstrumentedAttribute[str], actor: Actor) -> ColumnElement[bool]:
-    """A token for one product counts what belongs to that one."""
-    return true() if actor.token_product is None else column == actor.token_product
+    def among(column: InstrumentedAttribute[str], role: str) -> ColumnElement[bool]:
+        return true() if role in everywhere else column.in_(bindparam(role, expanding=True))
 
+    def count(table: type[Table], *conditions: ColumnElement[bool], role: str = "") -> ColumnElement[int]:
+        if role in nowhere:
+            return literal(0)
+        return select(func.count()).select_from(table).where(*conditions).scalar_subquery()
 
-def _among(column: InstrumentedAttribute[str], ids: frozenset[str] | None) -> ColumnElement[bool]:
-    return true() if ids is None else column.in_(ids)
+    own = and_(Request.consumer_id == me, in_scope(Request.product_id))
+    published = Product.state == ProductState.PUBLISHED.value
+    running = Job.state.in_([JobState.QUEUED.value, JobState.RUNNING.value])
+    seen = published if "at_work" in nowhere else or_(published, among(Product.id, "at_work"))
+    return select(
+        count(Product, seen, in_scope(Product.id)),
+        count(Request, own),
+        count(
+            Request,
+            in_state(RequestState.PENDING, now),
+            Request.consumer_id != me,
+            in_scope(Request.product_id),
+            among(Request.product_id, "decided"),
+            role="decided",
+        ),
+        count(
+            Request,
+            in_state(RequestState.APPROVED, now),
+            in_scope(Request.product_id),
+            among(Request.product_id, "fulfilled"),
+            role="fulfilled",
+        ),
+        count(Request, own, in_state(RequestState.PROVISIONED, now)),
+        count(Job, running, in_scope(Job.product_id), among(Job.product_id, "at_work"), role="at_work"),
+    )

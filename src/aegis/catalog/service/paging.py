@@ -6,10 +6,11 @@ import base64
 import binascii
 import datetime
 import json
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import ColumnElement, Select, tuple_
+from sqlalchemy import ColumnElement, Integer, Select, bindparam, tuple_
 from sqlalchemy.orm import InstrumentedAttribute, Session
 
 from aegis.catalog.database.tables import UtcTime
@@ -45,16 +46,41 @@ def page_of(
 
     The keys are unique together and belong to the entity that the query selects first.
     """
-    if page.cursor is not None:
-        after = _decode(page.cursor, keys)
+    paged = paged_query(query, keys=keys, continued=page.cursor is not None, descending=descending)
+    rows = list(session.execute(paged, page_values(page, keys=keys)).all())
+    return cut(rows, page, last=lambda row: [getattr(row[0], key.key) for key in keys])
+
+
+def paged_query(
+    query: Select[*tuple[Any, ...]],
+    *,
+    keys: tuple[InstrumentedAttribute[Any], ...],
+    continued: bool,
+    descending: bool = False,
+) -> Select[*tuple[Any, ...]]:
+    """A query for any page, of the first or of later ones; which one, `page_values` say."""
+    if continued:
+        after = tuple_(*(bindparam(f"after_{key.key}", type_=key.type) for key in keys))
         bound: ColumnElement[bool] = tuple_(*keys) < after if descending else tuple_(*keys) > after
         query = query.where(bound)
-    query = query.order_by(*(key.desc() if descending else key.asc() for key in keys)).limit(page.size + 1)
-    rows = list(session.execute(query).all())
+    ordered = query.order_by(*(key.desc() if descending else key.asc() for key in keys))
+    return ordered.limit(bindparam("most_rows", type_=Integer()))
+
+
+def page_values(page: PageRequest, *, keys: tuple[InstrumentedAttribute[Any], ...]) -> dict[str, Any]:
+    """What a paged query compares with: where this page begins, and one row more than it has."""
+    after = () if page.cursor is None else _decode(page.cursor, keys)
+    return {
+        "most_rows": page.size + 1,
+        **{f"after_{key.key}": value for key, value in zip(keys, after, strict=False)},
+    }
+
+
+def cut(rows: list[Any], page: PageRequest, *, last: Callable[[Any], list[Any]]) -> tuple[list[Any], str | None]:
+    """The rows of a page without the one too many, and the cursor that it stands for; ``last`` gives a row's keys."""
     if len(rows) <= page.size:
         return rows, None
-    last = rows[page.size - 1][0]
-    return rows[: page.size], _encode([getattr(last, key.key) for key in keys])
+    return rows[: page.size], _encode(last(rows[page.size - 1]))
 
 
 def _encode(values: list[Any]) -> str:

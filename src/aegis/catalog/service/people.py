@@ -268,7 +268,7 @@ def user_views(work: Work, people: list[User]) -> list[records.User]:
     held: dict[str, list[records.Role]] = defaultdict(list)
     assigned = work.session.execute(
         select(Assignment, Product.name)
-        .join(User, role_counts(work))
+        .join(User, role_counts(work.now))
         .outerjoin(Product, Product.id == Assignment.product_id)
         .where(User.id.in_([person.id for person in people]))
     )
@@ -306,7 +306,7 @@ def keep_an_administrator(work: Work, *, without: str) -> None:
     knows_a_way = ExternalIdentity.user_id == User.id
     others = work.session.scalars(
         select(User.id)
-        .join(Assignment, role_counts(work))
+        .join(Assignment, role_counts(work.now))
         .where(
             Assignment.role == UserRole.ADMIN.value,
             User.active,

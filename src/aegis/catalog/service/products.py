@@ -4,21 +4,29 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import Any
 
-from sqlalchemy import Select, func, select
+from sqlalchemy import Select, bindparam, func, select
 
 from aegis.catalog import records
-from aegis.catalog.database.finding_tables import ProductTag
 from aegis.catalog.database.tables import Assignment, Configuration, Product, Summary, User, new_id
 from aegis.catalog.records import Page, UserRole
 from aegis.catalog.service.catalog import Work
-from aegis.catalog.service.checks import checked_line, checked_slug, checked_text
-from aegis.catalog.service.finding import found_by, search_text, set_tags
-from aegis.catalog.service.paging import FIRST, PageRequest, page_of
+from aegis.catalog.service.checks import checked_line, checked_slug, checked_text, is_id, printable
+from aegis.catalog.service.finding import (
+    BY_NAME,
+    TAGS,
+    SearchShape,
+    product_search,
+    search_text,
+    set_tags,
+    split_tags,
+)
+from aegis.catalog.service.paging import FIRST, PageRequest, cut, page_values, paged_query
 from aegis.catalog.service.permissions import Held, Permission, require
 from aegis.catalog.service.schema import checked_columns, checked_policy, policy_facts
-from aegis.catalog.service.visible import called, checked_visible, visible_product
+from aegis.catalog.service.visible import checked_visible, visible_product
 from aegis.catalog.states import ProductState, check_step
 from aegis.data.schema import Role
 from aegis.errors import ConflictError, InputError
@@ -166,15 +174,25 @@ def list_products(
     ``query`` is searched in names, titles, descriptions, tags, and the names and meanings of columns.
     """
     require(work.actor, Permission.SEE_CATALOG)
-    wanted = found_by(work, _selected(), words=query, tag=tag, owner=owner, mine=mine)
-    rows, cursor = page_of(work.session, wanted, keys=(Product.name,), page=page)
-    return Page(items=tuple(_as_view(*row) for row in rows), next=cursor)
+    search = product_search(work.actor, words=query, tag=tag, owner=owner, mine=mine)
+    listed = _list_query(search.shape, continued=page.cursor is not None)
+    found = work.session.execute(listed, {**search.values, **page_values(page, keys=BY_NAME)}).all()
+    rows, cursor = cut(list(found), page, last=lambda row: [row.name])
+    return Page(items=tuple(_as_view(row, *row[-4:]) for row in rows), next=cursor)
+
+
+@lru_cache(maxsize=512)
+def _list_query(shape: SearchShape, *, continued: bool) -> Select[*tuple[Any, ...]]:
+    """The plain columns of a page of products: a list needs no objects that could be changed."""
+    found = _with_counts(select(*_SHOWN)).where(*shape.conditions())
+    return paged_query(found, keys=BY_NAME, continued=continued)
 
 
 def product(work: Work, *, product: str) -> records.Product:
     """One product by its name or id."""
     require(work.actor, Permission.SEE_CATALOG)
-    row = work.session.execute(_selected().where(called(product))).one_or_none()
+    query, values = (_OF_ID, {"id": product}) if is_id(product) else (_OF_NAME, {"name": product})
+    row = work.session.execute(query, values).one_or_none() if printable(product) else None
     checked_visible(work, None if row is None else row[0])
     assert row is not None
     return _as_view(*row)
@@ -232,21 +250,26 @@ def _description(description: Any) -> str:
     return checked_text(description, what="the description", most=20_000)
 
 
-def _selected() -> Select[*tuple[Any, ...]]:
+def _with_counts(query: Select[*tuple[Any, ...]]) -> Select[*tuple[Any, ...]]:
+    """Products with their owner's name, the number of configurations, the current summary and the tags."""
     offered = (
         select(func.count())
         .where(Configuration.product_id == Product.id, Configuration.withdrawn_at.is_(None))
         .scalar_subquery()
     )
     current = select(Summary.id).where(Summary.product_id == Product.id, Summary.current).scalar_subquery()
-    tags = (
-        select(func.aggregate_strings(ProductTag.tag, ",")).where(ProductTag.product_id == Product.id).scalar_subquery()
+    return query.add_columns(User.name.label("owner_name"), offered, current, TAGS).join(
+        User, User.id == Product.owner_id
     )
-    return select(Product, User.name, offered, current, tags).join(User, User.id == Product.owner_id)
+
+
+_SHOWN = tuple(column for column in Product.__table__.columns if column.name != "search_text")
+_OF_ID = _with_counts(select(Product)).where(Product.id == bindparam("id"))
+_OF_NAME = _with_counts(select(Product)).where(Product.name == bindparam("name"))
 
 
 def _view(work: Work, product_id: str) -> records.Product:
-    row = work.session.execute(_selected().where(Product.id == product_id)).one()
+    row = work.session.execute(_OF_ID, {"id": product_id}).one()
     return _as_view(*row)
 
 
@@ -254,7 +277,7 @@ def _search_text(row: Product) -> str:
     return search_text(name=row.name, title=row.title, description=row.description, columns=row.columns)
 
 
-def _as_view(row: Product, owner: str, offered: int, summary_id: str | None, tags: str | None) -> records.Product:
+def _as_view(row: Any, owner: str, offered: int, summary_id: str | None, tags: str | None) -> records.Product:
     facts = policy_facts(row.policy)
     return records.Product(
         id=row.id,
@@ -274,7 +297,7 @@ def _as_view(row: Product, owner: str, offered: int, summary_id: str | None, tag
         version=row.version,
         configurations=offered,
         summary_id=summary_id,
-        tags=tuple(sorted(tags.split(","))) if tags else (),  # no tag has a comma
+        tags=split_tags(tags),
     )
 
 

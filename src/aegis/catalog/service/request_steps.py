@@ -15,7 +15,7 @@ from aegis.errors import ConflictError
 _OPEN = [state.value for state in OPEN_REQUESTS]
 
 
-def effective_state(row: Request, now: datetime.datetime) -> RequestState:
+def effective_state(row: Any, now: datetime.datetime) -> RequestState:
     """The state as it counts: past its end a request is expired, whether or not that was written down yet."""
     state = RequestState(row.state)
     if state in OPEN_REQUESTS and row.expires_at is not None and row.expires_at <= now:
@@ -23,7 +23,7 @@ def effective_state(row: Request, now: datetime.datetime) -> RequestState:
     return state
 
 
-def in_state(state: RequestState, now: datetime.datetime) -> ColumnElement[bool]:
+def in_state(state: RequestState, now: datetime.datetime | ColumnElement[datetime.datetime]) -> ColumnElement[bool]:
     """The same as a condition."""
     if state is RequestState.EXPIRED:
         overdue = and_(Request.state.in_(_OPEN), Request.expires_at <= now)

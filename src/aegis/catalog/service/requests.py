@@ -5,20 +5,22 @@ from __future__ import annotations
 import datetime
 from collections.abc import Iterable
 from dataclasses import fields
+from enum import StrEnum
+from functools import lru_cache
 from typing import Any
 
-from sqlalchemy import Select, or_, select
+from sqlalchemy import Select, bindparam, or_, select
 from sqlalchemy.orm import aliased
 
 from aegis.catalog import records
-from aegis.catalog.database.tables import Audit, Configuration, Product, Release, Request, User, new_id
+from aegis.catalog.database.tables import Audit, Configuration, Product, Release, Request, User, UtcTime, new_id
 from aegis.catalog.records import Page
 from aegis.catalog.service import ledger
 from aegis.catalog.service.audit_log import audit_view
 from aegis.catalog.service.catalog import Work
 from aegis.catalog.service.checks import checked_text, checked_whole
 from aegis.catalog.service.notifications import NotificationKind, deciders, fulfillers, notify_of_request
-from aegis.catalog.service.paging import FIRST, PageRequest, page_of
+from aegis.catalog.service.paging import FIRST, PageRequest, cut, page_values, paged_query
 from aegis.catalog.service.permissions import Permission, may, products_where, require
 from aegis.catalog.service.request_steps import effective_state, in_state, move, note
 from aegis.catalog.service.visible import by_id, visible_product
@@ -195,23 +197,58 @@ def list_requests(
 ) -> Page[records.AccessRequest]:
     """One's own requests and those for products one works on, the newest first; ``mine`` leaves only one's own."""
     require(work.actor, Permission.SEE_CATALOG)
-    query = _selected()
-    own = Request.consumer_id == work.actor.user_id
+    if state is not None and (not isinstance(state, str) or state not in {each.value for each in RequestState}):
+        raise InputError(f"a state is one of {', '.join(each.value for each in RequestState)}")
     at_work = products_where(work.actor, Permission.SEE_REQUESTS)
-    if mine:
+    query = _list_query(
+        whose=_Whose.OWN if mine or at_work == frozenset() else _Whose.EVERY if at_work is None else _Whose.AT_WORK,
+        of_token=work.actor.token_product is not None,
+        of_product=product is not None,
+        state=None if state is None else RequestState(state),
+        continued=page.cursor is not None,
+    )
+    values = {
+        "me": work.actor.user_id,
+        "at_work": sorted(at_work or ()),
+        "token_product": work.actor.token_product,
+        "product": None if product is None else visible_product(work, product).id,
+        "now": work.now,
+        **page_values(page, keys=_NEWEST),
+    }
+    found = work.session.execute(query, values).all()
+    rows, cursor = cut(list(found), page, last=lambda row: [row.created_at, row.id])
+    return Page(items=tuple(_as_view(work.now, row) for row in rows), next=cursor)
+
+
+class _Whose(StrEnum):
+    """Whose requests somebody sees in a list."""
+
+    OWN = "own"
+    AT_WORK = "own, and those for products one works on"
+    EVERY = "every"
+
+
+_NEWEST = (Request.created_at, Request.id)
+
+
+@lru_cache(maxsize=512)
+def _list_query(
+    *, whose: _Whose, of_token: bool, of_product: bool, state: RequestState | None, continued: bool
+) -> Select[*tuple[Any, ...]]:
+    """A list of this shape; whose, which product and which moment are parameters."""
+    query = _selected()
+    own = Request.consumer_id == bindparam("me")
+    if whose is _Whose.OWN:
         query = query.where(own)
-    elif at_work is not None:
-        query = query.where(or_(own, Request.product_id.in_(at_work)))
-    if work.actor.token_product is not None:
-        query = query.where(Request.product_id == work.actor.token_product)
-    if product is not None:
-        query = query.where(Request.product_id == visible_product(work, product).id)
+    elif whose is _Whose.AT_WORK:
+        query = query.where(or_(own, Request.product_id.in_(bindparam("at_work", expanding=True))))
+    if of_token:
+        query = query.where(Request.product_id == bindparam("token_product"))
+    if of_product:
+        query = query.where(Request.product_id == bindparam("product"))
     if state is not None:
-        if not isinstance(state, str) or state not in {each.value for each in RequestState}:
-            raise InputError(f"a state is one of {', '.join(each.value for each in RequestState)}")
-        query = query.where(in_state(RequestState(state), work.now))
-    rows, cursor = page_of(work.session, query, keys=(Request.created_at, Request.id), page=page, descending=True)
-    return Page(items=tuple(_as_view(work.now, *row) for row in rows), next=cursor)
+        query = query.where(in_state(state, bindparam("now", type_=UtcTime())))
+    return paged_query(query, keys=_NEWEST, continued=continued, descending=True)
 
 
 def request(work: Work, *, request_id: str) -> records.RequestWithHistory:
@@ -254,8 +291,18 @@ _consumer, _decider = aliased(User), aliased(User)
 
 
 def _selected() -> Select[*tuple[Any, ...]]:
+    """Plain columns: nobody changes a request through a list of them."""
     return (
-        select(Request, Product.name, Product.title, _consumer, Configuration.name, _decider.name)
+        select(
+            *Request.__table__.columns,
+            Product.name.label("product_name"),
+            Product.title.label("product_title"),
+            _consumer.name.label("consumer_name"),
+            _consumer.display_name.label("consumer_display_name"),
+            Configuration.name.label("configuration_name"),
+            _decider.name.label("decider_name"),
+        )
+        .select_from(Request)
         .join(Product, Product.id == Request.product_id)
         .join(_consumer, _consumer.id == Request.consumer_id)
         .outerjoin(Configuration, Configuration.id == Request.configuration_id)
@@ -263,40 +310,36 @@ def _selected() -> Select[*tuple[Any, ...]]:
     )
 
 
+_OF_ID = _selected().where(Request.id == bindparam("id"))
+_HISTORY = select(*Audit.__table__.columns).where(Audit.subject_id == bindparam("id")).order_by(Audit.sequence)
+
+
 def _view(work: Work, request_id: str) -> records.RequestWithHistory:
-    row = work.session.execute(_selected().where(Request.id == request_id)).one()
-    history = work.session.scalars(select(Audit).where(Audit.subject_id == request_id).order_by(Audit.sequence))
-    request = _as_view(work.now, *row)
+    row = work.session.execute(_OF_ID, {"id": request_id}).one()
+    history = work.session.execute(_HISTORY, {"id": request_id})
+    request = _as_view(work.now, row)
     values = {entry.name: getattr(request, entry.name) for entry in fields(request)}
     return records.RequestWithHistory(**values, history=tuple(audit_view(act) for act in history))
 
 
-def _as_view(
-    now: datetime.datetime,
-    row: Request,
-    product_name: str,
-    product_title: str,
-    consumer: User,
-    configuration: str | None,
-    decider: str | None,
-) -> records.AccessRequest:
+def _as_view(now: datetime.datetime, row: Any) -> records.AccessRequest:
     return records.AccessRequest(
         id=row.id,
         product_id=row.product_id,
-        product_name=product_name,
-        product_title=product_title,
+        product_name=row.product_name,
+        product_title=row.product_title,
         consumer_id=row.consumer_id,
-        consumer_name=consumer.name,
-        consumer_display_name=consumer.display_name,
+        consumer_name=row.consumer_name,
+        consumer_display_name=row.consumer_display_name,
         purpose=row.purpose,
         columns=tuple(row.columns),
         days=row.days,
         measure=row.measure,
         state=effective_state(row, now),
         configuration_id=row.configuration_id,
-        configuration_name=configuration,
+        configuration_name=row.configuration_name,
         reason=row.reason,
-        decided_by=decider,
+        decided_by=row.decider_name,
         decided_at=row.decided_at,
         job_id=row.job_id,
         release_id=row.release_id,

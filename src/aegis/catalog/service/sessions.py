@@ -13,11 +13,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from sqlalchemy import ColumnElement, delete, func, or_, select, text, update
+from sqlalchemy import ColumnElement, bindparam, delete, func, or_, select, text, update
 
 from aegis.catalog.database.notification_tables import Notification
 from aegis.catalog.database.sign_in_tables import HalfSignIn, SecondFactor
-from aegis.catalog.database.tables import Assignment, Attempt, SignIn, Token, User, new_id
+from aegis.catalog.database.tables import Assignment, Attempt, SignIn, Token, User, UtcTime, new_id
 from aegis.catalog.records import Scope, UserRole
 from aegis.catalog.service.catalog import Catalog, Work
 from aegis.catalog.service.checks import printable
@@ -53,6 +53,36 @@ _new_ones = (
     .subquery()
 )
 _UNSEEN = select(func.count()).select_from(_new_ones).scalar_subquery()
+
+
+def role_counts(now: datetime.datetime | ColumnElement[datetime.datetime]) -> ColumnElement[bool]:
+    """Joins a person to their roles that count now: those given here, and those of groups that were seen lately."""
+    return (Assignment.user_id == User.id) & or_(Assignment.valid_until.is_(None), Assignment.valid_until > now)
+
+
+# Every request asks one of these: they are built once, and asked on a bare connection.
+_ROLE_COUNTS = role_counts(bindparam("now", type_=UtcTime()))
+_OF_SESSION = (
+    select(*_PERSON, SignIn.csrf, SignIn.expires_at, SignIn.last_seen_at, _UNSEEN.label("unseen"))
+    .join(SignIn, SignIn.user_id == User.id)
+    .outerjoin(Assignment, _ROLE_COUNTS)
+    .where(SignIn.hash == bindparam("hash"))
+)
+_OF_TOKEN = (
+    select(
+        *_PERSON,
+        Token.id.label("token_id"),
+        Token.scopes,
+        Token.product_id.label("token_product"),
+        Token.expires_at,
+        Token.revoked_at,
+        Token.last_used_at,
+    )
+    .join(Token, Token.user_id == User.id)
+    .outerjoin(Assignment, _ROLE_COUNTS)
+    .where(Token.hash == bindparam("hash"))
+)
+_OF_USER = select(*_PERSON).outerjoin(Assignment, _ROLE_COUNTS).where(User.id == bindparam("user_id"))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -164,14 +194,9 @@ def sign_out(work: Work, *, secret: str) -> None:
 def actor_of_session(catalog: Catalog, *, secret: str) -> SessionActor:
     """Whose session it is; `NotSignedInError` where it is unknown, over, or its owner was switched off."""
     key = hash_of(secret)
-    with catalog.read(ANONYMOUS) as work:
-        rows = work.session.execute(
-            select(*_PERSON, SignIn.csrf, SignIn.expires_at, SignIn.last_seen_at, _UNSEEN.label("unseen"))
-            .join(SignIn, SignIn.user_id == User.id)
-            .outerjoin(Assignment, role_counts(work))
-            .where(SignIn.hash == key)
-        ).all()
-        now = work.now
+    now = catalog.clock()
+    with catalog.look() as connection:
+        rows = connection.execute(_OF_SESSION, {"hash": key, "now": now}).all()
     if not rows or not rows[0].active or rows[0].expires_at <= now:
         raise NotSignedInError("the session is over; sign in again")
     if now - rows[0].last_seen_at > _NOTED:
@@ -183,21 +208,16 @@ def actor_of_session(catalog: Catalog, *, secret: str) -> SessionActor:
 def actor_of_token(catalog: Catalog, *, text: str) -> Actor:
     """Whose token it is; `NotSignedInError` where it is unknown, expired, revoked, or its owner was switched off."""
     key = hash_of(text)
-    with catalog.read(ANONYMOUS) as work:
-        rows = work.session.execute(
-            select(*_PERSON, Token)
-            .join(Token, Token.user_id == User.id)
-            .outerjoin(Assignment, role_counts(work))
-            .where(Token.hash == key)
-        ).all()
-        now = work.now
-    token: Token | None = rows[0].Token if rows else None
-    if token is None or token.revoked_at is not None or token.expires_at <= now or not rows[0].active:
+    now = catalog.clock()
+    with catalog.look() as connection:
+        rows = connection.execute(_OF_TOKEN, {"hash": key, "now": now}).all()
+    token = rows[0] if rows else None
+    if token is None or token.revoked_at is not None or token.expires_at <= now or not token.active:
         raise NotSignedInError("the token is unknown, expired or revoked; make another one")
     if token.last_used_at is None or now - token.last_used_at > _NOTED:
         with catalog.write(ANONYMOUS) as work:
-            work.session.execute(update(Token).where(Token.id == token.id).values(last_used_at=now))
-    return actor_of_rows(rows, scopes=frozenset(map(Scope, token.scopes)), token_product=token.product_id)
+            work.session.execute(update(Token).where(Token.id == token.token_id).values(last_used_at=now))
+    return actor_of_rows(rows, scopes=frozenset(map(Scope, token.scopes)), token_product=token.token_product)
 
 
 def actor_of_user(catalog: Catalog, *, user_id: str) -> Actor:
@@ -211,14 +231,7 @@ def actor_of_user(catalog: Catalog, *, user_id: str) -> Actor:
 
 def person_rows(work: Work, user_id: str) -> Sequence[Any]:
     """Somebody, once for each of their roles."""
-    return work.session.execute(
-        select(*_PERSON).outerjoin(Assignment, role_counts(work)).where(User.id == user_id)
-    ).all()
-
-
-def role_counts(work: Work) -> ColumnElement[bool]:
-    """Joins a person to their roles that count now: those given here, and those of groups that were seen lately."""
-    return (Assignment.user_id == User.id) & or_(Assignment.valid_until.is_(None), Assignment.valid_until > work.now)
+    return work.session.execute(_OF_USER, {"user_id": user_id, "now": work.now}).all()
 
 
 def actor_of_rows(

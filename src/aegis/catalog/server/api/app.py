@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from fastapi import APIRouter, FastAPI, Request
+from sqlalchemy import literal, select
 from starlette.responses import JSONResponse, Response
 
 from aegis.catalog.records import Health
@@ -47,6 +48,7 @@ _MODULES = (
 
 
 health = APIRouter(tags=["health"])
+_ANYTHING = select(literal(1))
 
 
 @health.get("/health", response_model=Health, summary="Is the catalog well?")
@@ -54,8 +56,8 @@ async def report_health(call: Read) -> Health:
     """The database is asked and the storage looked at: a 502 or a 507 where one of them cannot do its part."""
 
     def look() -> Health:
-        with call.read() as work:
-            work.session.connection()
+        with call.catalog.look() as connection:
+            connection.execute(_ANYTHING)
         call.catalog.store.check_room()
         return Health()
 

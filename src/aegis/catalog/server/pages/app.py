@@ -10,7 +10,7 @@ from starlette.responses import PlainTextResponse, Response
 from starlette.routing import Route
 from starlette.types import ASGIApp
 
-from aegis.catalog.server.errors import unexpected_response
+from aegis.catalog.server.errors import error_response, unexpected_response
 from aegis.catalog.server.pages import (
     account_pages,
     audit_pages,
@@ -35,7 +35,7 @@ from aegis.catalog.server.pages import (
 from aegis.catalog.server.pages.page import PageRoute, page_context, starlette_route
 from aegis.catalog.server.pages.rendering import load_templates, send_asset
 from aegis.catalog.service.catalog import Catalog
-from aegis.errors import NotFoundError
+from aegis.errors import AegisError, NotFoundError
 
 _MODULES = (
     home_pages,
@@ -69,11 +69,16 @@ def page_routes() -> list[PageRoute]:
 def create_pages(catalog: Catalog) -> ASGIApp:
     """The pages of a catalog; who asks and how much they send is checked around them."""
 
+    def refuse(request: Request) -> Response:
+        try:
+            return page_context(catalog, request).refuse(NotFoundError("there is no page at this address"))
+        except AegisError as error:  # nobody knows who sent it
+            return error_response(request.scope, error)
+
     async def not_found(request: Request, error: Exception) -> Response:
         assert isinstance(error, HTTPException)
         if error.status_code == 404:
-            context = page_context(catalog, request)
-            return await run_in_threadpool(context.refuse, NotFoundError("there is no page at this address"))
+            return await run_in_threadpool(refuse, request)
         return PlainTextResponse("This address does not take that.", status_code=error.status_code)
 
     load_templates()

@@ -26,7 +26,7 @@ from starlette.responses import HTMLResponse, PlainTextResponse, RedirectRespons
 from starlette.routing import Route
 
 from aegis.catalog.records import Page, UserRole
-from aegis.catalog.server.errors import TITLES, error_headers, sentence
+from aegis.catalog.server.errors import TITLES, error_headers, error_response, sentence
 from aegis.catalog.server.lanes import Lane
 from aegis.catalog.server.pages.rendering import render
 from aegis.catalog.server.retries import again_if_undone
@@ -34,6 +34,7 @@ from aegis.catalog.server.session import (
     Identity,
     check_form,
     delete_cookie,
+    identity_of,
     keep_form_cookie,
     public_origin,
     set_cookie,
@@ -241,13 +242,25 @@ class PageRoutes:
 def starlette_route(catalog: Catalog, route: PageRoute) -> Route:
     """The route as the server knows it: a session and a form of ours first, then the handler."""
 
-    async def respond(request: Request) -> Response:
+    def begin(request: Request) -> PageContext | Response:
         try:
             context = page_context(catalog, request)
         except NotFoundError as error:
             return PlainTextResponse(sentence(error), status_code=error.http_status)
-        if not context.is_signed_in and not route.is_open:
-            return _to_sign_in(context, request)
+        except AegisError as error:  # nobody knows who sent it
+            return error_response(request.scope, error)
+        return context if context.is_signed_in or route.is_open else _to_sign_in(context, request)
+
+    def look(request: Request) -> Response:
+        context = begin(request)
+        return _handled(route, context, request) if isinstance(context, PageContext) else context
+
+    async def respond(request: Request) -> Response:
+        if route.method == "GET" and route.lane is None:
+            return await run_in_threadpool(look, request)
+        context = await run_in_threadpool(begin, request) if route.method == "GET" else begin(request)
+        if not isinstance(context, PageContext):
+            return context
         if route.method == "GET":
             return await _threaded(route, context, lambda: _handled(route, context, request))
         if route.upload:
@@ -271,16 +284,17 @@ async def _threaded(route: PageRoute, context: PageContext, take: Callable[[], R
 
 
 def page_context(catalog: Catalog, request: Request) -> PageContext:
-    """The context of a request; `NotFoundError` where its address holds what no address holds."""
+    """The context of a request, made in a thread; `NotFoundError` where its address holds what no address holds."""
     if any("\x00" in value for value in request.path_params.values()):
         raise NotFoundError("there is no page at this address")
+    scheme = request.scope["scheme"]
     return PageContext(
         catalog=catalog,
-        identity=request.state.identity,
-        path=request.url.path,
+        identity=identity_of(request.scope),
+        path=request.scope["path"],
         address=request.client.host if request.client else "",
-        secure=request.url.scheme == "https",
-        origin=public_origin(catalog.settings, scheme=request.url.scheme, host=request.headers.get("host", "")),
+        secure=scheme == "https",
+        origin=public_origin(catalog.settings, scheme=scheme, host=request.headers.get("host", "")),
         notice=Notice.from_cookie(request.cookies.get(NOTICE_COOKIE)),
         query={key: value for key, value in request.query_params.items() if "\x00" not in value},
         parameters=dict(request.path_params),

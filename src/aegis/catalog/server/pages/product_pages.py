@@ -48,7 +48,7 @@ def show_products(context: PageContext) -> Response:
     query = context.query.get("q", "").strip()[:_LONGEST_QUERY]
     tag, owner = context.query.get("tag") or None, context.query.get("owner") or None
     with context.read() as work:
-        page = products.list_products(work, query=query, tag=tag, owner=owner, page=context.page_request)
+        page = finding.entries(work, query=query, tag=tag, owner=owner, page=context.page_request)
         facets = finding.facets(work, query=query, tag=tag, owner=owner)
     chosen = {"q": query, "tag": tag or "", "owner": owner or ""}
     return context.render(
