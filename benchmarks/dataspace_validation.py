@@ -174,7 +174,7 @@ print(json.dumps({"versions": versions, "told": told, "undefined_shapes": len(un
 def asked(client: TestClient, names: list[str]) -> list[dict[str, Any]]:
     """Everything that the API says to portals and data spaces, with what each is held against."""
     dcat = ["SHACL", "ODRL"]
-    cases = [_case("the catalog as DCAT-AP", client.get("/api/v1/dcat"), dcat)]
+    cases = [_case("the catalog as DCAT-AP", client.get("/api/v1/dcat"), dcat), *_pages(client, dcat)]
     cases += [_case(f"{name} as DCAT-AP", client.get(f"/api/v1/products/{name}/dcat"), dcat) for name in names]
     answer = client.post("/api/v1/dsp/2025-1/catalog/request", json=ASK)
     cases.append(_case("the catalog as a message", answer, ["schema catalog/catalog-schema.json", "context"]))
@@ -205,6 +205,18 @@ def asked(client: TestClient, names: list[str]) -> list[dict[str, Any]]:
     }
     errors = ["schema catalog/catalog-error-schema.json", "refused"]
     return [*cases, request, *(_case(f"refused: {what}", said, errors) for what, said in refusals.items())]
+
+
+def _pages(client: TestClient, checks: list[str]) -> list[dict[str, Any]]:
+    """The catalog two products at a time, each page found by the link of the one before."""
+    cases: list[dict[str, Any]] = []
+    address = "/api/v1/dcat?page_size=2"
+    while True:
+        answer = client.get(address)
+        cases.append(_case(f"page {len(cases) + 1} of the catalog as DCAT-AP", answer, checks))
+        if "next" not in answer.links:
+            return cases
+        address = answer.links["next"]["url"]
 
 
 def asked_of_nothing(client: TestClient) -> list[dict[str, Any]]:

@@ -19,7 +19,7 @@ else:
     Stage = Any
 
 MOST_STATEMENTS = 6
-MOST_MODULES = 22  # counting of requests for Prometheus and the hash chain that ledger and audit share among them
+MOST_MODULES = 21  # counting of requests for Prometheus and the hash chain that ledger and audit share among them
 
 
 def test_a_download_is_a_handful_of_statements_and_modules(stage: Stage) -> None:

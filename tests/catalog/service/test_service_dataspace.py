@@ -6,11 +6,16 @@ against them. What was found with them is written down here.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
+from urllib.parse import parse_qs, urlsplit
 
 import pytest
+from sqlalchemy import event
 
-from aegis.catalog.service import dataspace
+from aegis.catalog.service import dataspace, products, releases
+from aegis.catalog.service.paging import PageRequest
+from aegis.catalog.states import ReleaseState
 from aegis.errors import NotFoundError
 
 BASE = "https://catalog.example/"
@@ -46,7 +51,7 @@ def filled(small_stage: Any) -> Any:
 
 def test_the_catalog_is_a_dcat_ap_catalogue_with_an_offer_each(filled: Any) -> None:
     with filled.read("consumer") as work:
-        document = dataspace.dcat_catalog(work, base_url=BASE)
+        document = dataspace.dcat_catalog(work, base_url=BASE).document
     found = things(document)
     assert {each["@type"] for each in found} >= set(MANDATORY)
     for each in found:
@@ -88,7 +93,7 @@ def test_somebody_without_access_sees_the_offer_and_no_file(filled: Any) -> None
 
 def test_the_dataspace_protocol_gets_its_catalog_and_a_dataset(filled: Any) -> None:
     with filled.read("consumer") as work:
-        catalog = dataspace.dsp_catalog(work, base_url=BASE)
+        catalog = dataspace.dsp_catalog(work, base_url=BASE).document
         dataset = dataspace.dsp_dataset(work, product=catalog["dataset"][0]["@id"], base_url=BASE)
         with pytest.raises(NotFoundError):
             dataspace.dsp_dataset(work, product="draft-one", base_url=BASE)
@@ -114,4 +119,65 @@ def test_the_dataspace_protocol_gets_its_catalog_and_a_dataset(filled: Any) -> N
 def test_a_catalog_of_nothing_has_no_empty_list(small_stage: Any) -> None:
     """The schema of a catalog takes a list of one at least, or none."""
     with small_stage.read("consumer") as work:
-        assert "dataset" not in dataspace.dsp_catalog(work, base_url=BASE)
+        assert "dataset" not in dataspace.dsp_catalog(work, base_url=BASE).document
+
+
+def _walked(pages: Callable[[PageRequest], dataspace.CatalogPage]) -> list[dict[str, Any]]:
+    """Every page, each found by what the one before says."""
+    documents, page = [], PageRequest(size=2)
+    while True:
+        answer = pages(page)
+        documents.append(answer.document)
+        if answer.next_url is None:
+            return documents
+        query = parse_qs(urlsplit(answer.next_url).query)
+        (cursor,) = query.get("cursor") or query["continuationToken"]
+        page = PageRequest(size=2, cursor=cursor)
+
+
+def test_a_large_catalog_comes_in_pages_that_hold_each_product_once(filled: Any) -> None:
+    for number in range(4):
+        filled.product(f"more-{number}")
+    with filled.read("provider") as work:  # who also sees drafts, which are no part of it
+        portal = _walked(lambda page: dataspace.dcat_catalog(work, base_url=BASE, page=page))
+        space = _walked(lambda page: dataspace.dsp_catalog(work, base_url=BASE, page=page))
+        ids = {each.name: each.id for each in products.list_products(work, published=True).items}
+    names = ["clinic", *(f"more-{number}" for number in range(4))]
+    shown = [[dataset["dct:identifier"] for dataset in document["dcat:dataset"]] for document in portal]
+    assert shown == [[ids[name] for name in names[at : at + 2]] for at in (0, 2, 4)]
+    assert [[dataset["@id"] for dataset in document["dataset"]] for document in space] == shown
+    assert {document["@id"] for document in portal} == {"https://catalog.example"}  # one catalogue on three pages
+    views = [document["hydra:view"] for document in portal]
+    assert [view.get("hydra:next", {}).get("@id") for view in views] == [views[1]["@id"], views[2]["@id"], None]
+    assert all(view["hydra:first"]["@id"] == views[0]["@id"] for view in views)
+
+
+def test_a_page_asks_the_database_the_same_however_many_products_it_shows(filled: Any) -> None:
+    for number in range(5):
+        filled.product(f"more-{number}")
+    asked: list[str] = []
+
+    def executed(_connection: Any, _cursor: Any, statement: str, *_: Any) -> None:
+        asked.append(statement)
+
+    numbers = []
+    event.listen(filled.catalog.database.engine, "before_cursor_execute", executed)
+    try:
+        for size in (1, 6):
+            asked.clear()
+            with filled.read("consumer") as work:
+                dataspace.dcat_catalog(work, base_url=BASE, page=PageRequest(size=size))
+            numbers.append(len([statement for statement in asked if statement.startswith("SELECT")]))
+    finally:
+        event.remove(filled.catalog.database.engine, "before_cursor_execute", executed)
+    assert numbers[0] == numbers[1] <= 3
+
+
+def test_the_files_in_a_catalog_are_those_that_the_list_of_releases_shows(filled: Any) -> None:
+    filled.person("stranger")
+    for name in ("consumer", "stranger", "provider", "expert", "admin"):
+        with filled.read(name) as work:
+            (dataset,) = dataspace.dcat_catalog(work, base_url=BASE).document["dcat:dataset"]
+            listed = releases.list_releases(work, product="clinic").items
+        shown = [file["@id"].rpartition("/")[2] for file in dataset["dcat:distribution"]]
+        assert shown == [release.id for release in listed if release.state is ReleaseState.VERIFIED]

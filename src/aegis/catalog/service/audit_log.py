@@ -102,7 +102,7 @@ def verify(work: Work, *, expected_head: str | None = None) -> ChainVerdict:
     return verify_chain(work.session, expected_head=expected_head)
 
 
-def audit_view(row: Audit) -> records.Act:
+def audit_view(row: Any) -> records.Act:
     return records.Act(
         sequence=row.sequence,
         at=row.at,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sqlalchemy import func, select
+from sqlalchemy import bindparam, func, select
 
 from aegis.catalog import records
 from aegis.catalog.database.finding_tables import Comment
@@ -51,13 +51,16 @@ def list_comments(work: Work, *, request_id: str) -> tuple[records.Comment, ...]
 
 def comments_of(work: Work, request_id: str) -> tuple[records.Comment, ...]:
     """The comments on a request that the actor was found to see."""
-    rows = work.session.execute(
-        select(Comment, User.name, User.display_name)
-        .join(User, User.id == Comment.user_id)
-        .where(Comment.request_id == request_id)
-        .order_by(Comment.created_at, Comment.id)
-    )
+    rows = work.session.execute(_OF_REQUEST, {"request_id": request_id})
     return tuple(_as_record(*each) for each in rows)
+
+
+_OF_REQUEST = (
+    select(Comment, User.name, User.display_name)
+    .join(User, User.id == Comment.user_id)
+    .where(Comment.request_id == bindparam("request_id"))
+    .order_by(Comment.created_at, Comment.id)
+)
 
 
 def _others(work: Work, row: Request) -> set[str]:

@@ -3,27 +3,32 @@ Dataspace Protocol (2025-1).
 
 Both say the same in two vocabularies' wrappings: what there is, under which conditions one may ask for it, and which
 masked files are out that the asker may see. Nothing is negotiated here: an offer is taken up by asking for access.
+Both come in pages, so that a catalog of any size costs each answer the same.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from aegis.catalog import records
-from aegis.catalog.service import products, releases
+from aegis.catalog.service import products
 from aegis.catalog.service.catalog import Work
-from aegis.catalog.service.paging import MOST, PageRequest
-from aegis.catalog.states import ProductState, ReleaseState
+from aegis.catalog.service.paging import FIRST, PageRequest
+from aegis.catalog.service.released_files import ReleasedFile, released_files
+from aegis.catalog.states import ProductState
 from aegis.errors import NotFoundError
 
+DCAT_PATH = "/api/v1/dcat"
 DSP_VERSION, DSP_PATH = "2025-1", "/api/v1/dsp"
 DSP_CONTEXT = ["https://w3id.org/dspace/2025/1/context.jsonld"]
 _FORMAT = "HttpData-PULL"
-_MOST_DATASETS = 2_000
 _DCAT_CONTEXT: dict[str, Any] = {
     "dcat": "http://www.w3.org/ns/dcat#",
     "dct": "http://purl.org/dc/terms/",
     "foaf": "http://xmlns.com/foaf/0.1/",
+    "hydra": "http://www.w3.org/ns/hydra/core#",
     "odrl": "http://www.w3.org/ns/odrl/2/",
     "spdx": "http://spdx.org/rdf/terms#",
     "xsd": "http://www.w3.org/2001/XMLSchema#",
@@ -36,10 +41,25 @@ _MEDIA = "https://www.iana.org/assignments/media-types/"
 _MEDIA_TYPES = {".csv": "text/csv", ".parquet": "application/vnd.apache.parquet"}
 
 
-def dcat_catalog(work: Work, *, base_url: str) -> dict[str, Any]:
-    """The published products that the actor sees as a DCAT-AP 3 catalogue in JSON-LD."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CatalogPage:
+    """A part of the catalog, and where the next one is; None after the last."""
+
+    document: dict[str, Any]
+    next_url: str | None
+
+
+def dcat_catalog(work: Work, *, base_url: str, page: PageRequest = FIRST) -> CatalogPage:
+    """The published products that the actor sees as a DCAT-AP 3 catalogue in JSON-LD.
+
+    Every page is the same catalogue with other datasets; as harvesters read it, ``hydra:next`` names the next page.
+    """
     base = base_url.rstrip("/")
-    return {
+    listed = products.list_products(work, published=True, page=page)
+    files = released_files(work, [product.id for product in listed.items])
+    first_url = f"{base}{DCAT_PATH}?page_size={page.size}"
+    next_url = None if listed.next is None else f"{first_url}&cursor={listed.next}"
+    document = {
         "@context": _DCAT_CONTEXT,
         "@id": base,
         "@type": "dcat:Catalog",
@@ -48,21 +68,30 @@ def dcat_catalog(work: Work, *, base_url: str) -> dict[str, Any]:
         "dct:publisher": _agent("Aegis catalog"),
         "foaf:homepage": _typed_node(base, "foaf:Document"),
         "dcat:service": [_service(base)],
-        "dcat:dataset": [_dataset(work, product, base) for product in _published(work)],
+        "dcat:dataset": [_dataset(work, product, files.get(product.id, ()), base) for product in listed.items],
+        "hydra:view": {
+            "@id": first_url if page.cursor is None else f"{first_url}&cursor={page.cursor}",
+            "@type": "hydra:PartialCollectionView",
+            "hydra:first": {"@id": first_url},
+            **({} if next_url is None else {"hydra:next": {"@id": next_url}}),
+        },
     }
+    return CatalogPage(document=document, next_url=next_url)
 
 
 def dcat_dataset(work: Work, *, product: str, base_url: str) -> dict[str, Any]:
     """One product as a DCAT-AP 3 dataset in JSON-LD."""
     record = products.product(work, product=product)
-    return {"@context": _DCAT_CONTEXT, **_dataset(work, record, base_url.rstrip("/"))}
+    files = released_files(work, [record.id]).get(record.id, ())
+    return {"@context": _DCAT_CONTEXT, **_dataset(work, record, files, base_url.rstrip("/"))}
 
 
-def dsp_catalog(work: Work, *, base_url: str) -> dict[str, Any]:
-    """The answer to a catalog request of the Dataspace Protocol."""
+def dsp_catalog(work: Work, *, base_url: str, page: PageRequest = FIRST) -> CatalogPage:
+    """The answer to a catalog request of the Dataspace Protocol; whoever asks sends the same request to the next."""
     base = base_url.rstrip("/")
-    datasets = [_dsp_dataset(work, product, base) for product in _published(work)]
-    return {
+    listed = products.list_products(work, published=True, page=page)
+    datasets = [_dsp_dataset(work, product, base) for product in listed.items]
+    document = {
         "@context": DSP_CONTEXT,
         "@id": f"{base}{DSP_PATH}",
         "@type": "Catalog",
@@ -70,6 +99,10 @@ def dsp_catalog(work: Work, *, base_url: str) -> dict[str, Any]:
         "service": [_dsp_service(base)],
         **({"dataset": datasets} if datasets else {}),  # the schema knows no empty list
     }
+    here = f"{base}{DSP_PATH}/{DSP_VERSION}/catalog/request"
+    return CatalogPage(
+        document=document, next_url=None if listed.next is None else f"{here}?continuationToken={listed.next}"
+    )
 
 
 def dsp_dataset(work: Work, *, product: str, base_url: str) -> dict[str, Any]:
@@ -85,24 +118,7 @@ def dsp_versions() -> dict[str, Any]:
     return {"protocolVersions": [{"version": DSP_VERSION, "path": f"/{DSP_VERSION}", "binding": "HTTPS"}]}
 
 
-def _published(work: Work) -> list[records.Product]:
-    listed: list[records.Product] = []
-    page = PageRequest(size=MOST)
-    while len(listed) < _MOST_DATASETS:
-        answer = products.list_products(work, page=page)
-        listed += [product for product in answer.items if product.state is ProductState.PUBLISHED]
-        if answer.next is None:
-            break
-        page = PageRequest(size=MOST, cursor=answer.next)
-    return listed[:_MOST_DATASETS]
-
-
-def _released(work: Work, product: records.Product) -> list[records.Release]:
-    listed = releases.list_releases(work, product=product.id, page=PageRequest(size=MOST)).items
-    return [each for each in listed if each.state is ReleaseState.VERIFIED]
-
-
-def _dataset(work: Work, product: records.Product, base: str) -> dict[str, Any]:
+def _dataset(work: Work, product: records.Product, files: Sequence[ReleasedFile], base: str) -> dict[str, Any]:
     url = f"{base}/products/{product.name}"
     return {
         "@id": url,
@@ -117,7 +133,7 @@ def _dataset(work: Work, product: records.Product, base: str) -> dict[str, Any]:
         "dcat:landingPage": _typed_node(url, "foaf:Document"),
         "dct:accessRights": _typed_node(_RESTRICTED, "dct:RightsStatement"),
         "odrl:hasPolicy": _offer(work, product, base),
-        "dcat:distribution": [_distribution(release, base) for release in _released(work, product)],
+        "dcat:distribution": [_distribution(file, base) for file in files],
     }
 
 
@@ -158,22 +174,22 @@ def _words(product: records.Product) -> list[str]:
     return ["Ask for access; an expert decides.", *product.policy_lines]
 
 
-def _distribution(release: records.Release, base: str) -> dict[str, Any]:
-    suffix = release.file_name[release.file_name.rfind(".") :].lower()
-    url = f"{base}/api/v1/releases/{release.id}/file"
+def _distribution(file: ReleasedFile, base: str) -> dict[str, Any]:
+    suffix = file.file_name[file.file_name.rfind(".") :].lower()
+    url = f"{base}/releases/{file.release_id}"
     return {
-        "@id": f"{base}/releases/{release.id}",
+        "@id": url,
         "@type": "dcat:Distribution",
-        "dct:title": _english(release.file_name),
-        "dcat:accessURL": {"@id": f"{base}/releases/{release.id}"},
-        "dcat:downloadURL": {"@id": url},
+        "dct:title": _english(file.file_name),
+        "dcat:accessURL": {"@id": url},
+        "dcat:downloadURL": {"@id": f"{base}/api/v1/releases/{file.release_id}/file"},
         "dcat:mediaType": _typed_node(_MEDIA + _MEDIA_TYPES.get(suffix, "application/octet-stream"), "dct:MediaType"),
-        "dcat:byteSize": _typed(str(release.bytes), "nonNegativeInteger"),
-        "dct:issued": _typed(release.created_at.isoformat(), "dateTime"),
+        "dcat:byteSize": _typed(str(file.bytes), "nonNegativeInteger"),
+        "dct:issued": _typed(file.created_at.isoformat(), "dateTime"),
         "spdx:checksum": {
             "@type": "spdx:Checksum",
             "spdx:algorithm": _typed_node("spdx:checksumAlgorithm_sha256", "spdx:ChecksumAlgorithm"),
-            "spdx:checksumValue": _typed(release.digest, "hexBinary"),
+            "spdx:checksumValue": _typed(file.digest, "hexBinary"),
         },
         "dcat:accessService": _service(base),
     }

@@ -8,7 +8,7 @@ from enum import StrEnum
 from functools import lru_cache
 from typing import Any
 
-from sqlalchemy import ColumnElement, Select, bindparam, delete, func, literal, or_, select, true, union_all
+from sqlalchemy import ColumnElement, Select, String, bindparam, delete, func, literal, or_, select, true, union_all
 
 from aegis.catalog import records
 from aegis.catalog.database.finding_tables import ProductTag
@@ -100,7 +100,7 @@ class SearchShape:
         if self.of_token:
             listed.append(Product.id == bindparam("token_product"))
         for number in range(self.words):
-            pattern = bindparam(f"word_{number}")
+            pattern: ColumnElement[str] = bindparam(f"word_{number}", type_=String())
             tagged = select(ProductTag.product_id).where(ProductTag.tag.like(pattern, escape="\\"))
             listed.append(or_(Product.search_text.like(pattern, escape="\\"), Product.id.in_(tagged)))
         if self.by_tag:
@@ -120,7 +120,13 @@ class ProductSearch:
 
 
 def product_search(
-    actor: Actor, *, words: str = "", tag: str | None = None, owner: str | None = None, mine: bool = False
+    actor: Actor,
+    *,
+    words: str = "",
+    tag: str | None = None,
+    owner: str | None = None,
+    mine: bool = False,
+    published: bool = False,
 ) -> ProductSearch:
     """The products that somebody may see and that fit; ``mine`` are those that they work on.
 
@@ -133,7 +139,9 @@ def product_search(
         if chosen is not None and not (isinstance(chosen, str) and len(chosen) <= 200 and printable(chosen)):
             raise InputError("choose a tag or an owner from the list")
     own = products_where(actor, Permission.SEE_DRAFT)
-    if own is None:
+    if published:
+        visible = Visible.PUBLISHED
+    elif own is None:
         visible = Visible.EVERY
     elif mine:
         visible = Visible.OWN

@@ -35,7 +35,7 @@ def overview(work: Work) -> records.Overview:
         nowhere=frozenset(name for name, ids in roles.items() if ids == frozenset()),
         of_token=actor.token_product is not None,
     )
-    values = {name: sorted(ids or ()) for name, ids in roles.items()}
+    values: dict[str, Any] = {name: sorted(ids or ()) for name, ids in roles.items()}
     values |= {"me": actor.user_id, "token_product": actor.token_product, "now": work.now}
     products, mine, to_decide, to_fulfil, ready, jobs = work.session.execute(query, values).one()
     return records.Overview(

@@ -175,11 +175,6 @@ def require(actor: Actor, permission: Permission, product_id: str | None = None)
         raise NotPermittedError(reason)
 
 
-def allowed(actor: Actor, product_id: str | None = None) -> frozenset[Permission]:
-    """Everything that the actor may do (to this product): what a page offers."""
-    return frozenset(permission for permission in Permission if may(actor, permission, product_id))
-
-
 def products_where(actor: Actor, permission: Permission) -> frozenset[str] | None:
     """The ids of the products to which the actor may do it; None for every product."""
     rule = RULES[permission]

@@ -167,14 +167,15 @@ def list_products(
     tag: str | None = None,
     owner: str | None = None,
     mine: bool = False,
+    published: bool = False,
     page: PageRequest = FIRST,
 ) -> Page[records.Product]:
-    """The published products and those one works on, by name.
+    """The published products and those one works on, by name; with ``published`` no others than those.
 
     ``query`` is searched in names, titles, descriptions, tags, and the names and meanings of columns.
     """
     require(work.actor, Permission.SEE_CATALOG)
-    search = product_search(work.actor, words=query, tag=tag, owner=owner, mine=mine)
+    search = product_search(work.actor, words=query, tag=tag, owner=owner, mine=mine, published=published)
     listed = _list_query(search.shape, continued=page.cursor is not None)
     found = work.session.execute(listed, {**search.values, **page_values(page, keys=BY_NAME)}).all()
     rows, cursor = cut(list(found), page, last=lambda row: [row.name])

@@ -18,11 +18,21 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from sqlalchemy import Select, func, or_, select
+from sqlalchemy import Select, bindparam, func, or_, select
 
 from aegis.catalog import records
 from aegis.catalog.database.storage import Draft, Stream
-from aegis.catalog.database.tables import Configuration, Download, Job, Product, Release, Request, User, new_id
+from aegis.catalog.database.tables import (
+    Configuration,
+    Download,
+    Job,
+    Product,
+    Release,
+    Request,
+    User,
+    UtcTime,
+    new_id,
+)
 from aegis.catalog.records import Page, Standing
 from aegis.catalog.service import ledger, queue
 from aegis.catalog.service.asked_columns import check_columns
@@ -366,11 +376,8 @@ def _seen(work: Work, release_id: str) -> _Seen:
     """Everything about a release in one statement; `NotFoundError` for those who must not know of it."""
     actor = work.actor
     require(actor, Permission.SEE_CATALOG)
-    of_mine = (Request.consumer_id == actor.user_id, Request.release_id == Release.id)
-    asked = select(func.count()).where(*of_mine).scalar_subquery()
-    provisioned = select(func.min(Request.id)).where(*of_mine, in_state(RequestState.PROVISIONED, work.now))
-    query = _selected().add_columns(asked, provisioned.scalar_subquery()).where(Release.id == release_id)
-    answer = work.session.execute(query).one_or_none() if is_id(release_id) else None
+    values = {"id": release_id, "me": actor.user_id, "now": work.now}
+    answer = work.session.execute(_SEEN, values).one_or_none() if is_id(release_id) else None
     if answer is not None:
         row, product, pushed_by, downloads, own, request_id = answer
         in_scope = actor.token_product in (None, row.product_id)
@@ -388,6 +395,18 @@ def _selected() -> Select[*tuple[Any, ...]]:
         .join(Product, Product.id == Release.product_id)
         .join(User, User.id == Release.pushed_by)
     )
+
+
+_of_mine = (Request.consumer_id == bindparam("me"), Request.release_id == Release.id)
+_provisioned_now = in_state(RequestState.PROVISIONED, bindparam("now", type_=UtcTime()))
+_SEEN = (
+    _selected()
+    .add_columns(
+        select(func.count()).where(*_of_mine).scalar_subquery(),
+        select(func.min(Request.id)).where(*_of_mine, _provisioned_now).scalar_subquery(),
+    )
+    .where(Release.id == bindparam("id"))
+)
 
 
 def release_view(work: Work, release_id: str) -> records.Release:

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from dataclasses import fields
 from enum import StrEnum
 from functools import lru_cache
-from typing import Any
+from typing import Any, TypeVar
 
 from sqlalchemy import Select, bindparam, or_, select
 from sqlalchemy.orm import aliased
@@ -18,7 +18,7 @@ from aegis.catalog.records import Page
 from aegis.catalog.service import ledger
 from aegis.catalog.service.audit_log import audit_view
 from aegis.catalog.service.catalog import Work
-from aegis.catalog.service.checks import checked_text, checked_whole
+from aegis.catalog.service.checks import checked_text, checked_whole, is_id
 from aegis.catalog.service.notifications import NotificationKind, deciders, fulfillers, notify_of_request
 from aegis.catalog.service.paging import FIRST, PageRequest, cut, page_values, paged_query
 from aegis.catalog.service.permissions import Permission, may, products_where, require
@@ -28,6 +28,8 @@ from aegis.catalog.states import ProductState, ReleaseState, RequestState
 from aegis.data.schema import Role
 from aegis.errors import ConflictError, InputError, NotFoundError, NotPermittedError, RoleError
 from aegis.measures.measure import MEASURES
+
+RowType = TypeVar("RowType")
 
 
 def ask(
@@ -74,7 +76,7 @@ def ask(
     )
     asks = "{consumer} asks for access to {product}."
     notify_of_request(work, deciders(work, row.product_id), NotificationKind.ASKED, row, asks)
-    return _view(work, row.id)
+    return _as_view(work.now, work.session.execute(_OF_ID, {"id": row.id}).one())
 
 
 def decide(
@@ -253,19 +255,24 @@ def _list_query(
 
 def request(work: Work, *, request_id: str) -> records.RequestWithHistory:
     """One request with its history."""
-    return _view(work, seen_request(work, request_id).id)
+    require(work.actor, Permission.SEE_CATALOG)
+    row = work.session.execute(_OF_ID, {"id": request_id}).one_or_none() if is_id(request_id) else None
+    return _with_history(work, _checked_seen(work, row))
 
 
 def seen_request(work: Work, request_id: str, *, lock: bool = False) -> Request:
     """The request, if the actor may know of it."""
     require(work.actor, Permission.SEE_CATALOG)
-    row = by_id(work, Request, request_id, lock=lock)
+    return _checked_seen(work, by_id(work, Request, request_id, lock=lock))
+
+
+def _checked_seen(work: Work, row: RowType | None) -> RowType:
     if row is None or not sees_request(work, row):
         raise NotFoundError("there is no such request; look at the list of requests")
     return row
 
 
-def sees_request(work: Work, row: Request) -> bool:
+def sees_request(work: Work, row: Any) -> bool:
     if work.actor.token_product not in (None, row.product_id):
         return False
     return row.consumer_id == work.actor.user_id or may(work.actor, Permission.SEE_REQUESTS, row.product_id)
@@ -315,8 +322,11 @@ _HISTORY = select(*Audit.__table__.columns).where(Audit.subject_id == bindparam(
 
 
 def _view(work: Work, request_id: str) -> records.RequestWithHistory:
-    row = work.session.execute(_OF_ID, {"id": request_id}).one()
-    history = work.session.execute(_HISTORY, {"id": request_id})
+    return _with_history(work, work.session.execute(_OF_ID, {"id": request_id}).one())
+
+
+def _with_history(work: Work, row: Any) -> records.RequestWithHistory:
+    history = work.session.execute(_HISTORY, {"id": row.id})
     request = _as_view(work.now, row)
     values = {entry.name: getattr(request, entry.name) for entry in fields(request)}
     return records.RequestWithHistory(**values, history=tuple(audit_view(act) for act in history))

@@ -2,26 +2,48 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Annotated, Any
 
-from fastapi import APIRouter, Request
+from fastapi import APIRouter, Query, Request
+from starlette.responses import JSONResponse, Response
 
 from aegis.catalog.server.api import bodies
 from aegis.catalog.server.api.bodies import ProductPath
-from aegis.catalog.server.api.calls import Read, ReadCall
+from aegis.catalog.server.api.calls import Paged, Read, ReadCall
 from aegis.catalog.server.lanes import in_costly_lane
 from aegis.catalog.server.session import public_origin
 from aegis.catalog.service import dataspace
+from aegis.catalog.service.paging import PageRequest
 
 router = APIRouter(tags=["data spaces"])
 
+Continuation = Annotated[
+    str | None,
+    Query(
+        alias="continuationToken",
+        max_length=1000,
+        pattern=r"^[A-Za-z0-9_-]*$",
+        description="As the header `Link` of the page before has it; nothing for the first.",
+    ),
+]
+_NEXT_PAGE: dict[int | str, dict[str, Any]] = {
+    200: {
+        "headers": {
+            "Link": {
+                "description": 'The next page, with rel="next"; none after the last.',
+                "schema": {"type": "string"},
+            }
+        }
+    }
+}
 
-@router.get("/dcat", response_model=dict[str, Any], summary="The catalog as DCAT-AP 3")
+
+@router.get("/dcat", response_model=dict[str, Any], responses=_NEXT_PAGE, summary="The catalog as DCAT-AP 3")
 @in_costly_lane
-def catalog(call: Read, request: Request) -> Any:
-    """The published products with an ODRL offer each, in JSON-LD."""
+def catalog(call: Read, request: Request, page: Paged) -> Response:
+    """The published products with an ODRL offer each, in JSON-LD, a page at a time: `hydra:next` names the next."""
     with call.read() as work:
-        return dataspace.dcat_catalog(work, base_url=_origin(call, request))
+        return _paged(dataspace.dcat_catalog(work, base_url=_origin(call, request), page=page))
 
 
 @router.get("/products/{product}/dcat", response_model=dict[str, Any], summary="A product as DCAT-AP 3")
@@ -38,12 +60,23 @@ def versions(call: Read) -> Any:
         return dataspace.dsp_versions()
 
 
-@router.post("/dsp/2025-1/catalog/request", response_model=dict[str, Any], summary="Dataspace Protocol: the catalog")
+@router.post(
+    "/dsp/2025-1/catalog/request",
+    response_model=dict[str, Any],
+    responses=_NEXT_PAGE,
+    summary="Dataspace Protocol: the catalog",
+)
 @in_costly_lane
-def dsp_catalog(call: Read, request: Request, message: bodies.CatalogRequestMessage) -> Any:
-    """The answer to a CatalogRequestMessage; filters are not supported and refused."""
+def dsp_catalog(
+    call: Read, request: Request, message: bodies.CatalogRequestMessage, continuation: Continuation = None
+) -> Response:
+    """The answer to a CatalogRequestMessage, a page at a time; filters are not supported and refused.
+
+    The header `Link` names the next page: the same message is sent there.
+    """
+    page = PageRequest(cursor=continuation or None)
     with call.read() as work:
-        return dataspace.dsp_catalog(work, base_url=_origin(call, request))
+        return _paged(dataspace.dsp_catalog(work, base_url=_origin(call, request), page=page))
 
 
 @router.get(
@@ -53,6 +86,11 @@ def dsp_dataset(call: Read, request: Request, product: ProductPath) -> Any:
     """The dataset of a published product, by its id or name."""
     with call.read() as work:
         return dataspace.dsp_dataset(work, product=product, base_url=_origin(call, request))
+
+
+def _paged(page: dataspace.CatalogPage) -> Response:
+    headers = {} if page.next_url is None else {"Link": f'<{page.next_url}>; rel="next"'}
+    return JSONResponse(page.document, headers=headers)
 
 
 def _origin(call: ReadCall, request: Request) -> str:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 from aegis.errors import PolicyError
@@ -23,15 +25,19 @@ class Promise:
 
 def promises(policy: Mapping[str, Any] | None) -> list[Promise]:
     """What the policy asks for, sentence by sentence; empty where there is none."""
-    if not policy:
-        return []
+    return list(_promises(json.dumps(policy))) if policy else []
+
+
+@lru_cache(maxsize=4_096)
+def _promises(text: str) -> tuple[Promise, ...]:
+    """The same policy is read once."""
     try:
-        rules = Policy.from_mapping(policy)
+        rules = Policy.from_mapping(json.loads(text))
     except PolicyError:
-        return [Promise(words="The policy cannot be read.", model="")]
+        return (Promise(words="The policy cannot be read.", model=""),)
     on = listed(list(rules.roles.quasi_identifying), 8) or "the quasi-identifying columns"
     promises = [_promise(model, on) for model in rules.models]
-    return [*promises, Promise(words=_suppressed(rules), model="suppression")]
+    return (*promises, Promise(words=_suppressed(rules), model="suppression"))
 
 
 def _promise(model: Model, on: str) -> Promise:

@@ -7,7 +7,7 @@ from typing import Any
 
 from aegis.catalog import records
 from aegis.catalog.server.pages.page import PageContext
-from aegis.catalog.service.permissions import Permission, allowed
+from aegis.catalog.service.permissions import Permission, may
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,18 +36,21 @@ class Tab:
 
 def can(context: PageContext, product: records.Product) -> Can:
     """What this person may do to the product."""
-    may = allowed(context.actor, product.id)
+
+    def may_do(permission: Permission) -> bool:
+        return may(context.actor, permission, product.id)
+
     return Can(
-        change=Permission.CHANGE_PRODUCT in may,
-        propose=Permission.PROPOSE_CONFIGURATION in may,
-        push_summary=Permission.PUSH_SUMMARY in may,
-        advise=Permission.START_ADVICE in may,
-        see_jobs=Permission.SEE_JOBS in may,
-        request=Permission.REQUEST_ACCESS in may and product.state == "published",
-        see_requests=Permission.SEE_REQUESTS in may,
-        see_releases=Permission.SEE_RELEASES in may,
-        push_release=Permission.PUSH_RELEASE in may,
-        see_audit=Permission.SEE_PRODUCT_AUDIT in may,
+        change=may_do(Permission.CHANGE_PRODUCT),
+        propose=may_do(Permission.PROPOSE_CONFIGURATION),
+        push_summary=may_do(Permission.PUSH_SUMMARY),
+        advise=may_do(Permission.START_ADVICE),
+        see_jobs=may_do(Permission.SEE_JOBS),
+        request=may_do(Permission.REQUEST_ACCESS) and product.state == "published",
+        see_requests=may_do(Permission.SEE_REQUESTS),
+        see_releases=may_do(Permission.SEE_RELEASES),
+        push_release=may_do(Permission.PUSH_RELEASE),
+        see_audit=may_do(Permission.SEE_PRODUCT_AUDIT),
     )
 
 
