@@ -151,7 +151,7 @@ def test_a_database_that_is_gone_is_said_so(stage: Stage, monkeypatch: pytest.Mo
     def gone(*_: Any, **__: Any) -> None:
         raise OperationalError("select", {"value": CANARY}, Exception(CANARY))
 
-    monkeypatch.setattr("sqlalchemy.orm.Session.connection", gone)
+    monkeypatch.setattr("sqlalchemy.engine.Connection.execute", gone)
     answer = stage.send(None, "GET", "/health")
     assert answer.status_code == 502
     assert CANARY not in answer.text
