@@ -50,6 +50,14 @@
     if (box.scrollWidth > box.clientWidth + 1 && box.tabIndex < 0) say(`what scrolls cannot be reached by keyboard: ${named(box)}`);
   for (const element of document.querySelectorAll("[style]")) say(`an inline style: ${named(element)}`);
 
+  // Reports lend the console their style, and no more than is meant: buttons look like buttons, steps count by one.
+  for (const button of document.querySelectorAll(".button")) {
+    const style = getComputedStyle(button);
+    if (visible(button) && (parseFloat(style.paddingLeft) < 8 || style.textDecorationLine !== "none")) say(`a button that looks like a link: ${named(button)}`);
+  }
+  for (const step of document.querySelectorAll(".steps > li"))
+    if (getComputedStyle(step, "::before").counterIncrement !== "none") say(`a step that counts twice: ${named(step)}`);
+
   // Contrast of every text with what lies under it.
   const colour = (text) => {
     const parts = text.match(/[\d.]+/g).map(Number);
