@@ -10,6 +10,7 @@ from typing import Annotated, Any, Self
 
 from aegis.catalog.commands.catalog_options import OwnCatalog, SettingsFile, open_catalog
 from aegis.catalog.logs import LOG_VARIABLE, TEXT, configure_logs
+from aegis.catalog.stop_signal import StopSignal
 from aegis.commands import terminal
 from aegis.commands.command import SHARE, command
 from aegis.commands.fields import Option
@@ -84,7 +85,7 @@ class BackgroundProcess:
         from aegis.catalog.server.supervisor import hold_lifeline
 
         configure_logs(os.environ.get(LOG_VARIABLE, TEXT))
-        stop = threading.Event()
+        stop = StopSignal()
         for number in (signal.SIGTERM, signal.SIGINT):
             signal.signal(number, lambda *_: stop.set())
         return cls(stop=stop, supervised=hold_lifeline())

@@ -16,6 +16,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import FrameType
 
+from aegis.catalog.stop_signal import StopSignal
+
 LIFELINE = "AEGIS_LIFELINE"
 _SIGNALS = (signal.SIGTERM, signal.SIGINT)
 _STAYED_S = 5.0
@@ -61,7 +63,7 @@ class Supervisor:
         self._say = say
         self._shutdown_s = shutdown_s
         self._most_deaths = most_deaths
-        self._stop = threading.Event()
+        self._stop = StopSignal()
         self._lifeline, self._held = os.pipe()
 
     def run(self) -> int:
