@@ -21,6 +21,7 @@ from aegis.candidates.sanitizers.audited_column import Loss, Protection, Reconst
 from aegis.candidates.sanitizers.mechanism import CategoryMechanism, Mechanism
 from aegis.candidates.sanitizers.posterior import EPSILON_SHARES, Belief, Certainty, certainty
 from aegis.errors import VerificationError
+from aegis.plural import count
 from aegis.progress import Progress
 
 Floats = NDArray[np.float64]
@@ -178,18 +179,31 @@ def accept(reconstruction: Reconstruction, distortion: float, column: str) -> No
         )
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TooCertain:
+    """An adversary for whom a release determines too many records: their share without it and with it, and the cap."""
+
+    adversary: int
+    before: float
+    after: float
+    allowed: float
+    of_one_value: bool
+
+
 def too_certain(
     before: Sequence[Certainty], after: Sequence[Certainty], *, codes: NDArray[np.int64] | None
-) -> tuple[int, float] | None:
-    """The first adversary for whom too many records are determined, and their share; None where none is."""
+) -> TooCertain | None:
+    """The first adversary for whom too many records are determined; None where none is."""
     for number, (then, now) in enumerate(zip(before, after, strict=True), start=1):
         if now.certain > then.certain + CERTAIN_CAP:
-            return number, now.certain
+            return TooCertain(
+                adversary=number, before=then.certain, after=now.certain, allowed=CERTAIN_CAP, of_one_value=False
+            )
         if codes is not None:
             held = np.bincount(codes[:MEASURED_ROWS], minlength=len(now.by_value))
-            for was, share, count in zip(then.by_value, now.by_value, held, strict=True):
-                if count >= _FEWEST and share > was + VALUE_CAP:
-                    return number, share
+            for was, share, records in zip(then.by_value, now.by_value, held, strict=True):
+                if records >= _FEWEST and share > was + VALUE_CAP:
+                    return TooCertain(adversary=number, before=was, after=share, allowed=VALUE_CAP, of_one_value=True)
     return None
 
 
@@ -197,11 +211,13 @@ def refuse_certain(
     column: str, before: Sequence[Certainty], after: Sequence[Certainty], *, codes: NDArray[np.int64] | None
 ) -> None:
     """Refuse a release that determines too many records for an adversary that knows how it was made."""
-    determined = too_certain(before, after, codes=codes)
-    if determined is not None:
+    found = too_certain(before, after, codes=codes)
+    if found is not None:
+        whose = "the records with one value" if found.of_one_value else "the records"
         raise VerificationError(
-            f"the release of column '{column}' would determine {100 * determined[1]:.1f} % of the records (or of those "
-            f"with one value) for adversary {determined[0]}, who knows how it was made; allow more distortion"
+            f"the release of column '{column}' would determine {100 * found.after:.1f} % of {whose} for adversary "
+            f"{found.adversary}, who knows how it was made and is sure of {100 * found.before:.1f} % without it; at "
+            f"most {count(round(100 * found.allowed), 'point')} more may be: allow more distortion"
         )
 
 
