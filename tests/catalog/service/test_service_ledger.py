@@ -13,7 +13,17 @@ from sqlalchemy.exc import DBAPIError
 from aegis.catalog.client.joint_verdicts import judge_sets, sets_to_judge
 from aegis.catalog.database.tables import Release, Request
 from aegis.catalog.records import JointVerdict, MaskedPart, ModelBroken, Together, UserRole
-from aegis.catalog.service import audit_log, ledger, notifications, products, releases, requests, signing_keys
+from aegis.catalog.service import (
+    audit_log,
+    judged_together,
+    ledger,
+    ledger_rows,
+    notifications,
+    products,
+    releases,
+    requests,
+    signing_keys,
+)
 from aegis.catalog.service.visible import visible_product
 from aegis.catalog.settings import Settings
 from aegis.catalog.states import ReleaseState, RequestState
@@ -38,7 +48,7 @@ def judged(stage: Any, *parts: MaskedPart, broken: int = 0) -> None:
     models = (ModelBroken(model="5-anonymity", records=broken),) if broken else ()
     with stage.write("provider") as work:
         verdict = JointVerdict(parts=parts, satisfied=not broken, broken=models)
-        ledger.judge_together(work, product="clinic", policy_id=POLICY.id, verdicts=[verdict])
+        judged_together.judge_together(work, product="clinic", policy_id=POLICY.id, verdicts=[verdict])
 
 
 def waiting(stage: Any, **more: Any) -> Any:
@@ -48,7 +58,7 @@ def waiting(stage: Any, **more: Any) -> Any:
 
 def stands(stage: Any, request: Any) -> dict[str, Any]:
     with stage.read("expert") as work:
-        return ledger.standings_for(work, request_id=request.id)
+        return judged_together.standings_for(work, request_id=request.id)
 
 
 def test_what_breaks_the_policy_together_is_refused_before_it_is_approved(stage: Any) -> None:
@@ -153,7 +163,7 @@ def test_separate_recipients_are_judged_apart(small_stage: Any) -> None:
     def out(recipient: str) -> int:
         with stage.read("provider") as work:
             product = visible_product(work, "clinic")
-            return len(ledger.counted(work, product, recipient=recipient))
+            return len(ledger_rows.counted(work, product, recipient=recipient))
 
     assert (out(stage.user_id("consumer")), out("somebody else"), out("anybody")) == (1, 1, 1)
     with stage.write("provider") as work:
@@ -183,7 +193,7 @@ def test_a_release_of_somebody_else_is_not_given_to_whom_it_tells_too_much(small
     with stage.write("provider") as work:
         products.change(work, product="clinic", version=2, policy=policy)
         policy_id = Policy.from_mapping(policy, where="the clinic").id
-        ledger.judge_together(work, product="clinic", policy_id=policy_id, verdicts=[verdict])
+        judged_together.judge_together(work, product="clinic", policy_id=policy_id, verdicts=[verdict])
 
     def check(request_id: str) -> None:
         with stage.read("provider") as work:
@@ -339,12 +349,12 @@ def test_verdicts_are_the_providers_and_of_the_present_policy(small_stage: Any) 
     two = (part(made["strict"]), part(made["young-or-old"]))
     verdict = JointVerdict(parts=two, satisfied=True)
     with pytest.raises(NotPermittedError), stage.write("expert") as work:
-        ledger.judge_together(work, product="clinic", policy_id=POLICY.id, verdicts=[verdict])
+        judged_together.judge_together(work, product="clinic", policy_id=POLICY.id, verdicts=[verdict])
     with pytest.raises(ConflictError, match="another policy"), stage.write("provider") as work:
-        ledger.judge_together(work, product="clinic", policy_id="other", verdicts=[verdict])
+        judged_together.judge_together(work, product="clinic", policy_id="other", verdicts=[verdict])
     wrong = JointVerdict(parts=two[:1], satisfied=True)
     with pytest.raises(InputError), stage.write("provider") as work:
-        ledger.judge_together(work, product="clinic", policy_id=POLICY.id, verdicts=[wrong])
+        judged_together.judge_together(work, product="clinic", policy_id=POLICY.id, verdicts=[wrong])
 
 
 def test_the_provider_judges_on_the_rows(parts: Any) -> None:

@@ -34,7 +34,7 @@ from aegis.catalog.database.tables import (
     new_id,
 )
 from aegis.catalog.records import Page, Standing
-from aegis.catalog.service import ledger, queue
+from aegis.catalog.service import judged_together, ledger, ledger_rows, queue
 from aegis.catalog.service.asked_columns import check_columns
 from aegis.catalog.service.catalog import Catalog, Work
 from aegis.catalog.service.certificates import NOTHING, CertificateFacts, check_promise, check_stated, read_facts
@@ -120,7 +120,7 @@ def incoming(
     if refused is not None:
         if request_id is not None:
             with catalog.write(actor) as work:
-                ledger.tell_refused(work, seen_request(work, request_id))
+                judged_together.tell_refused(work, seen_request(work, request_id))
         raise refused
     draft = catalog.store.draft(file, limit_bytes=room)
     try:
@@ -217,7 +217,7 @@ def fulfil(work: Work, *, request_id: str, release_id: str) -> records.Release:
         raise ConflictError(f"the release cannot fulfil a request any more: {present.said}")
     ledger.check_fulfilment(work, product, request, row)
     provision(work, request, row)
-    ledger.enter(work, row, recipient=request.consumer_id, despite=request.despite)
+    ledger_rows.enter(work, row, recipient=request.consumer_id, despite=request.despite)
     return release_view(work, row.id)
 
 
@@ -285,7 +285,7 @@ def withdraw(work: Work, *, release_id: str, reason: str) -> records.Release:
         queue.cancel(work, job)  # nobody needs to know any more whether it holds
     if was_out:
         taken = work.session.scalar(select(func.count()).select_from(Download).where(Download.release_id == row.id))
-        ledger.note_withdrawal(work, row, taken=bool(taken))
+        ledger_rows.note_withdrawal(work, row, taken=bool(taken))
     for request in fulfilled:
         if request.release_id == row.id and effective_state(request, work.now) is RequestState.PROVISIONED:
             move(work, request, RequestState.REVOKED)

@@ -16,6 +16,7 @@ from aegis.catalog.service import (
     comments,
     configurations,
     jobs,
+    judged_together,
     ledger,
     people,
     products,
@@ -211,14 +212,14 @@ def _judge_together(catalog: Catalog, provider: Actor, table: Path) -> None:
         open_dataset(table), policy, masks, sets_to_judge(known.wanted, out), hierarchies=find_hierarchies(None, table)
     )
     with catalog.write(provider) as work:
-        ledger.judge_together(work, product=NAME, policy_id=policy.id, verdicts=verdicts)
+        judged_together.judge_together(work, product=NAME, policy_id=policy.id, verdicts=verdicts)
 
 
 def _explain_refusal(catalog: Catalog, expert: Actor, request_id: str) -> None:
     """The expert tries a second, different release, is refused, and tells the consumer in the catalog's own words."""
     with catalog.read(expert) as work:
-        standing = ledger.standings_for(work, request_id=request_id)
-        names = {each.id: each.name for each in ledger.offered(work, products.product(work, product=NAME).id)}
+        standing = judged_together.standings_for(work, request_id=request_id)
+        names = {each.id: each.name for each in judged_together.offered(work, products.product(work, product=NAME).id)}
     refused = [ident for ident, each in standing.items() if each.standing is Together.BROKEN]
     if not refused:
         return

@@ -20,7 +20,7 @@ from sqlalchemy import select
 from aegis.catalog.client.archive import packed
 from aegis.catalog.client.joint_verdicts import judge_sets, sets_to_judge
 from aegis.catalog.database.tables import Configuration, Product, Release, Request, Summary, User
-from aegis.catalog.service import configurations, ledger, releases, summaries
+from aegis.catalog.service import configurations, judged_together, ledger, releases, summaries
 from aegis.catalog.service.asked_columns import asks_for_all
 from aegis.catalog.service.catalog import Catalog, Work
 from aegis.catalog.service.configurations import known_hierarchies
@@ -109,7 +109,7 @@ class Provider:
             source = (product.id, str(product.policy), str(product.columns), table.stat().st_mtime_ns)
             missing = _uncounted(work, product)
             tasks = [_Task(what="summary", product=product, table=table, key=(*source, missing))] if missing else []
-            unjudged = ledger.unjudged(work, product)
+            unjudged = judged_together.unjudged(work, product)
             if unjudged:
                 tasks.append(_Task(what="together", product=product, table=table, key=(*source, *unjudged)))
             for request in _approved(work, product):
@@ -176,7 +176,7 @@ class Provider:
         verdicts = judge_sets(self._opened(task), policy, masks, sets, hierarchies=of_product)
         if verdicts:
             with self._catalog.write(actor) as work:
-                ledger.judge_together(work, product=task.product.id, policy_id=policy.id, verdicts=verdicts)
+                judged_together.judge_together(work, product=task.product.id, policy_id=policy.id, verdicts=verdicts)
 
     def _release(self, task: _Task, request: Request, actor: Actor, place: Path) -> None:
         with self._catalog.read(actor) as work:

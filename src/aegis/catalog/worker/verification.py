@@ -14,7 +14,7 @@ from sqlalchemy import select
 from aegis.attacks.methods.forensics import texts_beside_rows
 from aegis.catalog.database.tables import Product, Release, Request, Summary
 from aegis.catalog.records import Standing
-from aegis.catalog.service import ledger
+from aegis.catalog.service import judged_together, ledger, ledger_rows
 from aegis.catalog.service.catalog import Catalog, Work
 from aegis.catalog.service.certificates import certificate_text
 from aegis.catalog.service.configurations import known_hierarchies
@@ -145,7 +145,7 @@ def settle(work: Work, claimed: Claimed, measured: Measured) -> str | None:
         except VerificationError as error:
             reason = str(error)
             if request is not None:
-                ledger.tell_refused(work, request)
+                judged_together.tell_refused(work, request)
     row.attacks = list(measured.attacks)
     state_now = ReleaseState.VERIFIED if reason is None else ReleaseState.REFUSED
     check_step(ReleaseState.RECEIVED, state_now, what="the release")
@@ -160,7 +160,7 @@ def settle(work: Work, claimed: Claimed, measured: Measured) -> str | None:
     )
     if reason is None:
         work.session.flush()
-        ledger.enter(work, row, recipient=None if request is None else request.consumer_id, despite=despite)
+        ledger_rows.enter(work, row, recipient=None if request is None else request.consumer_id, despite=despite)
     if reason is None and request is not None:
         provision(work, request, row)
     if reason is not None:

@@ -12,7 +12,7 @@ from aegis.catalog.records import JointVerdict, MaskedPart, ModelBroken
 from aegis.catalog.server.api import bodies
 from aegis.catalog.server.api.bodies import ProductPath
 from aegis.catalog.server.api.calls import Read, Write
-from aegis.catalog.service import ledger
+from aegis.catalog.service import judged_together, ledger
 
 router = APIRouter(tags=["ledger"])
 
@@ -43,7 +43,9 @@ def judge(call: Write, product: ProductPath, judged: bodies.JointVerdicts) -> Re
     return call.once(
         records.JudgedTogether,
         lambda work: records.JudgedTogether(
-            verdicts=ledger.judge_together(work, product=product, policy_id=judged.policy_id, verdicts=verdicts)
+            verdicts=judged_together.judge_together(
+                work, product=product, policy_id=judged.policy_id, verdicts=verdicts
+            )
         ),
         body=judged,
     )

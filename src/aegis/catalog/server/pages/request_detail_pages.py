@@ -17,7 +17,7 @@ from aegis.catalog.server.pages.configuration_pages import masks_in_words
 from aegis.catalog.server.pages.job_pages import ENDED, progress_words
 from aegis.catalog.server.pages.page import PageContext, PageRoutes
 from aegis.catalog.server.uploads import whole
-from aegis.catalog.service import comments, configurations, jobs, ledger, products, releases, requests
+from aegis.catalog.service import comments, configurations, jobs, judged_together, products, releases, requests
 from aegis.catalog.service.asked_columns import column_list
 from aegis.catalog.service.permissions import Permission, may
 from aegis.catalog.states import JobState, ReleaseState, RequestState
@@ -50,7 +50,7 @@ def _page(context: PageContext, *, problem: AegisError | None) -> Response:
         job = _advice(work, request) if may(actor, Permission.SEE_JOBS, request.product_id) else None
         listed = configurations.list_configurations(work, product=request.product_id) if decides else []
         out = _already_out(work, request.product_id, listed) if decides else []
-        together = ledger.standings_for(work, request_id=request.id) if decides else {}
+        together = judged_together.standings_for(work, request_id=request.id) if decides else {}
         commented = comments.comments_of(work, request.id)
     open_states = (RequestState.PENDING, RequestState.APPROVED, RequestState.PROVISIONED)
     running = job is not None and job.state not in ENDED

@@ -1,0 +1,238 @@
+"""How maskings stand to what is out, by what the provider judged together on the rows."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterable, Mapping, Sequence
+
+from sqlalchemy import select
+
+from aegis.catalog import records
+from aegis.catalog.database.ledger_tables import JointVerdict
+from aegis.catalog.database.tables import Configuration, Product, Request
+from aegis.catalog.records import MaskedPart, Together
+from aegis.catalog.service.asked_columns import asks_for_all
+from aegis.catalog.service.catalog import Work
+from aegis.catalog.service.checks import checked_whole
+from aegis.catalog.service.disclosure import shown_count
+from aegis.catalog.service.ledger_rows import Out, counted
+from aegis.catalog.service.notifications import NotificationKind, deciders, notify_of_request
+from aegis.catalog.service.permissions import Permission, require
+from aegis.catalog.service.request_steps import in_state
+from aegis.catalog.service.schema import policy_of
+from aegis.catalog.service.visible import by_id, visible_product
+from aegis.catalog.states import RequestState
+from aegis.errors import ConflictError, InputError, NotFoundError
+from aegis.releases.ledger_entry import ANYBODY
+
+MOST_VERDICTS = 5_000
+_MOST_PARTS = 50
+_MOST_APPROVALS = 200
+_NAMED = 6
+_KEYS_AT_ONCE = 500
+
+
+def judge_together(work: Work, *, product: str, policy_id: str, verdicts: Iterable[records.JointVerdict]) -> int:
+    """Take what the provider found on the rows; a verdict on the same maskings takes the place of an older one."""
+    row = visible_product(work, product)
+    require(work.actor, Permission.JUDGE_TOGETHER, row.id)
+    policy = policy_of(row)
+    if policy is None or policy.id != policy_id:
+        raise ConflictError("the product has another policy by now; judge again under that one")
+    listed = list(verdicts)
+    checked_whole(len(listed), what="the number of verdicts", least=1, most=MOST_VERDICTS)
+    assert work.actor.user_id is not None
+    for verdict in listed:
+        if not 2 <= len(verdict.parts) <= _MOST_PARTS or verdict.satisfied != (not verdict.broken):
+            raise InputError("a verdict names at least two maskings, and a broken model exactly if it is not satisfied")
+        key = _key(policy_id, verdict.parts)
+        kept = work.session.get(JointVerdict, (row.id, key))
+        if kept is None:
+            kept = JointVerdict(product_id=row.id, key=key)
+            work.session.add(kept)
+        kept.satisfied = verdict.satisfied
+        kept.broken = [{"model": each.model[:120], "records": int(each.records)} for each in verdict.broken[:20]]
+        kept.judged_by, kept.judged_at = work.actor.user_id, work.now
+    work.session.flush()
+    _tell_of_broken_approvals(work, row)
+    work.record(
+        "maskings judged together", subject="product", subject_id=row.id, product_id=row.id, verdicts=len(listed)
+    )
+    return len(listed)
+
+
+def tell_refused(work: Work, request: Request) -> None:
+    """Tell those who decide that what they approved cannot leave beside what is out: it is their turn again."""
+    words = (
+        "What was approved for {consumer} of {product} is refused by the ledger, because of what is out; revoke it and "
+        "let another masking be asked for."
+    )
+    notify_of_request(work, deciders(work, request.product_id), NotificationKind.LEDGER_REFUSED, request, words)
+
+
+def _tell_of_broken_approvals(work: Work, product: Product) -> None:
+    """Approvals that wait for their release and break the policy with what is out, as the provider found just now."""
+    if not work.settings.releases_judged_together:
+        return
+    waiting = work.session.scalars(
+        select(Request)
+        .where(Request.product_id == product.id, in_state(RequestState.APPROVED, work.now), Request.despite.is_(None))
+        .order_by(Request.changed_at)
+        .limit(_MOST_APPROVALS)
+    ).all()
+    for request in waiting:
+        approved = work.session.get(Configuration, request.configuration_id)
+        if approved is None:
+            continue
+        standing = standings(work, product, [approved], request)[approved.id]
+        if standing.standing is Together.BROKEN:
+            tell_refused(work, request)
+
+
+def part_of(configuration: Configuration, request: Request, product: Product) -> MaskedPart:
+    """What a release for a request would show."""
+    whole = asks_for_all(request.columns, product)
+    return MaskedPart(content_id=configuration.content_id, columns=None if whole else tuple(sorted(request.columns)))
+
+
+def standings(
+    work: Work, product: Product, configurations: Iterable[Configuration], request: Request
+) -> dict[str, records.TogetherStanding]:
+    """How maskings stand to what is out, by the id of the configuration, for the consumer and columns of a request."""
+    out = counted(work, product, recipient=request.consumer_id)
+    policy = policy_of(product)
+    listed = list(configurations)
+    if policy is None or not out:
+        said = "nothing is out yet" if not out else "the product has no policy"
+        return {each.id: records.TogetherStanding(standing=Together.ALLOWED, said=said) for each in listed}
+    parts = {each.id: part_of(each, request, product) for each in listed}
+    verdicts = _verdicts(work, product.id, policy.id, list(parts.values()), out)
+    judged = {ident: _stands(verdicts, policy.id, part, out) for ident, part in parts.items()}
+    free = [each.name for each in listed if judged[each.id][0] is Together.ALLOWED]
+    return {
+        ident: records.TogetherStanding(
+            standing=standing, said=f"{words}; {_instead(free, out)}" if standing is Together.BROKEN else words
+        )
+        for ident, (standing, words) in judged.items()
+    }
+
+
+def standings_for(work: Work, *, request_id: str) -> dict[str, records.TogetherStanding]:
+    """How each masking that may be approved for a request stands to what is out: what its experts see."""
+    request = by_id(work, Request, request_id)
+    if request is None:
+        raise NotFoundError("there is no such request; look at the list of requests")
+    require(work.actor, Permission.SEE_LEDGER, request.product_id)
+    product = work.session.get_one(Product, request.product_id)
+    return standings(work, product, offered(work, product.id), request)
+
+
+def unjudged(work: Work, product: Product) -> tuple[str, ...]:
+    """Keys of maskings that nobody judged together with all that is out; empty where nothing is out."""
+    policy = policy_of(product)
+    shown = list(dict.fromkeys(each.part for each in counted(work, product, recipient=ANYBODY)))
+    if policy is None or not shown:
+        return ()
+    keys = [_key(policy.id, [*shown, part]) for part in wanted_maskings(work, product) if part not in shown]
+    known = set(
+        work.session.scalars(
+            select(JointVerdict.key).where(JointVerdict.product_id == product.id, JointVerdict.key.in_(keys))
+        )
+    )
+    return tuple(key for key in keys if key not in known)
+
+
+def offered(work: Work, product_id: str) -> list[Configuration]:
+    """The configurations of a product that may be approved, by name."""
+    return list(
+        work.session.scalars(
+            select(Configuration)
+            .where(Configuration.product_id == product_id, Configuration.withdrawn_at.is_(None))
+            .order_by(Configuration.name, Configuration.id)
+        )
+    )
+
+
+def wanted_maskings(work: Work, product: Product) -> list[MaskedPart]:
+    """Every masking there is, of all columns and of those that waiting requests ask for."""
+    content_ids = [each.content_id for each in offered(work, product.id)]
+    waiting = work.session.scalars(
+        select(Request.columns).where(Request.product_id == product.id, in_state(RequestState.PENDING, work.now))
+    ).all()
+    shapes: list[tuple[str, ...] | None] = [None]
+    shapes += [tuple(sorted(columns)) for columns in waiting if not asks_for_all(columns, product)]
+    return [
+        MaskedPart(content_id=content_id, columns=columns)
+        for columns in dict.fromkeys(shapes)
+        for content_id in content_ids
+    ]
+
+
+def _tried_with(part: MaskedPart, out: Sequence[Out]) -> list[list[MaskedPart]]:
+    """The sets of maskings whose verdicts say how one stands: with all that is out, and with each alone."""
+    shown = list(dict.fromkeys(each.part for each in out))
+    whole = MaskedPart(content_id=part.content_id)
+    return [[*shown, part], [*shown, whole], *([each, part] for each in shown)]
+
+
+def _verdicts(
+    work: Work, product_id: str, policy_id: str, parts: Sequence[MaskedPart], out: Sequence[Out]
+) -> dict[str, JointVerdict]:
+    """What is known of these maskings and what is out, by key: asked for once, however many there are."""
+    keys = sorted({_key(policy_id, tried) for part in parts for tried in _tried_with(part, out)})
+    found: dict[str, JointVerdict] = {}
+    for start in range(0, len(keys), _KEYS_AT_ONCE):
+        wanted = keys[start : start + _KEYS_AT_ONCE]
+        asked = select(JointVerdict).where(JointVerdict.product_id == product_id, JointVerdict.key.in_(wanted))
+        found |= {verdict.key: verdict for verdict in work.session.scalars(asked)}
+    return found
+
+
+def _stands(
+    verdicts: Mapping[str, JointVerdict], policy_id: str, part: MaskedPart, out: Sequence[Out]
+) -> tuple[Together, str]:
+    if any(each.part == part for each in out):
+        same = next(each for each in out if each.part == part)
+        return Together.ALLOWED, f"the same as {same.name} again"
+
+    def verdict_on(parts: Sequence[MaskedPart]) -> JointVerdict | None:
+        return None if len(set(parts)) < 2 else verdicts.get(_key(policy_id, parts))
+
+    shown = list(dict.fromkeys(each.part for each in out))
+    for mine in dict.fromkeys((part, MaskedPart(content_id=part.content_id))):
+        verdict = verdict_on([*shown, mine])
+        if verdict is not None and verdict.satisfied:
+            return Together.ALLOWED, "judged together with what is out: the policy holds"
+        if verdict is not None and mine == part:
+            breaking = [
+                each for each in out if (pair := verdict_on([each.part, part])) is not None and not pair.satisfied
+            ]
+            return Together.BROKEN, _broken_words(verdict, breaking or out)
+    for each in out:
+        pair = verdict_on([each.part, part])
+        if pair is not None and not pair.satisfied:
+            return Together.BROKEN, _broken_words(pair, [each])
+    return Together.UNKNOWN, "nobody judged it together with what is out yet; the provider's ledger decides"
+
+
+def _broken_words(verdict: JointVerdict, with_which: Sequence[Out]) -> str:
+    names = ", ".join(dict.fromkeys(each.name for each in with_which[:_NAMED]))
+    models = ", ".join(
+        f"{each['model']} (for {count if (count := shown_count(each['records'])) else 'fewer than 5'} records)"
+        for each in verdict.broken
+    )
+    return f"together with {names}, which is out, it breaks {models}"
+
+
+def _instead(free: Sequence[str], out: Sequence[Out]) -> str:
+    again = ", ".join(dict.fromkeys(each.name for each in out[:_NAMED]))
+    if free:
+        return f"allowed are {', '.join(free[:_NAMED])}"
+    return f"allowed is what is out again ({again}), or a masking that the provider finds under the ledger"
+
+
+def _key(policy_id: str, parts: Sequence[MaskedPart]) -> str:
+    """The same for the same maskings in any order, under one policy."""
+    named = sorted({json.dumps([part.content_id, part.columns and sorted(part.columns)]) for part in parts})
+    return hashlib.sha256(json.dumps([policy_id, named]).encode()).hexdigest()

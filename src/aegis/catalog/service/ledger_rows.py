@@ -1,0 +1,214 @@
+"""The rows of a product's ledger: what left, to whom and how it was masked; they are only ever added, in a chain."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from sqlalchemy import select
+
+from aegis.catalog import records
+from aegis.catalog.database.ledger_tables import LedgerEntry, LedgerHead
+from aegis.catalog.database.tables import Product, Release
+from aegis.catalog.records import MaskedPart
+from aegis.catalog.service.asked_columns import asks_for_all
+from aegis.catalog.service.catalog import Work
+from aegis.catalog.service.certificates import NOTHING, certified_id
+from aegis.catalog.service.schema import policy_of
+from aegis.catalog.service.visible import by_id
+from aegis.catalog.states import ReleaseState
+from aegis.privacy.policy import Recipients
+from aegis.releases.hash_chain import START, link
+from aegis.releases.ledger_entry import ANYBODY, Act
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Out:
+    """A release that is out and counts."""
+
+    sequence: int
+    release_id: str
+    name: str
+    part: MaskedPart
+    digest: str
+    judged_with: frozenset[str]
+    recipient: str
+    linkable: bool
+
+
+def enter(work: Work, row: Release, *, recipient: str | None, despite: str | None) -> None:
+    """Put a verified release on the ledger of its product; one that somebody else gets too is named again."""
+    product = by_id(work, Product, row.product_id, lock=True)
+    assert product is not None
+    _enter_earlier(work, product, besides=row.id)
+    _append(work, product, Act.RELEASED, _content(row, product, recipient=recipient or ANYBODY, despite=despite))
+
+
+def note_withdrawal(work: Work, row: Release, *, taken: bool) -> None:
+    """A release that is withdrawn before anybody took it home counts no longer; one that was taken counts for good."""
+    product = by_id(work, Product, row.product_id, lock=True)
+    assert product is not None
+    entered = any(entry.content["release"] == row.id for entry in entries_of(work, product.id))
+    if taken and not entered:  # it left before there was a ledger
+        _append(work, product, Act.RELEASED, _content(row, product, recipient=ANYBODY, despite=None))
+    if not taken and entered:
+        content = {"release": row.id, "reason": "withdrawn before anybody took it"}
+        _append(work, product, Act.FORGOTTEN, content)
+
+
+def counted(work: Work, product: Product, *, recipient: str) -> list[Out]:
+    """The releases that somebody who gets a release for ``recipient`` may hold too."""
+    policy = policy_of(product)
+    together = policy is None or policy.recipients is Recipients.TOGETHER
+    entries = entries_of(work, product.id)
+    gone = {entry.content["release"] for entry in entries if entry.act == Act.FORGOTTEN.value}
+    known = {entry.content["release"] for entry in entries}
+    listed = [_out(entry.sequence, entry.content) for entry in entries if entry.act == Act.RELEASED.value]
+    listed += [
+        _out(0, _content(row, product, recipient=ANYBODY, despite=None))
+        for row in _earlier(work, product.id)
+        if row.id not in known
+    ]
+    return [
+        each
+        for each in listed
+        if each.release_id not in gone
+        and each.linkable
+        and (together or ANYBODY in (recipient, each.recipient) or recipient == each.recipient)
+    ]
+
+
+def _content(row: Release, product: Product, *, recipient: str, despite: str | None) -> dict[str, Any]:
+    """What the ledger remembers of a release: names, ids, hashes and counts, never a value."""
+    certificate = row.certificate
+    columns = certificate["release"]["columns"]
+    whole = asks_for_all(columns, product)
+    content_id = certified_id(certificate)
+    return {
+        "release": row.id,
+        "name": row.file_name,
+        "recipient": recipient,
+        "masking": None if content_id == NOTHING else content_id,
+        "columns": None if whole else sorted(columns),
+        "rows": int(certificate["release"].get("rows", 0)),
+        "policy": certificate.get("policy_id"),
+        "file_sha256": row.digest,
+        "certificate_sha256": row.certificate_digest,
+        "judged_with": sorted(judged_with(certificate)),
+        "linkable": certificate.get("kind") != "synthetic",
+        "despite": despite,
+    }
+
+
+def judged_with(certificate: dict[str, Any]) -> frozenset[str]:
+    said = certificate.get("ledger")
+    files = said.get("together_with_files", []) if isinstance(said, dict) else []
+    return frozenset(each for each in files if isinstance(each, str)) if isinstance(files, list) else frozenset()
+
+
+def _out(sequence: int, content: dict[str, Any]) -> Out:
+    columns = content["columns"]
+    return Out(
+        sequence=sequence,
+        release_id=content["release"],
+        name=content["name"],
+        part=MaskedPart(
+            content_id=content["masking"] or content["file_sha256"], columns=None if columns is None else tuple(columns)
+        ),
+        digest=content["file_sha256"],
+        judged_with=frozenset(content["judged_with"]),
+        recipient=content["recipient"],
+        linkable=bool(content["linkable"]),
+    )
+
+
+def _earlier(work: Work, product_id: str) -> list[Release]:
+    """The verified releases of a product, the oldest first: those from before there was a ledger are entered late."""
+    return list(
+        work.session.scalars(
+            select(Release)
+            .where(Release.product_id == product_id, Release.state == ReleaseState.VERIFIED.value)
+            .order_by(Release.created_at, Release.id)
+        )
+    )
+
+
+def _enter_earlier(work: Work, product: Product, *, besides: str) -> None:
+    known = {entry.content["release"] for entry in entries_of(work, product.id)}
+    for row in _earlier(work, product.id):
+        if row.id not in known and row.id != besides:
+            _append(work, product, Act.RELEASED, _content(row, product, recipient=ANYBODY, despite=None))
+
+
+def _append(work: Work, product: Product, act: Act, content: dict[str, Any]) -> None:
+    """Add to the end; the product is locked, so nobody else does."""
+    head = work.session.get(LedgerHead, product.id, populate_existing=True)
+    if head is None:
+        head = LedgerHead(product_id=product.id, sequence=0, hash=START)
+        work.session.add(head)
+    sequence = head.sequence + 1
+    row = LedgerEntry(
+        product_id=product.id, sequence=sequence, at=work.now, act=act.value, content=content, previous=head.hash
+    )
+    row.hash = _hash(row)
+    work.session.add(row)
+    head.sequence, head.hash = sequence, row.hash
+    work.session.flush()
+    work.record(
+        "ledger entry added",
+        subject="release",
+        subject_id=content["release"],
+        product_id=product.id,
+        entry=act.value,
+        number=sequence,
+        hash=row.hash,
+        despite=content.get("despite"),
+    )
+
+
+def _hash(row: LedgerEntry) -> str:
+    said = {
+        "product": row.product_id,
+        "sequence": row.sequence,
+        "at": row.at.isoformat(timespec="microseconds"),
+        "act": row.act,
+        "content": row.content,
+    }
+    return link(row.previous, said)
+
+
+def entries_of(work: Work, product_id: str) -> list[LedgerEntry]:
+    query = select(LedgerEntry).where(LedgerEntry.product_id == product_id)
+    return list(work.session.scalars(query.order_by(LedgerEntry.sequence)))
+
+
+def is_intact(entries: Sequence[LedgerEntry], head: LedgerHead | None) -> bool:
+    previous = START
+    for number, entry in enumerate(entries, start=1):
+        if entry.sequence != number or entry.previous != previous or entry.hash != _hash(entry):
+            return False
+        previous = entry.hash
+    return (
+        (len(entries), previous) == (0, START)
+        if head is None
+        else (head.sequence, head.hash) == (len(entries), previous)
+    )
+
+
+def entry_view(entry: LedgerEntry) -> records.LedgerEntry:
+    content = entry.content
+    released = entry.act == Act.RELEASED.value
+    return records.LedgerEntry(
+        sequence=entry.sequence,
+        at=entry.at,
+        act=entry.act,
+        release_id=content["release"],
+        name=content.get("name", ""),
+        recipient=content.get("recipient", ""),
+        part=_out(entry.sequence, content).part if released else None,
+        rows=int(content.get("rows", 0)),
+        despite=content.get("despite"),
+        reason=content.get("reason"),
+        hash=entry.hash,
+    )
