@@ -137,7 +137,7 @@ def _facts(content: Mapping[str, Any]) -> list[Fact]:
         Fact(term="suppressed", value=f"{content['suppressed']['records']:,}"),
     ]
     if utility is not None and utility["kept_share"] is not None:
-        term = f"kept of what is said about {utility['label']}"
+        term = f"kept of what quasi-identifiers, one by one, say about {utility['label']}"
         facts.append(Fact(term=term, value=_share(utility["columns"], utility["kept_share"])))
     return facts
 
