@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -17,6 +16,7 @@ from aegis.candidates.search.search import search as search_classes
 from aegis.counts.class_table import ClassTable
 from aegis.data.domain import Domain
 from aegis.data.kind import Kind
+from aegis.data.shell import word
 from aegis.errors import LabelError, PolicyError, RoleError
 from aegis.learners.candidate import MaskedCandidate, MaskTables
 from aegis.learners.sample import Sample
@@ -28,6 +28,7 @@ from aegis.library.masked_data import masked_data
 from aegis.library.racing import suppressed_rows
 from aegis.library.sensitive_masks import masks_to_repeat
 from aegis.masking.configuration import Configuration
+from aegis.operation import listed
 from aegis.plural import count
 from aegis.privacy.judgement import Judgement, judge_all
 from aegis.privacy.models.k_anonymity import KAnonymity
@@ -65,8 +66,8 @@ def boxes(workshop: Workshop) -> list[Made]:
             if under is None or seen is None
             else _beside(_verdict(grown.judgement), under.judge(grown.boxes, seen)),
             reason=f"local recoding into {count(number, 'box', 'boxes')}, fitted on the training rows of each part",
-            command=f"aegis anonymize DATA --method boxes --policy POLICY --quasi {_listed(workshop.quasi)} "
-            f"--label {shlex.quote(workshop.label)} --out OUT.csv",
+            command=f"aegis anonymize DATA --method boxes --policy POLICY --quasi {word(listed(workshop.quasi))} "
+            f"--label {word(workshop.label)} --out OUT.csv",
         )
     ]
 
@@ -93,8 +94,8 @@ def clusters(workshop: Workshop) -> list[Made]:
             verdict=_verdict(judgement),
             reason=f"MDAV with classes of at least {k} records, judged on {len(rows):,} of the rows; the clustered "
             "table trains and real rows test",
-            command=f"aegis anonymize DATA --method mdav --k {k} --scale standardised "
-            f"--quasi {_listed(workshop.quasi)} --out OUT.csv",
+            command=f"aegis anonymize DATA --method mdav --k {word(k)} --scale standardised "
+            f"--quasi {word(listed(workshop.quasi))} --out OUT.csv",
         )
     ]
 
@@ -149,11 +150,6 @@ def _searched(workshop: Workshop) -> list[Made]:
     )
     masks = ", ".join(f"{column}: {mask.describe()}" for column, mask in configuration.masks.items())
     return [Made(candidate=candidate, verdict=verdict, reason=masks, id=configuration.id, configuration=configuration)]
-
-
-def _listed(columns: Sequence[str]) -> str:
-    """Columns as a shell takes them for an option."""
-    return shlex.quote(",".join(columns))
 
 
 def check_counts_records(policy: Policy, because: str) -> None:

@@ -70,7 +70,6 @@ def recoded_certificate(
                 "labels": list(boxes.labels),
                 "columns": {recoding.column: recoding.describe() for recoding in column_recodings(boxes)},
             },
-            "ledger": None,  # judged alone, and its page says so: aegis release --rows-of judges it with what is out
             "suppressed": {
                 "records": boxes.suppressed,
                 "dropped": policy.suppressed is Suppressed.DROPPED,

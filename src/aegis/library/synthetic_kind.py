@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import shlex
-
 import numpy as np
 
 from aegis.candidates.synthesis.candidate import SyntheticCandidate
+from aegis.data.shell import word
 from aegis.library.candidate_kinds import Made, Workshop
 from aegis.ranking.verdicts import CandidateVerdict
 
@@ -27,8 +26,8 @@ def synthetic(workshop: Workshop) -> list[Made]:
                 verdict=CandidateVerdict(satisfied=True, suppressed=0, smallest_class=0, failing=()),
                 reason=f"made-up rows that promise ε = {epsilon:g} at δ = {DELTA:g}; they train and real rows test; "
                 f"no row is anybody's, so the policy's models do not apply{left_out}",
-                command=f"aegis synthesize DATA --epsilon {epsilon:g} --delta {DELTA:g} "
-                f"--label {shlex.quote(workshop.label)} --out OUT.csv",
+                command=f"aegis synthesize DATA --epsilon {word(f'{epsilon:g}')} --delta {word(f'{DELTA:g}')} "
+                f"--label {word(workshop.label)} --out OUT.csv",
             )
         )
     return made
