@@ -68,12 +68,15 @@ def note_made_of(
 
 
 def made_of(sketch: Sketch, tables: Sequence[DerivedTable]) -> DerivedTable | None:
-    """The table that was made of another one and whose rows these are; None where they are those of the source."""
-    for table in tables:
-        if table.sketch.engine != sketch.engine:
-            continue
-        if sketch.shares_rows_with(table.sketch) and not sketch.whole().shares_rows_with(table.source_sketch):
-            return table
+    """The table that was made of another one and whose rows these most likely are; None where they are the source's."""
+    shares = {
+        place: share
+        for place, table in enumerate(tables)
+        if table.sketch.engine == sketch.engine and (share := sketch.in_common(table.sketch)) > 0
+    }
+    for place in sorted(shares, key=lambda place: -shares[place]):
+        if not sketch.whole().shares_rows_with(tables[place].source_sketch):
+            return tables[place]
     return None
 
 

@@ -8,7 +8,7 @@ that keeps them. The same rows are chosen in every copy, so two samples say how 
 
 Whoever writes every row twice, joins a table with several rows for each, or adds many rows changes how many rows are
 alike. So digests without that number are kept as well. In a table where most rows are unlike all others few rows drawn
-anew would be found; there, and only there, most digests of another table without their numbers say whose rows it has.
+anew would be found; there, and only there, nearly all digests of another table without numbers say whose rows it has.
 """
 
 from __future__ import annotations
@@ -43,6 +43,9 @@ _FEWEST = 8
 
 _FEWEST_PLAIN = 32
 """Fewer digests without the number of rows than this say nothing."""
+
+_COMMON_PLAIN = 0.8
+"""What share of those must be known: a table that was doubled, joined or grown holds nearly all rows of the other."""
 
 _UNLIKE = 0.8
 """What share of the rows must be unlike all others for digests without their number to tell the table's rows.
@@ -82,10 +85,13 @@ class Sketch:
 
     def shares_rows_with(self, other: Sketch) -> bool:
         """Whether most of the rows of one of the two tables are in the other."""
+        return self.in_common(other) > 0
+
+    def in_common(self, other: Sketch) -> float:
+        """What share of one table's rows is in the other, at most; 0 where it is too small to say anything."""
         level = max(self.level, other.level)
-        return _within(self._from(level), other._from(level), level) or _within(
-            other._from(level), self._from(level), level
-        )
+        mine, theirs = self._from(level), other._from(level)
+        return max(_within(mine, theirs, level), _within(theirs, mine, level))
 
     def smaller(self, digests: int) -> Sketch:
         """With about this many digests of each way to look at a row, where there are more."""
@@ -151,19 +157,22 @@ class Sketch:
         )
 
 
-def _within(sample: Sketch, other: Sketch, level: int) -> bool:
-    """Whether by some way to look at a row most of the sampled ones are known to ``other``."""
+def _within(sample: Sketch, other: Sketch, level: int) -> float:
+    """The largest share of the sampled rows that ``other`` knows by some way to look at a row, where it says enough."""
     is_known = np.isin(sample.digests, other.digests[other.ways % _APART < _FULL])
+    largest = 0.0
     for way in np.unique(sample.ways):
         of_way = sample.ways == way
         rows = int(of_way.sum())
         share = float(is_known[of_way].mean())
         if way % _APART >= _PLAIN:
-            if share >= COMMON and rows >= _FEWEST_PLAIN:
-                return True
-        elif share >= COMMON and (rows >= _FEWEST or (level == 0 and share == 1.0 and way == 0)):
-            return True
-    return False
+            says_enough = share >= _COMMON_PLAIN and rows >= _FEWEST_PLAIN
+            share *= 0.5  # rows that are as many say more than rows that are there
+        else:
+            says_enough = share >= COMMON and (rows >= _FEWEST or (level == 0 and share == 1.0 and way == 0))
+        if says_enough:
+            largest = max(largest, share)
+    return largest
 
 
 def is_sketched(table: ir.Table) -> bool:
@@ -196,6 +205,8 @@ def sketch_of(table: ir.Table, columns: Sequence[str], *, focus: Sequence[str], 
         level = max(0, level - max(1, int(np.log2(SAMPLED / max(different, 1)))))
         answer = _sampled(seen, level)
     how_often = np.asarray(plain(answer["n"]), dtype=np.int64)
+    # A table in which every row stands twice is one in which every row stands once.
+    how_often = how_often // max(1, int(np.gcd.reduce(how_often, initial=0)))
     digests, zeros, numbered = [], [], []
     for way in ways:
         sums = np.asarray(plain(answer[way]), dtype=np.int64)
@@ -203,10 +214,8 @@ def sketch_of(table: ir.Table, columns: Sequence[str], *, focus: Sequence[str], 
         sums, place = np.unique(sums[chosen], return_inverse=True)
         counts = np.bincount(place, weights=how_often[chosen], minlength=len(sums)).astype(np.int64)
         is_telling = counts[counts == 1].sum() >= _UNLIKE * counts.sum()
-        # A table in which every row stands twice is one in which every row stands once.
-        often = counts // max(1, int(np.gcd.reduce(counts))) if len(counts) else counts
         for number, keyed in (
-            (int(way[1:]), _keyed(sums, often, key)),
+            (int(way[1:]), _keyed(sums, counts, key)),
             (int(way[1:]) + (_PLAIN if is_telling else _FULL), _keyed(sums, np.zeros_like(counts), key)),
         ):
             digests.append(keyed)
