@@ -49,7 +49,8 @@ def _recoded(setting: Setting, table: Table, models: tuple[str, ...], suppressed
         )
         boxes = LocalRecoding(
             policy=policy_for(table, suppressed=suppressed),
-            growth=Growth() if setting.quick else None,  # choosing how to grow trains learners
+            # choosing how to grow, and expecting labels, train learners
+            growth=Growth(expected_labels=False) if setting.quick else None,
             random_state=setting.seed,
         ).fit_counts(classes, labels=(table.label,))
         counted["boxes"].append(sum(not leaf.suppressed for leaf in boxes.boxes))
