@@ -21,7 +21,7 @@ ROOM_TESTS = $(wildcard $(foreach place,tests tests/unit tests/catalog src/aegis
 ALSO_library = tests/contracts/test_results_contract.py tests/contracts/test_front_door.py
 ALSO_commands = tests/contracts/test_commands_contract.py
 
-.PHONY: demo setup test room system lint types contracts reference docs unit coverage hooks papers clean
+.PHONY: demo setup test room system lint types contracts reference docs compiled unit coverage hooks papers clean
 
 demo: $(VENV)/.demo
 	$(BIN)/aegis demo --out demo
@@ -31,7 +31,9 @@ setup: $(VENV)/.setup
 ifdef ROOM
 test: room
 else
-test: $(VENV)/.setup system lint types contracts docs unit
+test: $(VENV)/.setup system
+	$(MAKE) --jobs=2 --output-sync=target lint types contracts docs compiled
+	$(MAKE) unit
 endif
 
 room: $(VENV)/.setup
@@ -53,6 +55,10 @@ reference: $(VENV)/.setup
 
 docs: $(VENV)/.setup
 	$(BIN)/sphinx-build --quiet --fail-on-warning --keep-going --builder html docs site
+
+# Otherwise every worker of the tests compiles the same loops.
+compiled: $(VENV)/.setup
+	$(BIN)/python tests/compile_ahead.py
 
 unit: $(VENV)/.setup
 	$(BIN)/pytest -n $(JOBS) --dist worksteal

@@ -117,7 +117,8 @@ def _stated(source: Source, counts: ReleaseCounts, judged: Judged) -> Configurat
     for column in listing:
         if column in released.columns:
             place = released.columns.index(column)
-            labels = released.domains[place].values[np.unique(released.codes[:, place])].tolist()
+            values, codes = released.domains[place].values, np.unique(released.codes[:, place])
+            labels = values[codes[codes < len(values)]].tolist()  # a missing value has no label
         elif column in counts.published.table.columns:
             table = counts.published.table
             labels = ask(table.select(table[column]).distinct())[column].to_pylist()

@@ -66,3 +66,16 @@ def test_its_provider_attacks_it_by_the_masks_in_the_ledger(released: Any, tmp_p
     aegis.release(table, config=MASKS, policy=POLICY, out=elsewhere, ledger="none", shuffle=False)
     with pytest.raises(DataError, match="give the masks with --config"):
         aegis.attack([elsewhere], original=table, policy=POLICY, attacks=["prosecutor"])
+
+
+@pytest.mark.parametrize("column", ["born", "town"])
+def test_a_missing_value_has_no_label_and_verifies(tmp_path: Path, column: str) -> None:
+    frame = pd.DataFrame({"born": BORN, "town": TOWNS, "ill": ["flu", "cold"] * (ROWS // 2)})
+    frame.loc[frame.index % 3 == 0, column] = None
+    frame.to_csv(tmp_path / "people.csv", index=False)
+    masks = {**MASKS, ({"born": "town", "town": "born"}[column]): "suppress"}
+    done = aegis.release(tmp_path / "people.csv", config=masks, policy=POLICY, out=tmp_path / "out.csv")
+    assert done.suppressed == 0
+    assert aegis.verify(done.out, done.certificate_path).verified
+    written = done.certificate_path.read_text(encoding="utf-8")
+    assert not [value for value in (*BORN, *TOWNS) if value in written]
