@@ -208,10 +208,18 @@ def _changes(
                 as_printed=None if repeated is None else round(repeated, 4) + 0.0,
                 tolerance=tolerance,
                 ours=None if ours is None else round(ours, 4) + 0.0,
-                why="" if repeated is not None else "Not trained by the recipe.",
+                why=_why_change(repeated, paper, tolerance),
             )
         )
     return claims
+
+
+def _why_change(repeated: float | None, paper: float, tolerance: float) -> str:
+    if repeated is None:
+        return "Not trained by the recipe."
+    if abs(repeated - paper) <= tolerance:
+        return ""
+    return f"Splits move the change by up to {tolerance:.4f}.{_ANOTHER_DRAW}"
 
 
 def _worse(
