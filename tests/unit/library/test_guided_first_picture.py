@@ -69,3 +69,9 @@ def test_the_first_picture_comes_before_the_rest(
     assert asked == [("search", "boxes"), ()]
     expected = "no first picture: no candidate" if refused else "a first picture: "
     assert answer.err.index(expected) < answer.err.index("Recommended: ")
+
+
+def test_the_first_picture_is_raced_towards_the_goal_that_was_named() -> None:
+    quick = quick_settings(Settings(goal="auc", seed=3))
+    assert quick is not None
+    assert (quick.goal, quick.seed) == ("auc", 3)

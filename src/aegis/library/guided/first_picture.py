@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from aegis.library.guided.comparing import Comparison, Settings
 
 QUICK_KINDS = ("search", "boxes")
@@ -14,7 +16,7 @@ def quick_settings(settings: Settings) -> Settings | None:
     if settings.kinds or len(quick) < len(QUICK_KINDS):
         return None
     seconds = min(QUICK_SECONDS, settings.tries[0])
-    return Settings(kinds=quick, generate=0, seconds=seconds, rows=QUICK_ROWS, seed=settings.seed)
+    return replace(settings, kinds=quick, generate=0, seconds=seconds, rows=QUICK_ROWS)
 
 
 def first_words(comparison: Comparison) -> str:
