@@ -34,7 +34,7 @@ MASKS = {"age": {"bucketize": {"width": 15}}, "education": "suppress"}
 
 def main() -> None:
     people = _adult()
-    record: dict[str, Any] = {"versions": VERSIONS, "k": K, "batch": BATCH, "leaving": LEAVING, "policy": POLICY}
+    record: dict[str, Any] = {"table_versions": VERSIONS, "k": K, "batch": BATCH, "leaving": LEAVING, "policy": POLICY}
     for with_ledger in (True, False):
         record["with the ledger" if with_ledger else "without"] = _run(people, with_ledger=with_ledger)
     write("ledger_versions", record)

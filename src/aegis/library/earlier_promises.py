@@ -14,7 +14,7 @@ from aegis.errors import LedgerError
 from aegis.masking.mask import Mask
 from aegis.masking.masks.suppress import Nullify, Suppress
 from aegis.privacy.model import Model
-from aegis.privacy.policy import Policy
+from aegis.privacy.policy import Policy, Suppressed
 from aegis.privacy.verdict import Bound
 from aegis.releases.fit import links_of
 from aegis.releases.ledger_entry import Leaving
@@ -32,8 +32,8 @@ def check_promises(
 ) -> None:
     """Raise where the new policy lets ``published`` columns show what a policy that something left under does not.
 
-    A column that was quasi-identifying or sensitive stays so, or is hidden; and the models that were promised are asked
-    again, with thresholds that are at least as strict.
+    A column that was identifying, quasi-identifying or sensitive stays protected, or is hidden. The models and the
+    limits on attacks that were promised are asked again, at least as strictly, and no more records may go unjudged.
     """
     shown = [name for name in published if not _hides((masks or {}).get(name))]
     for number, leaving in counted.items():
@@ -45,6 +45,8 @@ def check_promises(
         for column in shown:
             if roles.get(column) in (Role.QUASI_IDENTIFYING, Role.IDENTIFYING):
                 continue
+            if column in earlier.roles.identifying:
+                raise LedgerError(_role_lost(column, "identifying", entry))
             if column in quasi:
                 raise LedgerError(_role_lost(column, "quasi-identifying", entry))
             if column in earlier.roles.sensitive and column not in roles.sensitive:
@@ -56,7 +58,48 @@ def check_promises(
             raise LedgerError(
                 f"{entry} left under a policy that asks for {model.name}{of} "
                 f"({'at least' if model.bound is Bound.AT_LEAST else 'at most'} {model.threshold:g}), and this policy "
-                f"asks for less: the two could undo what was promised then; ask for as much, or {_WAYS_OUT}"
+                f"asks for less: the two could undo what was promised then; ask for as much; {_WAYS_OUT}"
+            )
+        _check_suppression(earlier, policy, entry)
+        _check_attacks(earlier, policy, entry)
+
+
+def _check_suppression(earlier: Policy, policy: Policy, entry: str) -> None:
+    """Raise where more records may go unjudged than before, or are shown where they were left out.
+
+    Suppressed records that are judged like all others may be as many as the policy likes: hiding more shows less.
+    """
+    if policy.suppressed is Suppressed.JUDGED or not policy.max_suppression:
+        return
+    most_unjudged = 0.0 if earlier.suppressed is Suppressed.JUDGED else earlier.max_suppression
+    if policy.max_suppression > most_unjudged:
+        then = (
+            "judges every record that is suppressed (suppressed: judged)"
+            if earlier.suppressed is Suppressed.JUDGED
+            else f"lets at most {100 * most_unjudged:g}% of the records go unjudged (max_suppression)"
+        )
+        raise LedgerError(
+            f"{entry} left under a policy that {then}, and this policy lets {100 * policy.max_suppression:g}% be "
+            f"suppressed that no model judges (suppressed: {policy.suppressed.value}): write "
+            f"suppressed: judged or lower max_suppression; {_WAYS_OUT}"
+        )
+    if earlier.suppressed is Suppressed.DROPPED and policy.suppressed is Suppressed.EXEMPT:
+        raise LedgerError(
+            f"{entry} left under a policy that leaves suppressed records out (suppressed: dropped), and this policy "
+            f"shows them although no model judges them (suppressed: exempt): write suppressed: judged or dropped; "
+            f"{_WAYS_OUT}"
+        )
+
+
+def _check_attacks(earlier: Policy, policy: Policy, entry: str) -> None:
+    """Raise where an attack may expose more people than before."""
+    limits = dict(policy.attacks)
+    for name, share in earlier.attacks:
+        if name not in limits or limits[name] > share:
+            now = f"allows {100 * limits[name]:g}%" if name in limits else "sets no limit"
+            raise LedgerError(
+                f"{entry} left under a policy by which the attack {name} exposes at most {100 * share:g}% of the "
+                f"people, and this policy {now}: write attacks: {{{name}: {share:g}}}; {_WAYS_OUT}"
             )
 
 

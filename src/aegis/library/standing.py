@@ -331,10 +331,7 @@ def _holders(standing: Standing, known: Codes, mine: Codes) -> tuple[Holder, ...
     if not standing.apart:
         return ()
     names = dict.fromkeys(recipient_key(leaving.recipient) for leaving in standing.counted.values())
-    held = {
-        name: {n: each for n, each in standing.counted.items() if recipient_key(each.recipient) in (name, ANYBODY)}
-        for name in names
-    }
+    held = {name: {n: each for n, each in standing.counted.items() if each.is_held_as(name)} for name in names}
     different = {frozenset(each.rows_as or n for n, each in some.items()): some for some in held.values()}
     holders = []
     for some in different.values():

@@ -163,6 +163,13 @@ class Leaving:
         )
 
     def held_by(self, recipient: str, recipients: Recipients) -> bool:
-        """Whether somebody who gets a release for ``recipient`` may hold this one too."""
-        asked, own = recipient_key(recipient), recipient_key(self.recipient)
-        return recipients is Recipients.TOGETHER or ANYBODY in (asked, own) or asked == own
+        """Whether somebody who gets a release for ``recipient`` may hold this one too.
+
+        What left under a policy by which anybody may hold everything keeps that promise, whatever a later policy says.
+        """
+        asked = recipient_key(recipient)
+        return recipients is Recipients.TOGETHER or asked == ANYBODY or self.is_held_as(asked)
+
+    def is_held_as(self, key: str) -> bool:
+        """Whether whoever has this key as a recipient may hold it: it is theirs, or may be anybody's."""
+        return self.recipients is Recipients.TOGETHER or recipient_key(self.recipient) in (ANYBODY, key)

@@ -32,7 +32,7 @@ from aegis.data.engine import open_dataset
 from aegis.errors import ConflictError, InputError, NotPermittedError, VerificationError
 from aegis.library import clinic
 from aegis.masking.configuration_file import configurations_from_mapping
-from aegis.privacy.policy import Policy
+from aegis.privacy.policy import Policy, Recipients
 from aegis.releases.certificate import Certificate
 from aegis.releases.signature import make_key, read_private, sign
 
@@ -154,8 +154,19 @@ def test_fewer_columns_are_allowed_where_all_of_them_are_and_judged_apart_where_
     assert stands(stage, few)[young.id].standing is Together.ALLOWED
 
 
-def test_separate_recipients_are_judged_apart(small_stage: Any) -> None:
+def promised_apart(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As if the certificates that arrive had been made under a policy that holds recipients apart."""
+    monkeypatch.setattr(ledger_rows, "_recipients", lambda certificate: Recipients.SEPARATE)
+
+
+@pytest.mark.parametrize("promised", [Recipients.TOGETHER, Recipients.SEPARATE])
+def test_separate_recipients_are_judged_apart(
+    small_stage: Any, monkeypatch: pytest.MonkeyPatch, promised: Recipients
+) -> None:
+    """What left under a policy by which anybody may hold everything counts for all, whatever the policy is by now."""
     stage = small_stage
+    if promised is Recipients.SEPARATE:
+        promised_apart(monkeypatch)
     stage.product()
     stage.configurations()
     stage.provisioned()
@@ -168,11 +179,15 @@ def test_separate_recipients_are_judged_apart(small_stage: Any) -> None:
     assert (out(stage.user_id("consumer")), out("somebody else"), out("anybody")) == (1, 1, 1)
     with stage.write("provider") as work:
         products.change(work, product="clinic", version=2, policy={**clinic.POLICY, "recipients": "separate"})
-    assert (out(stage.user_id("consumer")), out("somebody else"), out("anybody")) == (1, 0, 1)
+    others = int(promised is Recipients.TOGETHER)
+    assert (out(stage.user_id("consumer")), out("somebody else"), out("anybody")) == (1, others, 1)
 
 
-def test_a_release_of_somebody_else_is_not_given_to_whom_it_tells_too_much(small_stage: Any) -> None:
+def test_a_release_of_somebody_else_is_not_given_to_whom_it_tells_too_much(
+    small_stage: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """It was judged with what the other one holds; what this one holds by now is asked before it is given."""
+    promised_apart(monkeypatch)
     stage = small_stage
     stage.product()
     made = stage.configurations()

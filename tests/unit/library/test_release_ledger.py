@@ -212,6 +212,7 @@ def test_rows_are_told_apart_by_who_they_are_of_even_where_the_first_release_lea
         ({"quasi_identifying": ["age"], "insensitive": ["zip"], "sensitive": ["ill"], "k": 5}, "'zip' was quasi-ident"),
         ({"quasi_identifying": ["age", "zip"], "insensitive": ["ill"], "k": 5}, "'ill' was sensitive"),
         ({**POLICY, "k": 2}, "k-anonymity \\(at least 5\\), and this policy asks for less"),
+        ({**POLICY, "max_suppression": 0.1, "suppressed": "exempt"}, "judges every record that is suppressed"),
     ],
 )
 def test_a_later_policy_takes_nothing_back(table: Path, later: dict[str, Any], said: str) -> None:
@@ -231,6 +232,16 @@ def test_a_later_policy_may_ask_for_more_and_hide_what_it_does_not_protect(table
     hidden = {"age": {"bucketize": {"width": 20}}, "zip": "suppress"}
     fewer = {"quasi_identifying": ["age"], "insensitive": ["zip"], "sensitive": ["ill"], "k": 10}
     assert _release(table, hidden, policy=fewer).rows == 240
+
+
+def test_what_left_for_whoever_colludes_counts_under_a_policy_that_holds_recipients_apart(table: Path) -> None:
+    """The first certificate says that anybody may hold everything; a later policy cannot make Ana forget it."""
+    apart = {**POLICY, "recipients": "separate"}
+    _release(table, BY_AGE, recipient="ana")
+    with pytest.raises(PolicyNotSatisfiedError, match="to ana"):
+        _release(table, BY_ZIP, policy=apart, recipient="bob")
+    with pytest.raises(PolicyNotSatisfiedError, match="to ana"):
+        _release(table, BY_ZIP, policy=apart)
 
 
 def test_a_forgotten_release_no_longer_stands_in_the_way(table: Path) -> None:
@@ -299,7 +310,9 @@ def test_limits_on_attacks_hold_for_what_is_out_and_the_new_release_together(tab
     again = _release(table, by_age, policy=strict)
     (attacked,) = again.certificate.content["attacks"]
     assert (attacked["name"], attacked["limit"], attacked["singled_out"]) == ("intersection", 0.0, 0)
-    lenient = _release(table, BY_ZIP, policy={**strict, "attacks": {"intersection": 1.0}})
+    lenient = _release(
+        table, BY_ZIP, policy={**strict, "attacks": {"intersection": 1.0}}, despite_ledger="the first was a test"
+    )
     (attacked,) = lenient.certificate.content["attacks"]
     assert attacked["singled_out"] > 0
 

@@ -35,6 +35,7 @@ class Out:
     judged_with: frozenset[str]
     recipient: str
     linkable: bool
+    recipients: Recipients
 
 
 def enter(work: Work, row: Release, *, recipient: str | None, despite: str | None) -> None:
@@ -75,7 +76,12 @@ def counted(work: Work, product: Product, *, recipient: str) -> list[Out]:
         for each in listed
         if each.release_id not in gone
         and each.linkable
-        and (together or ANYBODY in (recipient, each.recipient) or recipient == each.recipient)
+        and (
+            together
+            or each.recipients is Recipients.TOGETHER  # it was promised to hold whoever else has what
+            or ANYBODY in (recipient, each.recipient)
+            or recipient == each.recipient
+        )
     ]
 
 
@@ -93,6 +99,7 @@ def _content(row: Release, product: Product, *, recipient: str, despite: str | N
         "columns": None if whole else sorted(columns),
         "rows": int(certificate["release"].get("rows", 0)),
         "policy": certificate.get("policy_id"),
+        "recipients": _recipients(certificate).value,
         "file_sha256": row.digest,
         "certificate_sha256": row.certificate_digest,
         "judged_with": sorted(judged_with(certificate)),
@@ -120,7 +127,15 @@ def _out(sequence: int, content: dict[str, Any]) -> Out:
         judged_with=frozenset(content["judged_with"]),
         recipient=content["recipient"],
         linkable=bool(content["linkable"]),
+        recipients=Recipients(content.get("recipients", Recipients.TOGETHER.value)),  # old entries do not say
     )
+
+
+def _recipients(certificate: dict[str, Any]) -> Recipients:
+    """Who may hold a release together with others, by the policy of its certificate."""
+    policy = certificate.get("policy")
+    asked = policy.get("recipients") if isinstance(policy, dict) else None
+    return Recipients.SEPARATE if asked == Recipients.SEPARATE.value else Recipients.TOGETHER
 
 
 def _earlier(work: Work, product_id: str) -> list[Release]:
