@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 from aegis.commands.release import Release
 from aegis.data.engine import read_frame
 from aegis.library.attack_release import attack_draft, attacks_wanted
+from aegis.library.listed_values import listed_values
 from aegis.library.release_certificate import certificate_of
 from aegis.library.release_draft import draft_of, measure_draft, output_paths
 from aegis.library.release_judgement import judge_release, treated
@@ -151,11 +152,14 @@ def release(options: Release) -> Released:
             policy=source.policy,
             standing=source.standing,
         )
+        listed = listed_values(source, counts)
         certificate = certificate_of(  # ⑤
-            source, counts, judged, draft, options, measured=measured, utility=utility, attacked=attacked
+            source, counts, judged, draft, options, measured=measured, utility=utility, attacked=attacked, listed=listed
         )
         draft.write(certificate, fitted=fitted_configuration(source, counts), mapped=counts.masked)
-        remember_release(source, table, judged, certificate, options)  # ⑥ on the record before anybody can see it
+        remember_release(
+            source, table, judged, certificate, options, listed=listed
+        )  # ⑥ on the record before anybody can see it
     content = certificate.content
     found = measured if source.policy.unit is None else judged.own
     if key is not None:

@@ -18,6 +18,7 @@ from aegis.data.domain import show
 from aegis.library.attack_release import as_certified
 from aegis.library.check import unlisted
 from aegis.library.identifying_masks import pseudonymous
+from aegis.library.listed_values import ListedValues
 from aegis.library.people import certified_verdicts
 from aegis.library.release_draft import Draft
 from aegis.library.release_judgement import Judged
@@ -25,7 +26,7 @@ from aegis.library.release_source import ReleaseCounts, Source, fitted_configura
 from aegis.masking.configuration import Configuration
 from aegis.masking.configuration_file import LABELS_ID, to_mapping
 from aegis.masking.masks.regroup import Regroup
-from aegis.masking.written_labels import as_labels, names_values
+from aegis.masking.written_labels import as_labels, labels_of, names_values
 from aegis.privacy.judgement import Judgement
 from aegis.privacy.policy import Suppressed
 from aegis.releases.certificate import FORMAT_VERSION, Certificate
@@ -47,8 +48,12 @@ def certificate_of(
     measured: Judgement,
     utility: Mapping[str, Any] | None,
     attacked: Sequence[AttackResult],
+    listed: Mapping[str, ListedValues],
 ) -> Certificate:
-    """How the release was made and what was measured on the table as it was written; no value of the source."""
+    """How the release was made and what was measured on the table as it was written.
+
+    Of the source's values it names those that ``listed`` says, each of k people or more.
+    """
     dataset, out = source.dataset, options.out
     stated = _stated(source, counts, judged)
     return Certificate(
@@ -100,6 +105,7 @@ def certificate_of(
             **certified_verdicts(measured, judged.own, source.policy.unit),
             "classes": measured.classes,
             "group_records": group_records(stated, judged.own.released),
+            **({} if not listed else {"group_values": _group_values(stated, listed)}),
             "utility": utility,
             "ledger": _ledger_block(source, judged),
             **({"attacks": as_certified(attacked)} if attacked else {}),
@@ -126,6 +132,15 @@ def _stated(source: Source, counts: ReleaseCounts, judged: Judged) -> Configurat
             labels = []
         written[column] = frozenset(show(label) for label in labels if label is not None)
     return as_labels(source.configuration, written)
+
+
+def _group_values(stated: Configuration, listed: Mapping[str, ListedValues]) -> dict[str, dict[str, Any]]:
+    """The values behind each label that stands in the release, as far as enough people have them."""
+    return {
+        column: each.stated(labels_of(stated.masks[column]))
+        for column, each in listed.items()
+        if column in stated.masks
+    }
 
 
 def group_records(configuration: Configuration, released: ClassTable) -> dict[str, list[int]]:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 
 import ibis.expr.types as ir
 
 from aegis.commands.release import Release
 from aegis.errors import LedgerError
+from aegis.library.listed_values import ListedValues
 from aegis.library.release_judgement import Judged, check_alone, judged_alone, treated
 from aegis.library.release_source import Source, count_published, open_source
 from aegis.library.remembering import remember
@@ -20,7 +22,13 @@ from aegis.releases.ledger_entry import Leaving
 
 
 def remember_release(
-    source: Source, table: ir.Table, judged: Judged, certificate: Certificate, options: Release
+    source: Source,
+    table: ir.Table,
+    judged: Judged,
+    certificate: Certificate,
+    options: Release,
+    *,
+    listed: Mapping[str, ListedValues],
 ) -> None:
     """Write the release into the ledger, with the class that each of its rows has."""
     if source.standing is None:
@@ -36,6 +44,7 @@ def remember_release(
             file_sha256=content["release"]["sha256"],
             certificate_sha256=digest(content),
             despite=judged.despite,
+            listed={column: each.remembered() for column, each in listed.items()},
         ),
         table,
     )

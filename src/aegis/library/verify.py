@@ -22,6 +22,8 @@ from aegis.library.recoded_certificate import check_recoding
 from aegis.library.verify_synthetic import check_columns, check_promise
 from aegis.library.written import measure_written, open_written
 from aegis.masking.configuration_file import LABELS_ID, certified_configuration
+from aegis.masking.masks.identity import Identity
+from aegis.masking.written_labels import labels_of
 from aegis.operation import operation
 from aegis.plural import count as plural
 from aegis.privacy.judgement import Judgement
@@ -228,6 +230,10 @@ def _masked_as_stated(table: Dataset, content: Mapping[str, Any]) -> _Masked:
     named = content["configuration"]
     if configuration.id != named.get(LABELS_ID, named["id"]):
         return _Masked(said="", reason="the certificate's configuration is not the one that it names by its id")
+    for column, listed in content.get("group_values", {}).items():
+        labels = labels_of(configuration.masks.get(column, Identity()))
+        if not set(listed["groups"]) <= set(labels):
+            return _Masked(said="", reason=f"the certificate lists values of {column!r} under labels it does not state")
     masks = all_masks(configuration, roles)
     try:
         check_identifying(roles, {name: mask for name, mask in masks.items() if name in table.schema})

@@ -55,12 +55,31 @@ def states(stated: Configuration, full: Configuration) -> bool:
     if set(stated.masks) != set(full.masks):
         return False
     return all(
-        canonical(mask) == canonical(label_mask(full.masks[column], _labels(mask)))
+        canonical(mask) == canonical(label_mask(full.masks[column], labels_of(mask)))
         for column, mask in stated.masks.items()
     )
 
 
-def _labels(mask: Mask) -> list[str]:
+def writes(mask: Mask, groups: Mapping[str, Collection[str]]) -> bool:
+    """Whether a mask makes each of some values the label that it stands under; of a chain only the labels are held.
+
+    >>> sizes = Regroup(groups={"few": ["1", "2"], "many": ["9"]})
+    >>> writes(sizes, {"few": ["2"]}), writes(sizes, {"many": ["2"]})
+    (True, False)
+    """
+    if isinstance(mask, Chain):
+        return set(groups) <= set(labels_of(mask))
+    if isinstance(mask, Generalize) and mask.hierarchy is not None:
+        label_of = mask.hierarchy.at(mask.level)
+    elif isinstance(mask, Regroup):
+        label_of = {value: name for name, values in dict(mask.groups).items() for value in values}
+    else:
+        return not groups
+    return all(label_of.get(value) == label for label, values in groups.items() for value in values)
+
+
+def labels_of(mask: Mask) -> list[str]:
+    """The labels that a mask writes which puts values into groups; none of any other."""
     last = mask.links[-1] if isinstance(mask, Chain) else mask
     if isinstance(last, Generalize) and last.hierarchy is not None:
         return list(last.hierarchy.at(last.level).values())

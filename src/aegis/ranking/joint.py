@@ -7,11 +7,12 @@ of releases is one more grouping of the class table that was counted once, and n
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import combinations
 
 import numpy as np
+from numpy.typing import NDArray
 
 from aegis.counts.class_table import ClassTable, suppressed_classes
 from aegis.counts.grouping import Codes, Tuples, group_keys, group_tuples, overflows, row_keys, summed
@@ -21,6 +22,7 @@ from aegis.errors import ConfigurationError
 from aegis.masking.configuration import Configuration
 from aegis.masking.partition import Partition
 from aegis.privacy.judgement import judge_all
+from aegis.privacy.model import ClassModel, Model
 from aegis.privacy.policy import Policy
 from aegis.ranking.verdicts import counts_of, partitions_of
 
@@ -134,21 +136,62 @@ class SeveralReleases:
         return tuple(pairs) or (self.names,)
 
     def _breaks(self, some: Sequence[int]) -> bool:
-        """Whether these break the policy; models of sizes are asked first, because sizes are quickly summed."""
-        by_size = [model for model in self.policy.models if not model.needs]
-        if by_size and len(by_size) < len(self.policy.models) and self.classes.people is None:
-            group, count = self._grouped(some)
-            sizes = self.classes.sizes if group is None else summed(self.classes.sizes, group, count)
-            bare = ClassTable(
-                columns=(TOGETHER,),
-                domains=(Domain.of(Kind.INTEGER, np.arange(count)),),
-                tuples=Tuples(np.asfortranarray(np.arange(count)[:, None])),
-                sizes=sizes,
-                contents={},
-            )
-            if not all(model.judge(bare).satisfied for model in by_size):
-                return True
+        """Whether these break the policy.
+
+        Models of sizes are asked first, because sizes are quickly summed; then those that a class keeps once any raw
+        tuple in it does, and these only of the classes in which no tuple does.
+        """
+        if self.classes.people is not None:
+            return not judge_all(self.together(some), self.policy, suppress=False).satisfied
+        group, count = self._grouped(some)
+        sizes = self.classes.sizes if group is None else summed(self.classes.sizes, group, count)
+        bare = _bare(sizes)
+        quick = [model for model in self.policy.models if not model.needs]
+        if not all(model.judge(bare).satisfied for model in quick):
+            return True
+        absorbing = [
+            model
+            for model in self.policy.models
+            if model.needs and isinstance(model, ClassModel) and model.absorbing and self._is_plain(model, some)
+        ]
+        if any(self._fails_where_all_do(model, group, count) for model in absorbing):
+            return True
+        if len(quick) + len(absorbing) == len(self.policy.models):
+            return False
         return not judge_all(self.together(some), self.policy, suppress=False).satisfied
+
+    def _is_plain(self, model: Model, some: Sequence[int]) -> bool:
+        """Whether these releases together leave the attributes as they are that a model looks at."""
+        return all(
+            _finest(self.classes.contents[name].domain, [self.partitions[each][name] for each in some]) is None
+            for name in model.needs
+        )
+
+    def _fails_where_all_do(self, model: Model, group: Codes | None, count: int) -> bool:
+        """Whether a class fails: one can only where every raw tuple in it fails alone."""
+        failing = self._failing_alone[model]
+        if group is None:
+            return bool(failing.any())
+        holds = np.zeros(count, dtype=bool)
+        holds[group[~failing]] = True
+        doubtful = np.flatnonzero(~holds[group])
+        if not len(doubtful):
+            return False
+        classes, place = np.unique(group[doubtful], return_inverse=True)
+        sizes = summed(self.classes.sizes[doubtful], place, len(classes))
+        contents = {
+            name: self.classes.contents[name].selected(doubtful).regrouped(place, len(classes)) for name in model.needs
+        }
+        return not model.judge(replace(_bare(sizes), contents=contents)).satisfied
+
+    @cached_property
+    def _failing_alone(self) -> Mapping[Model, NDArray[np.bool_]]:
+        """The raw tuples that fail each model by themselves, of those that are about single classes."""
+        return {
+            model: model.judge(self.classes).failing
+            for model in self.policy.models
+            if model.needs and isinstance(model, ClassModel) and model.absorbing
+        }
 
     def _grouped(self, some: Sequence[int]) -> tuple[Codes | None, int]:
         """The class that each raw tuple has in these releases together, None where it is its own; and how many."""
@@ -181,6 +224,17 @@ class SeveralReleases:
         assert group is not None, "asked to merge"
         assert count == merged.classes, "both group the tuples in their order"
         return np.where(hidden[group], count, group)
+
+
+def _bare(sizes: Codes) -> ClassTable:
+    """Classes of which only the sizes are known."""
+    return ClassTable(
+        columns=(TOGETHER,),
+        domains=(Domain.of(Kind.INTEGER, np.arange(len(sizes))),),
+        tuples=Tuples(np.asfortranarray(np.arange(len(sizes))[:, None])),
+        sizes=sizes,
+        contents={},
+    )
 
 
 def _meet(

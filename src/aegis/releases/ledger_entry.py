@@ -96,6 +96,7 @@ class Leaving:
     and what it gives away is its ``budget``. ``rows_as`` names the release whose classes it repeats row by row, itself
     unless it adds nothing. ``despite`` is the reason given where it left although the ledger did not allow it.
     ``promise`` says of a sanitized table what is proved, under what assumption, and what was only audited.
+    ``listed`` are the values that its certificate names, by column: each of k people or more.
     """
 
     name: str
@@ -118,6 +119,7 @@ class Leaving:
     budget: Budget | None = None
     despite: str | None = None
     promise: Mapping[str, Any] | None = None
+    listed: Mapping[str, Mapping[str, Any]] | None = None
 
     def __post_init__(self) -> None:
         if not self.recipient or not self.recipient.strip():
@@ -146,6 +148,7 @@ class Leaving:
             "budget": None if self.budget is None else self.budget.to_mapping(),
             "despite": self.despite,
             **({} if self.promise is None else {"promise": dict(self.promise)}),
+            **({} if not self.listed else {"listed": {name: dict(told) for name, told in self.listed.items()}}),
         }
 
     @classmethod

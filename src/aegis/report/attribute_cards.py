@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from aegis.counts.disclosure_rule import may_name
 from aegis.report.charts.paired_bars import paired_bars
-from aegis.report.disclosure import FEWEST
 from aegis.report.distribution import distribution
 from aegis.report.figures import amount, count, difference, figure, percent
 from aegis.report.page import picture
@@ -142,7 +142,7 @@ def _mask_row(
 ) -> MaskRow:
     counts = np.asarray(attribute.masked[key].joint.counts.sum(axis=1), dtype=np.float64)
     total = float(counts.sum()) or 1.0
-    large = counts[counts >= FEWEST] / total
+    large = counts[may_name(counts)] / total
     groups = int((counts > 0).sum())
     return MaskRow(
         mask=loss.mask,

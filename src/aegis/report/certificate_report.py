@@ -217,9 +217,23 @@ def _masks(content: Mapping[str, Any]) -> list[tuple[str, str]]:
     hidden = [column for column in content["roles"].get("identifying", ()) if column not in (*masks, *left)]
     return [
         *((column, "left out: the table does not have this column") for column in left),
-        *((column, _mask(spec, records.get(column))) for column, spec in masks.items() if column not in left),
+        *(
+            (column, _mask(spec, records.get(column)) + _values_behind(content, column))
+            for column, spec in masks.items()
+            if column not in left
+        ),
         *((column, "suppressed, * in every record, because it is identifying") for column in hidden),
     ]
+
+
+def _values_behind(content: Mapping[str, Any], column: str) -> str:
+    """The values behind each label, as far as enough people have them; none where the certificate lists none."""
+    behind = content.get("group_values", {}).get(column)
+    if behind is None:
+        return ""
+    named = [f"{label} holds {listed(values, _MOST_SHOWN)}" for label, values in behind["groups"].items() if values]
+    rest = f"values of fewer than {behind['at_least']} people are not named"
+    return "; " + "; ".join([*named, rest])
 
 
 def _recoded(content: Mapping[str, Any]) -> list[tuple[str, str]]:

@@ -12,10 +12,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from aegis.counts.disclosure_rule import FEWEST, may_name
 from aegis.data.domain import Domain
 from aegis.data.kind import Kind
 from aegis.report.charts.paired_bars import Bar, Tick
-from aegis.report.disclosure import FEWEST, MOST_BARS, Columns, Distribution, Floats, columns
+from aegis.report.drawn_columns import MOST_BARS, Columns, Distribution, Floats, columns
 from aegis.report.named_values import named_distribution, only_masked, other
 from aegis.report.scale import nice_step, tick_text, ticks
 
@@ -89,11 +90,11 @@ def ordered_distribution(attribute: AttributeSummary, masked: MaskedJoint) -> Di
     slot = _missing_slot(axis)
     shown_ticks = _ticks(domain.kind, axis)
     masked_absent = _masked_missing(shown, masked)
-    if absent >= FEWEST or masked_absent >= FEWEST:
+    if may_name([absent, masked_absent]).any():
         shown_ticks.append(Tick(at=sum(slot) / 2, text="missing"))
-        if absent >= FEWEST:
+        if may_name(absent):
             upper.append(Bar(left=slot[0], right=slot[1], share=absent / total, name="missing"))
-        if masked_absent >= FEWEST:
+        if may_name(masked_absent):
             share = masked_absent / (float(shown.masked_counts.sum()) or 1.0)
             lower.append(Bar(left=slot[0], right=slot[1], share=share, name="missing"))
     return Distribution(upper=tuple(upper), lower=tuple(lower), ticks=tuple(shown_ticks))
@@ -107,7 +108,7 @@ def ordered_masked(shown: Columns, target: Domain) -> Distribution:
     bars = [Bar(left=a, right=b, share=n / total) for a, b, n in pooled(axis.edges, axis.count(at, counts))]
     shown_ticks = _ticks(target.kind, axis)
     absent = float(shown.masked_counts[len(at) :].sum())
-    if absent >= FEWEST:
+    if may_name(absent):
         left, right = _missing_slot(axis)
         bars.append(Bar(left=left, right=right, share=absent / total, name="missing"))
         shown_ticks.append(Tick(at=(left + right) / 2, text="missing"))
@@ -130,7 +131,7 @@ def pooled(edges: Floats, counts: Floats) -> list[tuple[float, float, float]]:
     left, held = float(edges[0]), 0.0
     for right, count in zip(edges[1:].tolist(), counts.tolist(), strict=True):
         held += count
-        if held == 0 or held >= FEWEST:
+        if held == 0 or may_name(held):
             bins.append((left, right, held))
             left, held = right, 0.0
     if held > 0:
@@ -149,7 +150,7 @@ def _axis(at: Floats, counts: Floats, *, whole: bool) -> Axis:
     low = float(at[min(int(np.searchsorted(below, beyond)), len(at) - 1)])
     high = float(at[max(int(np.flatnonzero(above >= beyond)[-1]) if (above >= beyond).any() else 0, 0)])
     low, high = min(low, high), max(low, high)
-    common = at[(counts >= FEWEST) & (at >= low) & (at <= high)]
+    common = at[may_name(counts) & (at >= low) & (at <= high)]
     smallest = 1.0 if whole else 0.0
     regular = 2 <= len(common) <= MOST_BARS
     if regular:
@@ -233,7 +234,7 @@ def _groups(shown: Columns, axis: Axis, at: Floats, starts: NDArray[np.int64], i
         held, seen = held + count, seen + count * float(on_axis[i])
         names.append(shown.masked_names[code])
         # A group that lies mostly beyond the axis would be a spike at its end.
-        if held >= FEWEST and right - left > thin and seen > held / 2:
+        if may_name(held) and right - left > thin and seen > held / 2:
             bars.append(Bar(left=left, right=right, share=held / total, name=_joined(names), merged=len(names) > 1))
             left, held, seen, names = right, 0.0, 0.0, []
     if names and bars:

@@ -6,11 +6,11 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from aegis.counts.disclosure_rule import FEWEST
 from aegis.learners.goal import goal_called
 from aegis.measures.measure import MEASURES
 from aegis.ranking.rank import BY_ATTRIBUTE
 from aegis.ranking.ranking import kept_words
-from aegis.report.disclosure import FEWEST
 from aegis.report.figures import amount, count, kept, listed, measured_in, percent, seconds
 
 if TYPE_CHECKING:

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from aegis.candidates.sanitizers.joint import BETWEEN
 from aegis.candidates.sanitizers.mechanism import BinMechanism, CategoryMechanism
+from aegis.counts.disclosure_rule import named
 from aegis.report.figures import figure, percent
 from aegis.report.page import picture, render_page
 from aegis.report.ranking_words import Entry, Fact
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
     from aegis.candidates.sanitizers.together import Written
 
 Scale = Literal["share", "bits", "plain"]
-FEWEST = 10  # a value that fewer records have is not named on the page
+_FEWEST_NAMED = 10  # more than the rule asks: every named value has a row of chances
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -239,11 +240,9 @@ def _named(mechanism: CategoryMechanism, values: NDArray[Any]) -> tuple[list[str
     """The categories by name where enough records have them, else by number; and how many have no name."""
     codes = np.unique(values.astype(str), return_inverse=True)[1]
     counts = np.bincount(codes, minlength=len(mechanism.values))
-    names = [
-        value.replace(BETWEEN, " | ") if held >= FEWEST else f"value {number}"
-        for number, (value, held) in enumerate(zip(mechanism.values, counts, strict=True), start=1)
-    ]
-    return names, int((counts < FEWEST).sum())
+    shown = named([value.replace(BETWEEN, " | ") for value in mechanism.values], counts, at_least=_FEWEST_NAMED)
+    names = [f"value {number}" if name is None else name for number, name in enumerate(shown, start=1)]
+    return names, shown.count(None)
 
 
 def _picture(column: Fitted, values: NDArray[Any]) -> tuple[Any, str]:
@@ -251,7 +250,7 @@ def _picture(column: Fitted, values: NDArray[Any]) -> tuple[Any, str]:
     if isinstance(mechanism, CategoryMechanism):
         names, hidden = _named(mechanism, values)
         drawn = picture_of_table(mechanism.release, names=names, title=f"Release of {mechanism.column}")
-        note = f" {hidden} values of fewer than {FEWEST} records are not named." if hidden else ""
+        note = f" {hidden} values of fewer than {_FEWEST_NAMED} records are not named." if hidden else ""
         return picture(drawn), f"How often the value in a row is released as the symbol in a column.{note}"
     if isinstance(mechanism, BinMechanism):
         bins = [f"bin {number}" for number in range(1, mechanism.edges.size + 2)]

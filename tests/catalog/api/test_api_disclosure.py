@@ -11,7 +11,8 @@ import pytest
 
 from aegis.catalog.client.archive import packed
 from aegis.catalog.service import configurations, people, products, summaries
-from aegis.catalog.service.disclosure import shown_bars, shown_content, shown_count, shown_hierarchy
+from aegis.catalog.service.disclosure import shown_bars, shown_content, shown_hierarchy
+from aegis.counts.disclosure_rule import shown_count
 from aegis.library.summarize import summarize
 
 Stage = Any

@@ -18,7 +18,7 @@ from aegis.main import call
 from aegis.masking.configuration_file import configurations_from_mapping
 from aegis.privacy.judgement import judge_all
 from aegis.privacy.policy import Policy
-from aegis.ranking.joint import joint_classes
+from aegis.ranking.joint import breaking, joint_classes
 from aegis.ranking.verdicts import partitions_of
 
 POLICY = {"quasi_identifying": ["age", "zip"], "sensitive": ["ill"], "k": 5, "l": {"ill": 2}}
@@ -155,3 +155,40 @@ def test_the_common_refinement_is_what_a_plain_count_over_rows_finds(max_suppres
     for seen, size in zip(zip(*shown, strict=True), raw.sizes.tolist(), strict=True):
         counted[seen] = counted.get(seen, 0) + size
     assert sorted(joint.sizes.tolist()) == sorted(counted.values())
+
+
+@pytest.mark.parametrize(
+    "models",
+    [
+        {"l": {"s": 3}},
+        {"k": 2, "l": {"s": 2}},
+        {"k": 4, "l": {"s": {"kind": "entropy", "l": 2}}},
+        {"k": 2, "l": {"s": 2}, "t": {"s": 0.6}},
+    ],
+)
+@pytest.mark.parametrize("sensitive", ["identity", {"bucketize": {"width": 2}}])
+def test_which_ones_break_the_policy_is_what_judging_each_alone_says(models: Any, sensitive: Any) -> None:
+    """Classes in which some raw tuple holds are not counted again; what is said of them is the same."""
+    rng = np.random.default_rng(5)
+    frame = pd.DataFrame({name: np.minimum(rng.geometric(0.4, 400), 6) for name in ("a", "b", "c", "s")})
+    policy = Policy.from_mapping({"quasi_identifying": ["a", "b", "c"], "sensitive": ["s"], **models})
+    masks = [
+        {
+            **{
+                name: "suppress" if kind == 0 else {"bucketize": {"width": kind}}
+                for name, kind in zip(("a", "b", "c"), rng.integers(0, 4, 3).tolist(), strict=True)
+            },
+            "s": sensitive,
+        }
+        for _ in range(10)
+    ]
+    configurations = [configurations_from_mapping(each, name=str(place))[0] for place, each in enumerate(masks)]
+    raw = count_classes(aegis.open_dataset(frame), ("a", "b", "c"), contents=("s",))
+    alone = []
+    for configuration in configurations:
+        partitions = partitions_of(configuration, raw)
+        assert partitions is not None
+        if not judge_all(raw.merged(partitions), policy, suppress=False).satisfied:
+            alone.append((configuration.name,))
+    assert 0 < len(alone) < 10
+    assert breaking(configurations, raw, policy, suppress=False) == tuple(alone)

@@ -10,10 +10,11 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from aegis.counts.disclosure_rule import FEWEST
 from aegis.counts.summary import Level, Summary, reduced
 from aegis.data.kind import Kind
-from aegis.report.disclosure import FEWEST, MOST_BARS, Distribution, value_counts
 from aegis.report.distribution import distribution, pooled
+from aegis.report.drawn_columns import MOST_BARS, Distribution, value_counts
 
 Bench = Any  # the class of that name in conftest.py, which cannot be imported
 

@@ -16,7 +16,7 @@ from aegis.catalog.service.schema import policy_of, roles_of, schema_of
 from aegis.errors import AegisError, ConflictError, DataError, VerificationError
 from aegis.masking.configuration import Configuration
 from aegis.masking.configuration_file import LABELS_ID, certified_configuration
-from aegis.masking.written_labels import states
+from aegis.masking.written_labels import states, writes
 from aegis.privacy.policy import Policy
 from aegis.releases.certificate import Certificate, digest, read_certificate
 
@@ -94,11 +94,19 @@ def certified_id(content: Mapping[str, Any]) -> str:
 
 
 def check_stated(content: Mapping[str, Any], masks: Configuration) -> None:
-    """Raise unless the labels that a certificate names are those of the configuration that it names by its id."""
-    if LABELS_ID in content["configuration"] and not states(certified_configuration(content), masks):
+    """Raise unless the labels and values that a certificate names are those of the configuration behind its id."""
+    if LABELS_ID not in content["configuration"]:
+        return
+    if not states(certified_configuration(content), masks):
         raise VerificationError(
             "the certificate names labels that the configuration it names by its id does not write; release it again"
         )
+    for column, listed in content.get("group_values", {}).items():
+        if column not in masks.masks or not writes(masks.masks[column], listed["groups"]):
+            raise VerificationError(
+                f"the certificate lists values of {column!r} under labels that the configuration it names by its id "
+                "does not give them; release it again"
+            )
 
 
 def check_promise(facts: CertificateFacts, product: Product) -> None:

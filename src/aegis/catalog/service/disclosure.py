@@ -1,13 +1,8 @@
-"""What the catalog may show of counted values: the one rule that API, pages and exports follow.
+"""The rule for what may be shown, held to what the catalog keeps: API, pages and exports ask here.
 
-1. A value that fewer than `FEWEST` records have is named nowhere: not in a preview, not in a distribution, not in a
-   hierarchy, and not in a list of values that a mask puts together.
-2. Counts are shown as multiples of `STEP`, so that no difference of two counts is one person. Fewer than `FEWEST` are
-   shown as 0, which reads "fewer than five".
-3. Whoever works on a product may open its archive and needs configurations word by word to release by them; everybody
-   else sees a configuration without the values that must not be named.
-
-What is stored may be older than the rule, so it is applied whenever something is looked at.
+The rule itself is `aegis.counts.disclosure_rule`. Whoever works on a product may open its archive and needs
+configurations word by word to release by them; everybody else sees a configuration without the values that must not be
+named. What is stored may be older than the rule, so it is applied whenever something is looked at.
 """
 
 from __future__ import annotations
@@ -20,24 +15,13 @@ from sqlalchemy import select
 from aegis.catalog.database.tables import Summary
 from aegis.catalog.service.catalog import Work
 from aegis.catalog.service.permissions import Permission, may
+from aegis.counts.disclosure_rule import may_name, shown_count
 from aegis.data.domain import show
-from aegis.report.disclosure import FEWEST
-
-STEP = 5
 
 Named = Mapping[str, frozenset[str]]
 """The values that may be named, by column."""
 
 _EXPOSED = ("smallest_cell", "smallest_cell_with_label", "records_below_k", "records_below_k_with_label")
-
-
-def shown_count(records: float) -> int:
-    """A number of records as it is shown.
-
-    >>> [shown_count(n) for n in (0, 1, 4, 5, 7, 8, 300, 301)]
-    [0, 0, 0, 5, 5, 10, 300, 300]
-    """
-    return 0 if records < FEWEST else max(FEWEST, STEP * round(records / STEP))
 
 
 def shown_bars(bars: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
@@ -69,7 +53,7 @@ def named_values(work: Work, product_id: str) -> Named:
         published = entry["published"]
         if published is not None:
             counted = zip(published["values"], published["counts"], strict=False)
-            named[entry["column"]] = frozenset(show(value) for value, n in counted if n >= FEWEST)
+            named[entry["column"]] = frozenset(show(value) for value, n in counted if may_name(n))
     return named
 
 

@@ -15,7 +15,6 @@ from aegis.catalog.records import MaskedPart, Together
 from aegis.catalog.service.asked_columns import asks_for_all
 from aegis.catalog.service.catalog import Work
 from aegis.catalog.service.checks import checked_whole
-from aegis.catalog.service.disclosure import shown_count
 from aegis.catalog.service.ledger_rows import Out, counted
 from aegis.catalog.service.notifications import NotificationKind, deciders, notify_of_request
 from aegis.catalog.service.permissions import Permission, require
@@ -23,6 +22,7 @@ from aegis.catalog.service.request_steps import in_state
 from aegis.catalog.service.schema import policy_of
 from aegis.catalog.service.visible import by_id, visible_product
 from aegis.catalog.states import RequestState
+from aegis.counts.disclosure_rule import count_words
 from aegis.errors import ConflictError, InputError, NotFoundError
 from aegis.releases.ledger_entry import ANYBODY
 
@@ -218,10 +218,7 @@ def _stands(
 
 def _broken_words(verdict: JointVerdict, with_which: Sequence[Out]) -> str:
     names = ", ".join(dict.fromkeys(each.name for each in with_which[:_NAMED]))
-    models = ", ".join(
-        f"{each['model']} (for {count if (count := shown_count(each['records'])) else 'fewer than 5'} records)"
-        for each in verdict.broken
-    )
+    models = ", ".join(f"{each['model']} (for {count_words(each['records'])} records)" for each in verdict.broken)
     return f"together with {names}, which is out, it breaks {models}"
 
 

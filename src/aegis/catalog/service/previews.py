@@ -12,9 +12,9 @@ from aegis.catalog.database.tables import Product, Summary
 from aegis.catalog.service.catalog import Work
 from aegis.catalog.service.checks import checked_document
 from aegis.catalog.service.configurations import check_chain, known_hierarchies
-from aegis.catalog.service.disclosure import shown_count
 from aegis.catalog.service.published import published_histogram, shown_values
 from aegis.catalog.service.visible import visible_product
+from aegis.counts.disclosure_rule import shown_count
 from aegis.counts.joint import Histogram
 from aegis.data.hierarchy import Hierarchy
 from aegis.data.schema import Role

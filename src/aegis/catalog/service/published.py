@@ -15,6 +15,7 @@ import numpy as np
 from aegis.catalog import records
 from aegis.catalog.service.checks import printable
 from aegis.catalog.service.disclosure import shown_bars
+from aegis.counts.disclosure_rule import may_name
 from aegis.counts.exposure import exposure
 from aegis.counts.joint import Histogram, Joint
 from aegis.counts.summary import AttributeSummary, MaskedJoint, RangedHistogram, Summary
@@ -23,7 +24,6 @@ from aegis.data.kind import Kind
 from aegis.masking.masks.identity import Identity
 from aegis.masking.partition import Partition
 from aegis.report.charts.paired_bars import Bar
-from aegis.report.disclosure import FEWEST
 from aegis.report.distribution import distribution
 from aegis.report.scale import tick_text
 
@@ -118,13 +118,13 @@ def _published(attribute: AttributeSummary) -> dict[str, Any] | None:
         return None
     counts = np.asarray(histogram.counts)[histogram.codes]
     size = len(domain.values)
-    common = counts[:size] >= FEWEST
+    common = may_name(counts[:size])
     if domain.kind is Kind.TEXT:
         common &= np.array([printable(value) for value in domain.values], dtype=bool)
     kept = np.flatnonzero(common)
     if len(kept) > MOST_VALUES:
         kept = np.sort(kept[np.argsort(-counts[kept], kind="stable")[:MOST_VALUES]])
-    missing = bool(domain.missing and counts[-1] >= FEWEST)
+    missing = bool(domain.missing and may_name(counts[-1]))
     values = domain.values[kept]
     if domain.kind in (Kind.DATE, Kind.TIMESTAMP):
         values = np.datetime_as_string(values)

@@ -15,8 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from aegis.catalog.database.tables import Release
-from aegis.catalog.service.disclosure import shown_count
 from aegis.counts.answer import ask
+from aegis.counts.disclosure_rule import count_words, shown_count
 from aegis.library.attack_scene import Texts, written_texts
 from aegis.library.written import open_written
 from aegis.masking.configuration_file import certified_configuration
@@ -64,7 +64,8 @@ def _alone(texts: Texts, rows: int, row: Release) -> dict[str, Any]:
     """Records that nobody shares the quasi-identifiers with."""
     sizes = _sizes(_classes(texts, _quasi(texts, row), rows))
     exposed = int((sizes == 1).sum())
-    sentence = f"the smallest group has {'fewer than 5' if sizes.min(initial=5) < 5 else int(sizes.min())} records"
+    smallest = int(sizes.min()) if len(sizes) else 0
+    sentence = f"the smallest group has {count_words(smallest)} records"
     return _said("singled out", "all quasi-identifiers of a person", rows, exposed, sentence)
 
 

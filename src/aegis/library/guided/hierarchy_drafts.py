@@ -1,7 +1,7 @@
 """Hierarchies that somebody may look at and change before candidates are made: names of groups, and levels.
 
 They lie in the folder ``hierarchies`` beside the data, as ARX writes them, where every search looks for them. Groups
-are shown with the rows they hold; one of fewer than `FEWEST_ROWS` keeps its name and is counted only, since it could
+are shown with the rows they hold; one that may not be shown keeps its name and is counted only, since it could
 tell of somebody.
 """
 
@@ -11,6 +11,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from aegis.counts.disclosure_rule import may_name
 from aegis.counts.grouping import summed
 from aegis.data.dataset import Dataset
 from aegis.data.hierarchy import TOP, Hierarchy, file_name, hierarchy_files
@@ -18,7 +19,6 @@ from aegis.data.output import draft_of
 from aegis.errors import HierarchyError
 from aegis.library.hierarchies import LevelPreview, column_chain, level_preview
 
-FEWEST_ROWS = 5
 _MOST_SHOWN = 60
 
 
@@ -81,7 +81,7 @@ def _draft(
         shown = [
             Group(place=place, label=label, rows=held)
             for place, (label, held) in enumerate(rows.items())
-            if held >= FEWEST_ROWS
+            if may_name(held)
         ][:_MOST_SHOWN]
         preview = level_preview(level, table.merged({column: level.partition}), k=k)
         levels.append(

@@ -17,10 +17,10 @@ from urllib.parse import parse_qs
 from aegis._version import __version__
 from aegis.commands import terminal
 from aegis.commands.start import Start
+from aegis.counts.disclosure_rule import FEWEST
 from aegis.data.schema import Role
 from aegis.errors import AegisError
 from aegis.library.guided.first_picture import first_words
-from aegis.library.guided.hierarchy_drafts import FEWEST_ROWS
 from aegis.library.guided.looking import NOTATION_WORDS, person_columns
 from aegis.library.guided.purposes import PURPOSES, k_in_words
 from aegis.library.guided.started import Started
@@ -158,9 +158,9 @@ class Site:
             source=session.project.data,
             problem=session.problem,
             drafts=found,
-            k=policy.get("k", FEWEST_ROWS),
+            k=policy.get("k", FEWEST),
             counted="rows" if policy.get("unit") is None else "people",
-            fewest=FEWEST_ROWS,
+            fewest=FEWEST,
         )
 
 

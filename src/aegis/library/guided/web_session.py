@@ -9,6 +9,7 @@ from dataclasses import replace
 from typing import Any
 
 from aegis.commands.start import Start
+from aegis.counts.disclosure_rule import FEWEST
 from aegis.data.dataset import Dataset
 from aegis.data.hierarchy import Hierarchy
 from aegis.data.project import Project
@@ -19,7 +20,6 @@ from aegis.library.guided.deciding import published_words, with_roles
 from aegis.library.guided.form_guide import FormGuide
 from aegis.library.guided.guide import Guide
 from aegis.library.guided.hierarchy_drafts import (
-    FEWEST_ROWS,
     HierarchyDraft,
     drafts,
     edited,
@@ -158,7 +158,7 @@ class Session:
         assert roles is not None
         assert policy is not None
         assert folder is not None
-        fewest = int(policy.get("k", FEWEST_ROWS))
+        fewest = int(policy.get("k", FEWEST))
         return drafts(self.dataset, roles.quasi_identifying, folder=folder, k=fewest, unit=policy.get("unit"))
 
     def _hierarchies(self, fields: Fields) -> None:

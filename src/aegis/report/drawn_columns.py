@@ -1,9 +1,9 @@
-"""What a page may show of a column: the one place where values become labels.
+"""A column as a page may draw it: where values become labels, by the rule for what may be shown.
 
-The rule: no value with fewer than `FEWEST` records is named. Rare values of an unordered column are drawn together as
-"other"; an ordered column is drawn in bins of neighbouring values on an axis whose ticks are round numbers, cut where
-only a few records lie beyond. Values of a masked column are named if their group is large enough *and* they are not
-rare values of the original (a mask that draws at random makes rare values common).
+Rare values of an unordered column are drawn together as "other"; an ordered column is drawn in bins of neighbouring
+values on an axis whose ticks are round numbers, cut where only a few records lie beyond. Values of a masked column are
+named if their group is large enough *and* they are not rare values of the original (a mask that draws at random makes
+rare values common).
 """
 
 from __future__ import annotations
@@ -14,12 +14,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from aegis.counts.disclosure_rule import named
 from aegis.report.charts.paired_bars import Bar, Tick
 
 if TYPE_CHECKING:
     from aegis.counts.summary import AttributeSummary, MaskedJoint
 
-FEWEST = 5
 MOST_BARS = 40
 
 Floats = NDArray[np.float64]
@@ -60,16 +60,13 @@ def columns(attribute: AttributeSummary, masked: MaskedJoint) -> Columns:
         # Without counts of the original a rare value cannot be told from a common one that was drawn at random.
         rare = set() if masked.change is not None and masked.change.deterministic else set(labels)
     else:
-        names = [name if count >= FEWEST else None for name, count in zip(labels, before, strict=True)]
-        rare = {name for name, count in zip(labels, before, strict=True) if count < FEWEST}
+        names = named(labels, before)
+        rare = {label for label, name in zip(labels, names, strict=True) if name is None}
     if masked.mask is None:
         masked_names: list[str | None] = [None] * len(after)
     else:
-        shown = masked.joint.attribute.labels()
-        masked_names = [
-            name if count >= FEWEST and (name not in rare or name == "missing") else None
-            for name, count in zip(shown, after, strict=True)
-        ]
+        common = named(masked.joint.attribute.labels(), after)
+        masked_names = [name if name not in rare or name == "missing" else None for name in common]
     return Columns(
         counts=before,
         names=names,
