@@ -19,7 +19,9 @@ from numpy.typing import NDArray
 
 from aegis.counts.answer import ask
 from aegis.counts.associations import Association, associations
+from aegis.counts.person_column import agreeing_traits
 from aegis.counts.profile import Profile
+from aegis.counts.role_words import TRAITS, names_somebody, words_of
 from aegis.data.dataset import Dataset
 from aegis.data.kind import Kind
 from aegis.data.notation import Notation
@@ -84,11 +86,15 @@ class Written:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class People:
-    """A column that looks like naming people who have several rows each."""
+    """A column that looks like naming people who have several rows each.
+
+    ``agree_in`` are the traits by which it was found, where its name does not say so.
+    """
 
     column: str
     people: int
     rows: int
+    agree_in: tuple[str, ...] = ()
 
     @property
     def rows_each(self) -> float:
@@ -154,7 +160,7 @@ def find(dataset: Dataset, profile: Profile) -> tuple[Findings, FirstRows]:
     findings = Findings(
         marks=marks,
         written=_confirmed(_written(table, texts, {mark.column: mark.texts for mark in marks}), dataset, marks),
-        people=_people(profile),
+        people=_people(profile, table, coded),
         shapes={column.name: _shape(table[column.name], column.kind) for column in dataset.schema},
         rows_looked_at=len(table),
         associations=associations(coded.codes),
@@ -289,15 +295,32 @@ def _confirmed(found: Sequence[Written], dataset: Dataset, marks: Sequence[Marks
     return tuple(each for each in found if not wrong.get(each.column))
 
 
-def _people(profile: Profile) -> tuple[People, ...]:
-    """Columns that look identifying and have fewer values than rows."""
+def _people(profile: Profile, table: pa.Table, coded: FirstRows) -> tuple[People, ...]:
+    """Columns that have fewer values than rows and look identifying, or whose rows agree in what people are."""
+    traits = {
+        column.name: coded.codes[column.name]
+        for column in profile.columns
+        if words_of(column.name) & TRAITS and column.name in coded.codes
+    }
     people = []
     for column in profile.columns:
         present = profile.rows - column.missing
-        is_name = (column.role or column.suggested) is Role.IDENTIFYING
-        if is_name and 20 < column.distinct < 0.98 * present:
+        if not 20 < column.distinct < 0.98 * present or names_somebody(words_of(column.name)):
+            continue  # two people may have one name
+        if (column.role or column.suggested) is Role.IDENTIFYING:
             people.append(People(column=column.name, people=column.distinct, rows=present))
+        elif column.role is None and column.name not in traits and column.kind in (Kind.TEXT, Kind.INTEGER):
+            agree_in = agreeing_traits(_exact(table[column.name]), traits)
+            if len(agree_in) >= 2:
+                people.append(People(column=column.name, people=column.distinct, rows=present, agree_in=agree_in))
     return tuple(people)
+
+
+def _exact(column: pa.ChunkedArray) -> Codes:
+    """A code for every value; 0 is a missing one."""
+    indices = pc.fill_null(column.combine_chunks().dictionary_encode().indices, -1)
+    codes: Codes = indices.to_numpy(zero_copy_only=False).astype(np.int64) + 1
+    return codes
 
 
 def _shape(column: pa.ChunkedArray, kind: Kind) -> tuple[float, ...]:

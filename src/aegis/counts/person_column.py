@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
+import numpy as np
+from numpy.typing import NDArray
+
 from aegis.counts.role_words import NUMBERS, PEOPLE, PERSON_NAMES, names_role, words_of
 from aegis.data.kind import Kind
 from aegis.data.schema import Role
@@ -9,6 +14,11 @@ from aegis.data.schema import Role
 _FEWEST = 20
 _MOST_ROWS = 1000
 """Whoever has more rows than that is a thing: a ward, a shop, a machine."""
+_PAIRS = 100
+"""So many pairs of rows must share a value before they say something."""
+_AGREE, _BY_CHANCE, _TOLD = 0.99, 0.9, 0.95
+
+Codes = NDArray[np.int64]
 
 
 def several_rows_each(name: str, kind: Kind, *, distinct: int, present: int) -> float | None:
@@ -36,3 +46,36 @@ def several_rows_each(name: str, kind: Kind, *, distinct: int, present: int) -> 
 def _is_something_else(words: set[str]) -> bool:
     about = words - {"household", "personal"}
     return names_role(about, Role.QUASI_IDENTIFYING) or names_role(about, Role.SENSITIVE)
+
+
+def agreeing_traits(column: Codes, traits: Mapping[str, Codes]) -> tuple[str, ...]:
+    """The traits in which rows agree that share a value of ``column``, though rows by chance do not.
+
+    Where those are two, such as sex and year of birth, the values are people: a zip code has one city, and not one sex;
+    a first name has one sex, and not one year of birth. A trait that says nothing beside another one is not counted.
+    """
+    order = np.argsort(column, kind="stable")
+    first, second = order[:-1], order[1:]
+    same = (column[first] == column[second]) & (column[first] > 0)
+    first, second = first[same], second[same]
+    if len(first) < _PAIRS:
+        return ()
+    agreeing: list[str] = []
+    for name, codes in traits.items():
+        shares = np.bincount(codes) / len(codes)
+        if float(shares @ shares) > _BY_CHANCE or float((codes[first] == codes[second]).mean()) < _AGREE:
+            continue
+        if not any(_told(codes, traits[other]) for other in agreeing):
+            agreeing.append(name)
+    return tuple(agreeing)
+
+
+def _told(codes: Codes, by: Codes) -> bool:
+    """Whether one trait is known from the other nearly always."""
+    width = int(codes.max()) + 1
+    pairs, counts = np.unique(by * width + codes, return_counts=True)
+    most = np.zeros(int(by.max()) + 1, dtype=np.int64)
+    np.maximum.at(most, pairs // width, counts)
+    guessed = np.bincount(codes).max()
+    right = most.sum()
+    return bool(right - guessed >= _TOLD * (len(codes) - guessed))

@@ -8,7 +8,17 @@ from typing import Any
 
 from aegis.counts.answer import ask
 from aegis.counts.person_column import several_rows_each
-from aegis.counts.role_words import NUMBERS, PEOPLE, SURE_LABELS, THINGS, names_role, words_of
+from aegis.counts.role_words import (
+    NUMBERS,
+    OUTCOMES,
+    PEOPLE,
+    SURE_LABELS,
+    THINGS,
+    is_longitude,
+    names_role,
+    names_somebody,
+    words_of,
+)
 from aegis.counts.text_sample import texts_that_identify
 from aegis.data.dataset import Dataset
 from aegis.data.kind import DATES, Kind
@@ -17,6 +27,8 @@ from aegis.errors import DataError
 from aegis.result import Result, plain
 
 _FEW_CLASSES = 20
+_LABELLED = 0.8
+"""A column that fewer rows have a value of is not the first to be predicted."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -91,6 +103,7 @@ def profile(dataset: Dataset) -> Profile:
     ]
 
     texts = texts_that_identify(dataset)
+    words = [words_of(column.name) for column in dataset.schema.columns]
 
     def suggested(number: int, *, label: bool) -> tuple[Role, str]:
         column, (distinct, present) = dataset.schema.columns[number], counts[number]
@@ -102,11 +115,17 @@ def profile(dataset: Dataset) -> Profile:
             last=number == last,
             label=label,
             looks_like=texts[column.name].what if column.name in texts else None,
+            longitude=is_longitude(words[number], words),
         )
+
+    def likeliest(number: int) -> tuple[bool, bool, bool, int]:
+        """The name says it, or says what became of somebody; most rows have a value; the last column of those."""
+        mostly_there = counts[number][1] >= _LABELLED * rows
+        return bool(words[number] & SURE_LABELS), bool(words[number] & OUTCOMES), mostly_there, number
 
     # One column at most: what else looks like a label is more likely something about a person.
     labels = [number for number in range(last + 1) if suggested(number, label=True)[0] is Role.LABEL]
-    labels.sort(key=lambda number: (bool(words_of(dataset.schema.columns[number].name) & SURE_LABELS), number))
+    labels.sort(key=likeliest)
     columns = []
     for number, column in enumerate(dataset.schema):
         role, why = suggested(number, label=number in labels[-1:])
@@ -138,10 +157,12 @@ def suggest_role(
     last: bool,
     label: bool = True,
     looks_like: str | None = None,
+    longitude: bool = False,
 ) -> tuple[Role, str]:
     """The role a column looks like having, and what it was judged by.
 
-    ``label`` says whether it may be the label, ``looks_like`` what its values look like where that names people.
+    ``label`` says whether it may be the label, ``looks_like`` what its values look like where that names people,
+    ``longitude`` whether it stands beside a latitude.
 
     >>> suggest_role("Patient ID", Kind.TEXT, distinct=900, present=900, last=False)[0].value
     'identifying'
@@ -166,6 +187,10 @@ def suggest_role(
         return Role.IDENTIFYING, f"names somebody who has {each:.1f} rows on average"
     if words & PEOPLE and words & NUMBERS and distinct > _FEW_CLASSES:
         return Role.IDENTIFYING, "by its name"
+    if names_somebody(words) and distinct > 1:
+        return Role.IDENTIFYING, "by its name: names of people"
+    if longitude and distinct > 1:
+        return Role.QUASI_IDENTIFYING, "by its name: half of a place"
     classes = label and 2 <= distinct <= _FEW_CLASSES
     # What people know of each other is masked; as the label it would leave as it is.
     if classes and (last or names_role(words, Role.LABEL)) and not names_role(words, Role.QUASI_IDENTIFYING):

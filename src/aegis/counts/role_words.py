@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Set
+from collections.abc import Iterable, Set
 
 from aegis.data.schema import Role
 
@@ -35,6 +35,22 @@ NUMBERS = {
 PERSON_NAMES = {
     "mrn", "ssn", "email", "mail", "username", "login", "userid", "patientid", "customerid", "clientid", "pid", "uid",
 }  # fmt: skip
+OUTCOMES = {
+    "churn", "churned", "default", "defaulted", "survived", "survival", "death", "dead", "died", "deceased",
+    "mortality", "alive", "readmitted", "readmission", "fraud", "fraudulent", "canceled", "cancelled", "cancellation",
+    "approved", "approval", "deny", "denied", "rejected", "accepted", "purchased", "bought", "clicked", "converted",
+    "responded", "attrition", "exited", "relapse", "recidivism", "callback", "booked", "tod", "verstorben", "deces",
+    "fallecido", "decesso", "overleden", "obito", "zgon", "kundigung", "storno",
+}  # fmt: skip
+"""What becomes of somebody: usually what is to be predicted."""
+TRAITS = {
+    "sex", "gender", "female", "male", "race", "ethnicity", "black", "white", "hispanic", "birth", "born", "dob",
+    "birthdate", "birthday", "yob", "nationality", "geschlecht", "sexe", "sexo", "genero", "sesso", "geslacht", "plec",
+    "naissance", "nacimiento", "nascita", "nascimento", "geburtsjahr", "geburtsdatum", "geboortejaar",
+}  # fmt: skip
+"""What does not change from one row of a person to the next."""
+_NAME_WORDS = {"first", "last", "given", "family", "full", "middle", "maiden", "nick", "sur"}
+_EAST = {"long", "lon", "lng"}
 SURE_LABELS = {"label", "target", "outcome", "y", "zielgrosse", "zielvariable", "etiqueta", "etiquette", "cible"}
 
 _WORDS = {
@@ -51,7 +67,9 @@ _WORDS = {
         "marital", "education", "occupation", "job", "profession", "workclass", "employment", "height", "weight",
         "relationship", "household", "religion", "language", "admitted", "admission", "personal", "foreign",
         "citizenship", "residence", "birthplace", "district", "province", "municipality", "latitude", "longitude",
-        "spouse", "veteran", "disability", "employer",
+        "spouse", "veteran", "disability", "employer", "female", "male", "hispanic", "black", "married", "divorced",
+        "partner", "dependents", "senior", "neighborhood", "neighbourhood", "precinct", "lat", "location",
+        "coordinates", "birthyear", "yob",
         "alter", "ort", "stadt", "kanton", "kreis", "beruf", "sprache", "grosse", "gewicht",
         "sexe", "naissance", "ville", "commune", "canton", "departement", "pays", "metier", "emploi", "langue", "poids",
         "diplome", "scolarite", "matrimonial", "edad", "sexo", "genero", "nacimiento", "ciudad", "municipio",
@@ -68,7 +86,7 @@ _WORDS = {
         "deuda", "malattia", "trattamento", "stipendio", "reddito", "debito", "ziekte", "behandeling", "loon",
         "inkomen", "doenca", "tratamento", "renda", "choroba", "leczenie", "pensja", "dochod", "lohn",
     },
-    Role.LABEL: {"label", "target", "class", "outcome", "y", "status", *SURE_LABELS},
+    Role.LABEL: {"class", "status", *SURE_LABELS, *OUTCOMES},
 }  # fmt: skip
 _STEMS = {
     Role.IDENTIFYING: (
@@ -110,6 +128,26 @@ def words_of(name: str) -> set[str]:
             if whose != word and whose in PEOPLE:
                 words |= {whose, suffix}
     return words
+
+
+def names_somebody(words: Set[str]) -> bool:
+    """Whether the words of a column's name say that it holds names of people: few of them are names all the same.
+
+    >>> names_somebody(words_of("fake_last_name")), names_somebody(words_of("clinic_name"))
+    (True, False)
+    """
+    return ("name" in words and bool(words & (_NAME_WORDS | PEOPLE))) or bool(
+        words & {"firstname", "lastname", "surname", "forename", "givenname", "familyname", "fullname"}
+    )
+
+
+def is_longitude(words: Set[str], others: Iterable[Set[str]]) -> bool:
+    """Whether a column is the east of a place: ``long`` says so beside a column of the north only.
+
+    >>> is_longitude({"long"}, [{"lat"}]), is_longitude({"long"}, [{"short"}])
+    (True, False)
+    """
+    return bool(words & _EAST) and any("lat" in other or "latitude" in other for other in others)
 
 
 def names_role(words: Set[str], role: Role) -> bool:

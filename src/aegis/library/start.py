@@ -32,6 +32,7 @@ from aegis.library.guided.looking import (
     Look,
     look,
     person_columns,
+    values_to_tell_apart,
 )
 from aegis.library.guided.purposes import PURPOSES, USUAL, policy_for
 from aegis.library.guided.started import Started, outcome, report_path
@@ -42,6 +43,7 @@ from aegis.library.recognition import refuse_rows_of_others
 from aegis.library.standing import path_of
 from aegis.masking.configuration_file import configurations_from_mapping, to_mapping
 from aegis.operation import operation
+from aegis.plural import count
 from aegis.report.page import write_page
 from aegis.report.start_report import render_start
 
@@ -75,7 +77,7 @@ def walk(options: Start, guide: Guide) -> Started:
     if stands_out is not None:
         guide.note(stands_out)
     guide.begin(3, "What must hold")
-    project = with_policy(project, seen, options, guide).write()
+    project = with_policy(project, dataset, seen, options, guide).write()
     guide.begin(4, "Candidates, side by side")
     comparison = compared(project, options, guide, dataset)
     guide.show_comparison(comparison)
@@ -198,7 +200,7 @@ def _reading_defaults() -> dict[str, Any]:
     return {field.name: field.default for field in fields(Reading) if field.name in READING}
 
 
-def with_policy(project: Project, seen: Look, options: Start, guide: Guide) -> Project:
+def with_policy(project: Project, dataset: Dataset, seen: Look, options: Start, guide: Guide) -> Project:
     """What must hold, as it was decided before unless the options say something of it."""
     assert project.roles is not None
     if project.policy is not None and not {"purpose", "k", "person", "policy"} & set(options.given()):
@@ -211,8 +213,13 @@ def with_policy(project: Project, seen: Look, options: Start, guide: Guide) -> P
     purpose = options.purpose or project.purpose or guide.purpose(project.roles, USUAL)
     unit = _unit(project.roles, seen, options, guide)
     k = options.k or guide.fewest(purpose, project.roles, PURPOSES[purpose].k, unit=unit)
-    distinct = {column.name: column.distinct for column in seen.profile.columns}
+    distinct = values_to_tell_apart(dataset, seen, project.roles, unit)
     policy = policy_for(purpose, project.roles, distinct=distinct, k=k, unit=unit)
+    for column in seen.profile.columns:
+        fewer = distinct[column.name]
+        if fewer < min(column.distinct, PURPOSES[purpose].diversity):
+            asked = "so nothing is asked of its groups" if fewer < 2 else "so no group is asked for more"
+            guide.note(f"{column.name}: counted by {unit}, all rows together show {count(fewer, 'value')}, {asked}")
     return replace(project.without_choice(), purpose=purpose, policy=policy)
 
 

@@ -8,6 +8,7 @@ from aegis.ranking.ranking import AttributeLoss
 
 LOSES, BEHIND = "loses on ", "behind the best on "
 """What a reason begins with that names attributes, or goes on with after what is done to the label."""
+GAINS = "can gain from merging values"
 _WORTH_SAYING = 0.05  # smaller parts of a loss are not named
 
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from aegis.learners.goal import GOALS
 from aegis.learners.race_result import Raced, RaceResult
-from aegis.ranking.explain import BEHIND, LOSES
+from aegis.ranking.explain import BEHIND, GAINS, LOSES
 from aegis.ranking.ranking import Privacy, RaceFacts, RankedConfiguration, Ranking
 
 LEARNERS_SAID = {"line": "a regularised line", "forest": "a forest", "boosting": "boosted trees"}
@@ -122,11 +122,11 @@ def _notes(counted: Ranking, raced: RaceResult) -> tuple[str, ...]:
     notes = [
         f"goal {raced.goal}: {raced.goal_reason}",
         f"ranked by what {_listed(models)} reach on rows they were not trained on, up to {rows:,} of the "
-        f"{raced.table_rows:,} rows; single attributes are shown in {counted.measure} ({counted.unit})",
+        f"{raced.table_rows:,} rows; what a column loses by itself is given in {counted.unit} about the label",
     ]
     if raced.interrupted:
         notes.append("the race was interrupted: this is what was known by then")
-    return (*notes, *(note for note in counted.notes if "attributes one by one" not in note))
+    return (*notes, *(note for note in counted.notes if "attributes one by one" not in note and GAINS not in note))
 
 
 def _listed(words: list[str]) -> str:

@@ -28,7 +28,7 @@ from aegis.measures.deviation import (
 )
 from aegis.measures.measure import MEASURES, AttributeMeasure, find_attribute_measure
 from aegis.plural import count
-from aegis.ranking.explain import reasons
+from aegis.ranking.explain import GAINS, reasons
 from aegis.ranking.paper import PAPER_MEASURE, PaperCase, as_known, find_case, masked_attributes
 from aegis.ranking.ranking import AttributeLoss, RankedConfiguration, Ranking
 from aegis.ranking.reference import Reference, ReferenceValues, Rounding, parse_reference, reference_values
@@ -311,7 +311,7 @@ def _notes(
             f"{count(summary.rows, 'row')}; single attributes are shown in {measure.name} ({measure.unit})"
         )
     elif not measure.monotone:
-        notes.append(f"{measure.name} can gain from merging values: a negative deviation is a gain")
+        notes.append(f"{measure.name} {GAINS}: a negative deviation is a gain")
     if summary.parts:
         notes.append(
             f"the sum of the counts of {count(len(summary.parts), 'part')}; pairs of attributes were not counted "

@@ -64,3 +64,26 @@ def test_a_date_is_what_somebody_may_know_however_many_there_are(distinct: int) 
 def test_what_people_know_of_each_other_is_no_label_for_being_last() -> None:
     found = _suggested(cost=[1.5, 2.5, 3.5, 9.0], sex=["f", "m", "f", "m"])
     assert found["sex"] is Role.QUASI_IDENTIFYING
+
+
+@pytest.mark.parametrize("name", ["last_name", "fake_first_name", "PatientName", "Surname"])
+def test_names_of_people_identify_however_few_there_are(name: str) -> None:
+    assert suggest_role(name, Kind.TEXT, distinct=27, present=10_000, last=False)[0] is Role.IDENTIFYING
+    assert suggest_role("clinic_name", Kind.TEXT, distinct=27, present=10_000, last=False)[0] is Role.INSENSITIVE
+
+
+def test_both_halves_of_a_place_are_quasi_identifying() -> None:
+    north, east = [44.1, 44.2, 44.3, 44.4], [-93.1, -93.2, -93.3, -93.4]
+    found = _suggested(lat=north, long=east, outcome=["a", "b", "a", "b"])
+    assert (found["lat"], found["long"]) == (Role.QUASI_IDENTIFYING, Role.QUASI_IDENTIFYING)
+    assert _suggested(long=east, outcome=["a", "b", "a", "b"])["long"] is Role.INSENSITIVE
+
+
+def test_what_became_of_somebody_is_the_label_before_the_last_column_is() -> None:
+    few: list[object] = ["a", "b", "a", "c"]
+    assert _suggested(churn=few, billing=few)["churn"] is Role.LABEL
+
+
+def test_a_column_that_most_rows_miss_is_not_the_label() -> None:
+    found = _suggested(status=["a", "b", "a", "c"], chapter=["a", None, None, "b"])
+    assert found["status"] is Role.LABEL

@@ -8,9 +8,9 @@ import pyarrow as pa
 import pytest
 
 from aegis.data.engine import open_dataset
-from aegis.data.schema import Role
+from aegis.data.schema import Role, Roles
 from aegis.errors import LabelError
-from aegis.library.guided.looking import Look, likely_label, look, roles_of, suggest_roles
+from aegis.library.guided.looking import Look, likely_label, look, roles_of, suggest_roles, values_to_tell_apart
 
 ROWS = 400
 
@@ -126,3 +126,46 @@ def test_where_nothing_looks_known_whatever_varies_counts() -> None:
 def test_a_table_without_anything_to_predict_is_said() -> None:
     with pytest.raises(LabelError, match="no column of table has two values"):
         likely_label(_look({"a": [1] * 5}))
+
+
+def _panel(**more: Sequence[object]) -> dict[str, Sequence[object]]:
+    """Four rows each of a hundred people, in no order, with two traits that stay."""
+    people = [(i * 37) % 100 for i in range(ROWS)]
+    return {
+        "zper": people,
+        "female": [(each * 7) % 2 for each in people],
+        "race": ["abc"[(each * 5 + each // 9) % 3] for each in people],
+        "visits": [(i * i + 3 * i) % 9 for i in range(ROWS)],
+        **more,
+        "outcome": [("no", "yes")[(i * i // 7) % 2] for i in range(ROWS)],
+    }
+
+
+def test_a_column_whose_rows_agree_in_two_traits_says_whose_they_are() -> None:
+    seen = _look(_panel())
+    role, why = _role(seen, "zper")
+    assert role is Role.IDENTIFYING
+    assert "alike in female and race" in why
+    assert any("rows that share one agree in female and race" in sentence for sentence in seen.sentences())
+
+
+def test_one_trait_is_not_enough_and_a_copy_of_it_is_no_second() -> None:
+    columns = _panel()
+    sexes = ["fm"[int(str(each))] for each in columns["female"]]
+    first_name = {**columns, "sex": sexes, "race": ["abc"[(i * i + i // 5) % 3] for i in range(ROWS)]}
+    assert _role(_look(first_name), "zper")[0] is not Role.IDENTIFYING
+
+
+def test_values_are_counted_by_people_where_people_are_counted() -> None:
+    """Whoever was tested again after an invalid test has another result too: nobody has that one alone."""
+    results = [("invalid" if i % 2 else "negative") if i < 40 else "negative" for i in range(ROWS)]
+    columns = {
+        "patient_id": [i // 2 for i in range(ROWS)],
+        "age": [20 + (i * 7) % 50 for i in range(ROWS)],
+        "result": results,
+    }
+    table = open_dataset(pa.table({name: list(values) for name, values in columns.items()}))
+    roles = Roles(identifying=("patient_id",), quasi_identifying=("age",), sensitive=("result",))
+    seen = look(table)
+    assert values_to_tell_apart(table, seen, roles, None)["result"] == 2
+    assert values_to_tell_apart(table, seen, roles, "patient_id")["result"] == 1

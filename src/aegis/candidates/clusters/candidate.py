@@ -69,7 +69,10 @@ class ClustersCandidate:
 
 
 def clustered_records(sample: Sample, columns: tuple[str, ...], rows: Places) -> Records:
-    """Some rows of a sample as records: ordered columns as numbers, the others as categories by their codes."""
+    """Some rows of a sample as records: ordered columns as numbers, the others as categories by their codes.
+
+    Missing numbers stand at the median of the others, as in the table that `anonymize` writes.
+    """
     numbers, categories = [], []
     numeric_names, categorical_names, values = [], [], []
     for name in columns:
@@ -81,9 +84,13 @@ def clustered_records(sample: Sample, columns: tuple[str, ...], rows: Places) ->
             categorical_names.append(name)
             values.append(np.arange(domain.size))
             continue
-        if domain.missing and bool((codes == len(domain.values)).any()):
-            raise AnonymizerError(f"numeric column {name!r} misses values, and a class of them has no mean")
-        numbers.append(value_numbers[np.minimum(codes, len(value_numbers) - 1)])
+        values_there = value_numbers[np.minimum(codes, len(value_numbers) - 1)]
+        if domain.missing:
+            absent = codes == len(domain.values)
+            if absent.all():
+                raise AnonymizerError(f"numeric column {name!r} has no value in these rows, and so no mean")
+            values_there = np.where(absent, np.median(values_there[~absent]), values_there)
+        numbers.append(values_there)
         numeric_names.append(name)
     return Records(
         numeric=np.column_stack(numbers) if numbers else np.empty((len(rows), 0)),

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 from aegis.commands.fields import TableLike
@@ -315,7 +316,7 @@ def compare(
         notes.append(because)
     finished = frozenset() if because is not None else frozenset(raced)
     candidates = _candidates(ranking, {*known, *finished})
-    recommended = _recommended(candidates, ranking)
+    recommended = _recommended(candidates, ranking, rejected)
     return Comparison(
         ranking=replace(ranking, rejected={**rejected, **ranking.rejected}),
         candidates=candidates,
@@ -385,13 +386,16 @@ def _beats(other: RankedConfiguration, place: RankedConfiguration, sign: float) 
     return useful >= 0 and riskier <= 0 and (useful > 0 or riskier < 0)
 
 
-def _recommended(candidates: Sequence[Compared], ranking: Ranking) -> Compared:
+def _recommended(
+    candidates: Sequence[Compared], ranking: Ranking, rejected: Mapping[str, str] = MappingProxyType({})
+) -> Compared:
     """The most useful that can leave; among equally useful ones the one that gives fewest rows away."""
     able = [each for each in candidates if each.can_leave]
     if not able:
+        because = f": {rejected[SEARCHED]}" if SEARCHED in rejected else ""
         raise PolicyNotSatisfiedError(
-            f"no candidate satisfies the policy ({count(len(ranking.rejected), 'candidate')} rejected); ask for less, "
-            "name fewer quasi-identifiers, or let more rows be suppressed"
+            f"no candidate satisfies the policy ({count(len(ranking.rejected), 'candidate')} rejected){because}. "
+            "Ask for less, name fewer quasi-identifiers, or let more rows be suppressed"
         )
     sign = 1 if ranking.higher_is_better else -1
     first = able[0]

@@ -6,12 +6,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from aegis.counts.collect_classes import count_classes
 from aegis.counts.findings import Findings, FirstRows, dependent, find, leaks
 from aegis.counts.profile import Profile, profile
 from aegis.data.dataset import Dataset
 from aegis.data.schema import Role, Roles
 from aegis.errors import LabelError
 from aegis.plural import count
+from aegis.privacy.models.l_diversity import DistinctLDiversity
 from aegis.result import plain
 
 NOTATION_WORDS = {
@@ -66,6 +68,7 @@ class Look:
         said += [
             f"{each.column}: {each.people:,} of them in {each.rows:,} rows, {each.rows_each:.1f} rows each: a class of "
             "five rows may be fewer people"
+            + (f" (rows that share one agree in {' and '.join(each.agree_in)})" if each.agree_in else "")
             for each in found.people
         ]
         empty = [column.name for column in self.profile.columns if not column.distinct]
@@ -136,6 +139,20 @@ def person_columns(seen: Look, roles: Roles) -> tuple[str, ...]:
     return tuple(name for name in columns if name in roles.identifying)
 
 
+def values_to_tell_apart(dataset: Dataset, seen: Look, roles: Roles, unit: str | None) -> dict[str, int]:
+    """How many values of each sensitive column a group could show at most: those of everybody together.
+
+    Where people are counted, somebody with several rows counts for one value, as the models of diversity count.
+    """
+    distinct = {column.name: column.distinct for column in seen.profile.columns}
+    if unit is None or not roles.sensitive or not roles.quasi_identifying:
+        return distinct
+    everybody = count_classes(dataset, roles.quasi_identifying[:1], contents=roles.sensitive, unit=unit).together()
+    return distinct | {
+        name: int(DistinctLDiversity(attribute=name, l=2).scores(everybody)[0]) for name in roles.sensitive
+    }
+
+
 def suggest_roles(seen: Look, label: str) -> tuple[SuggestedRole, ...]:
     """A role with its reason for every column but the label, in the table's order.
 
@@ -156,7 +173,8 @@ def suggest_roles(seen: Look, label: str) -> tuple[SuggestedRole, ...]:
     people = {each.column: each for each in seen.findings.people}
     for name, each in people.items():
         if name in suggested and name not in given:
-            why = f"names somebody: {each.people:,} values in {each.rows:,} rows"
+            alike = f", alike in {' and '.join(each.agree_in)}" if each.agree_in else ""
+            why = f"names somebody: {each.people:,} values in {each.rows:,} rows{alike}"
             suggested[name] = SuggestedRole(column=name, role=Role.IDENTIFYING, why=why)
     open_columns = [name for name in suggested if name not in given]
     for told in leaks(seen.rows, label, [name for name in open_columns if not _is(suggested, name, Role.IDENTIFYING)]):

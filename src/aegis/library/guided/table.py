@@ -40,6 +40,7 @@ from aegis.library.guided.looking import (
     person_columns,
     roles_of,
     suggest_roles,
+    values_to_tell_apart,
 )
 from aegis.library.guided.purposes import PURPOSES, USUAL, policy_for
 from aegis.library.judging import read_policy
@@ -100,7 +101,8 @@ class OpenTable:
         if purpose not in PURPOSES:
             raise OptionError(f"there is no purpose {purpose!r}; there are {', '.join(PURPOSES)}")
         unit = _unit(self.seen, self.roles) if people else None
-        policy = policy_for(purpose, self.roles, distinct=_distinct(self.seen), k=k, unit=unit)
+        distinct = _distinct(self.data, self.reading, self.seen, self.roles, unit)
+        policy = policy_for(purpose, self.roles, distinct=distinct, k=k, unit=unit)
         return replace(self, purpose=purpose, policy=policy)
 
     def with_policy(self, policy: PolicyLike) -> OpenTable:
@@ -213,19 +215,22 @@ def _decided(
     )
     suggested, _ = checked(seen, tuple(named_so))
     roles = roles_of(label, suggested, label_is_sensitive=named.get(label) is Role.SENSITIVE)
+    unit = _unit(seen, roles)
     return OpenTable(
         data=data,
         reading=reading,
         seen=seen,
         roles=roles,
         why={each.column: each.why for each in suggested},
-        policy=policy_for(purpose, roles, distinct=_distinct(seen), unit=_unit(seen, roles)),
+        policy=policy_for(purpose, roles, distinct=_distinct(data, reading, seen, roles, unit), unit=unit),
         purpose=purpose,
     )
 
 
-def _distinct(seen: Look) -> dict[str, int]:
-    return {column.name: column.distinct for column in seen.profile.columns}
+def _distinct(
+    data: TableLike, reading: Mapping[str, Any], seen: Look, roles: Roles, unit: str | None
+) -> dict[str, int]:
+    return values_to_tell_apart(open_dataset(data, **reading), seen, roles, unit)
 
 
 def _unit(seen: Look, roles: Roles) -> str | None:

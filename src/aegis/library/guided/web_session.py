@@ -145,7 +145,7 @@ class Session:
         assert roles is not None
         if guide.purpose(roles, USUAL) not in PURPOSES:
             raise OptionError("a purpose that does not exist was sent; choose one of the list")
-        self.project = with_policy(self.project, self.seen, self.options, guide).write()
+        self.project = with_policy(self.project, self.dataset, self.seen, self.options, guide).write()
 
     @property
     def may_edit_hierarchies(self) -> bool:
