@@ -14,9 +14,10 @@ import yaml
 
 import aegis as library
 from aegis.commands.start import Start
+from aegis.data.schema import Roles
 from aegis.errors import PolicyNotSatisfiedError
 from aegis.library.guided.comparing import Comparison
-from aegis.library.guided.finishing import why_not_finished
+from aegis.library.guided.finishing import Finishing, release_finished, why_not_finished
 from aegis.library.guided.web_session import Session
 from aegis.library.judging import read_policy
 
@@ -160,12 +161,39 @@ def test_what_is_kept_between_two_sittings_knows_what_can_leave(raced: Compariso
         others.without(again.able[-1], because="refused")
 
 
+def test_boxes_that_leave_hold_k_people_where_people_are_counted(tmp_path: Path) -> None:
+    """Three rows each: a group of five rows may be two people, and must not be."""
+    rows = [(f"C{i // 3:05d}", 20 + (i // 3 * 7) % 40, "xy"[i % 2], "uv"[(i * i // 7) % 2]) for i in range(360)]
+    table = pd.DataFrame(rows, columns=["customer_id", "age", "tag", "outcome"])
+    data = tmp_path / "panel.csv"
+    table.to_csv(data, index=False)
+    roles = Roles(label="outcome", identifying=("customer_id",), quasi_identifying=("age",), insensitive=("tag",))
+    policy = {"quasi_identifying": ["age"], "k": 5, "unit": "customer_id"}
+    assert why_not_finished(data, read_policy(policy), reading={}, ledger=None) is None
+    out = tmp_path / "panel.released.csv"
+    release_finished(
+        data,
+        finishing=Finishing(kind="boxes", method="boxes", seed=0),
+        roles=roles,
+        policy=policy,
+        out=out,
+        attacks=(),
+        reading={},
+    )
+    shown = pd.read_csv(out)
+    assert shown["age"].nunique() > 1
+    for box in shown["age"].unique():
+        low, high = (float(end) for end in str(box)[1:-1].split(","))
+        inside = table[(table["age"] >= low) & (table["age"] < high)]
+        assert len(inside) == (shown["age"] == box).sum()
+        assert inside["customer_id"].nunique() >= 5
+
+
 @pytest.mark.parametrize(
     ("data", "ledger", "more", "because"),
     [
         ("mine.csv", "none", {}, "there is none"),
         ("postgresql://host/db#mine", None, {}, "this table is none"),
-        ("mine.csv", None, {"unit": "customer_id"}, "counts people"),
         ("mine.csv", None, {"suppressed": "dropped"}, "leaves rows out"),
     ],
 )

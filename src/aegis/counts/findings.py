@@ -215,7 +215,8 @@ def _codes(column: pa.ChunkedArray, kind: Kind) -> Codes:
 def _numbers(values: pa.Array) -> NDArray[np.float64]:
     if pa.types.is_temporal(values.type):
         values = values.cast(pa.timestamp("us")).cast(pa.int64())
-    numbers: NDArray[np.float64] = values.cast(pa.float64()).to_numpy(zero_copy_only=False)
+    # Whole numbers beyond 2^53 lose their last digits: what is made of them are ranges.
+    numbers: NDArray[np.float64] = values.cast(pa.float64(), safe=False).to_numpy(zero_copy_only=False)
     return numbers
 
 

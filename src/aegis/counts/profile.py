@@ -93,6 +93,8 @@ def profile(dataset: Dataset) -> Profile:
     for number, column in enumerate(dataset.schema):
         measures.append(table[column.name].nunique().name(f"d{number}"))
         measures.append(table[column.name].count().name(f"n{number}"))
+        if column.kind is Kind.REAL:
+            measures.append((table[column.name] != table[column.name].floor()).sum().name(f"f{number}"))
     answer = ask(table.aggregate(measures))
     rows = int(answer["rows"][0].as_py())
     if rows == 0:
@@ -107,9 +109,11 @@ def profile(dataset: Dataset) -> Profile:
 
     def suggested(number: int, *, label: bool) -> tuple[Role, str]:
         column, (distinct, present) = dataset.schema.columns[number], counts[number]
+        # Numbers of people that a program once read as reals: 87016831.0.
+        whole = column.kind is Kind.REAL and not answer[f"f{number}"][0].as_py()
         return suggest_role(
             column.name,
-            column.kind,
+            Kind.INTEGER if whole else column.kind,
             distinct=distinct,
             present=present,
             last=number == last,

@@ -87,3 +87,11 @@ def test_what_became_of_somebody_is_the_label_before_the_last_column_is() -> Non
 def test_a_column_that_most_rows_miss_is_not_the_label() -> None:
     found = _suggested(status=["a", "b", "a", "c"], chapter=["a", None, None, "b"])
     assert found["status"] is Role.LABEL
+
+
+def test_a_number_of_its_own_in_every_row_identifies_also_where_it_is_written_as_a_real() -> None:
+    numbers: list[object] = [float(87_016_831 + 37 * i) for i in range(30)]
+    charges: list[object] = [87.5 + 37 * i for i in range(30)]
+    few: list[object] = ["ab"[i % 2] for i in range(30)]
+    found = _suggested(q1=numbers, q2=charges, outcome=few)
+    assert (found["q1"], found["q2"]) == (Role.IDENTIFYING, Role.INSENSITIVE)

@@ -37,7 +37,7 @@ def test_whoever_names_everybody_only_guesses(singled_out: int, share: float, si
 def test_an_attack_that_does_not_apply_was_not_run() -> None:
     ran = AttackFigures(name="x", knows="it", people=9, singled_out=0, right=0, exposed_share=0.0, not_applicable=None)
     not_run = replace(ran, name="file-metadata", not_applicable="the release is no Parquet file")
-    assert exposure_words([ran, not_run]) == "nobody is singled out by 1 attack"
+    assert exposure_words([ran, not_run]) == "nobody is singled out by 1 attack on what is quasi-identifying"
     assert exposure_words([replace(ran, singled_out=2, exposed_share=0.1)]) == "somebody is singled out by x"
 
 

@@ -169,3 +169,10 @@ def test_values_are_counted_by_people_where_people_are_counted() -> None:
     seen = look(table)
     assert values_to_tell_apart(table, seen, roles, None)["result"] == 2
     assert values_to_tell_apart(table, seen, roles, "patient_id")["result"] == 1
+
+
+def test_days_of_any_century_are_looked_at() -> None:
+    """Their microseconds do not fit into the whole numbers that a float tells apart."""
+    days = pa.array([-354_000 + 997 * i for i in range(ROWS)], type=pa.int32()).cast(pa.date32())
+    seen = look(open_dataset(pa.table({"seen": days, **{name: list(v) for name, v in _plain().items()}})))
+    assert _role(seen, "seen")[0] is Role.QUASI_IDENTIFYING

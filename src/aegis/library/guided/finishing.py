@@ -60,8 +60,6 @@ def why_not_finished(
         return "boxes and clusters are judged row by row with the ledger, and there is none"
     if not isinstance(data, str | Path) or "://" in str(data) or reading.get("engine"):
         return "boxes and clusters are judged row by row with the ledger of a file, and this table is none"
-    if policy.unit is not None:
-        return "boxes and clusters are judged by rows, and the policy counts people"
     if policy.suppressed is Suppressed.DROPPED:
         return "boxes and clusters are judged row by row, and the policy leaves rows out"
     return None

@@ -48,7 +48,7 @@ def exposure_words(attacks: Sequence[AttackFigures]) -> str:
     if found := exposing(attacks):
         return f"somebody is singled out by {', '.join(found)}"
     ran = sum(each.not_applicable is None for each in attacks)
-    return f"nobody is singled out by {count(ran, 'attack')}"
+    return f"nobody is singled out by {count(ran, 'attack')} on what is quasi-identifying"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
