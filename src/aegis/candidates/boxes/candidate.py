@@ -23,6 +23,7 @@ class BoxesCandidate:
 
     A part has fewer rows than the table, so k is taken in proportion: the boxes of the race are as fine as those of
     the release. The way to grow is chosen on the training rows of the part, as the boxes are: test rows have no say.
+    It is chosen by one turn, because there are dozens of parts; for the release a small table is held out from by more.
     Columns that are not recoded are published as they are.
     """
 
@@ -46,7 +47,7 @@ class BoxesCandidate:
         codes = np.column_stack([sample.codes[name] for name in self._columns]).astype(np.int64)
         policy = scaled_policy(self._policy, len(part.training) / sample.table_rows)
         classes = sample_classes(sample, self._columns, part.training, self._policy.attributes)
-        growth = growth_for(classes, policy, sample.label, seed=self._seed)
+        growth = growth_for(classes, policy, sample.label, turns=1, seed=self._seed)
         boxes = grow_boxes(classes, policy, labels=[sample.label], growth=growth).boxes
         domains = [sample.histograms[name].domain for name in self._columns]
         recoded = box_columns(

@@ -56,14 +56,16 @@ def growth_for(
     *,
     seed: int = 0,
     label_weight: float | None = None,
+    turns: int = MOST_TURNS,
     progress: Progress | None = None,
 ) -> Growth:
     """The way to grow boxes on which learners do best with records that were held out.
 
     The records are those of ``table`` alone: whoever keeps rows aside for a test does not count them in it. k is scaled
-    to the records that are trained on. A ``label_weight`` that is given stays as it is.
+    to the records that are trained on. A ``label_weight`` that is given stays as it is. A small table is held out from by
+    at most so many ``turns``: fewer cost less, and let fewer ways seem clearly better than the usual one.
     """
-    trial = _Trial(table, policy, label, seed=seed)
+    trial = _Trial(table, policy, label, turns=turns, seed=seed)
     chosen = Growth() if table.classes <= MOST_TUPLES else Growth(look_ahead=0)
     if label_weight is not None:
         chosen = replace(chosen, label_weight=label_weight)
@@ -113,15 +115,15 @@ def _ways(present: Growth, k: int, policy: Policy, *, first: bool) -> list[Growt
 class _Trial:
     """Records of a table, some trained on and some held out, by turns; every way meets the same ones."""
 
-    def __init__(self, table: ClassTable, policy: Policy, label: str, *, seed: int) -> None:
+    def __init__(self, table: ClassTable, policy: Policy, label: str, *, turns: int, seed: int) -> None:
         rng = np.random.default_rng(seed)
         self._table, self._policy, self._label, self._seed = table, policy, label, seed
         self._tuples, self._labels = sampled_records(table, label, most=MOST_ROWS, rng=rng)
         self.rows = len(self._tuples)
         domain = table.contents[label].domain
         self._target = _target(domain.kind.is_ordered and len(domain.values) > FEW_NUMBERS, domain, self._labels)
-        turns = min(max(MOST_ROWS // max(self.rows, 1), 1), MOST_TURNS)
-        self._turns = [np.split(rng.permutation(self.rows), [int(TESTED * self.rows)]) for _ in range(turns)]
+        number = min(max(MOST_ROWS // max(self.rows, 1), 1), turns)
+        self._turns = [np.split(rng.permutation(self.rows), [int(TESTED * self.rows)]) for _ in range(number)]
 
     def scores(self, growth: Growth) -> Floats:
         """What learners reach on each record that was held out, its mean over turns."""
