@@ -62,8 +62,8 @@ def growth_for(
     """The way to grow boxes on which learners do best with records that were held out.
 
     The records are those of ``table`` alone: whoever keeps rows aside for a test does not count them in it. k is scaled
-    to the records that are trained on. A ``label_weight`` that is given stays as it is. A small table is held out from by
-    at most so many ``turns``: fewer cost less, and let fewer ways seem clearly better than the usual one.
+    to the records that are trained on. A ``label_weight`` that is given stays as it is. A small table is held out from
+    by at most so many ``turns``: fewer cost less, and let fewer ways seem clearly better than the usual one.
     """
     trial = _Trial(table, policy, label, turns=turns, seed=seed)
     chosen = Growth() if table.classes <= MOST_TUPLES else Growth(look_ahead=0)
