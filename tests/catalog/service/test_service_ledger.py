@@ -75,7 +75,7 @@ def test_what_breaks_the_policy_together_is_refused_before_it_is_approved(stage:
     assert standing[hidden.id].standing is Together.ALLOWED
     with pytest.raises(VerificationError) as refused:
         stage.approve(request.id, young.id)
-    for words in ("clinic.csv", "5-anonymity", "1300 records", "allowed are everything-hidden, strict"):
+    for words in ("clinic.csv", "5-anonymity", "1,300 records", "allowed are everything-hidden, strict"):
         assert words in str(refused.value)
     with stage.read("expert") as work:
         assert requests.request(work, request_id=request.id).state is RequestState.PENDING
