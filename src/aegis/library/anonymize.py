@@ -148,11 +148,11 @@ def anonymize(options: Anonymize) -> Anonymization:
     dataset = _hiding(open_table(options.data, options), options.person)
     suspicious = _that_look_identifying(dataset, options)
     dataset = dataset.with_roles(replace(dataset.roles, identifying=(*dataset.roles.identifying, *suspicious)))
+    policy = None if options.policy is None else read_policy(options.policy, person=options.person)
+    if policy is not None:  # also what the policy calls identifying is not published
+        dataset = dataset.with_roles(policy.roles_in(dataset.schema, dataset.roles))
     if ANONYMIZERS[options.method].recodes:
         return _recoded(dataset, options, suspicious)
-    policy = None if options.policy is None else read_policy(options.policy, person=options.person)
-    if policy is not None:
-        dataset = dataset.with_roles(policy.roles_in(dataset.schema, dataset.roles))
     if not options.label:
         options.refuse("label_weight", because="there is no label to weigh")
     estimator = ANONYMIZERS[options.method].anonymizer(

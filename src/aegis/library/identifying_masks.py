@@ -21,13 +21,18 @@ def check_identifying(roles: Roles, masks: Mapping[str, Mask]) -> None:
     """Raise where a mask shows part of an identifying column."""
     for column in roles.identifying:
         mask = masks.get(column)
-        if mask is None or any(isinstance(link, Suppress | Nullify | Pseudonym | Token) for link in links_of(mask)):
+        if mask is None or shows_nothing(mask):
             continue
         raise RoleError(
             f"{column!r} is identifying, and {mask.describe()} shows part of it, which no model would judge: call it "
             "quasi_identifying in the policy, so that what is shown of it is judged, or hide it (suppress, pseudonym, "
             "token)"
         )
+
+
+def shows_nothing(mask: Mask) -> bool:
+    """Whether a mask leaves nothing of a value: a star, a missing value, or a name that means nothing."""
+    return any(isinstance(link, Suppress | Nullify | Pseudonym | Token) for link in links_of(mask))
 
 
 def pseudonymous(roles: Roles, masks: Mapping[str, Mask]) -> tuple[str, ...]:

@@ -22,7 +22,8 @@ from aegis.library.check import unlisted
 from aegis.library.people import certified_verdicts
 from aegis.privacy.judgement import Judgement
 from aegis.privacy.policy import Policy, Suppressed
-from aegis.releases.certificate import FORMAT_VERSION, Certificate
+from aegis.releases.certificate import Certificate
+from aegis.releases.certificate_kinds import FORMAT_VERSION, MEASURED
 from aegis.releases.write import WrittenFile
 
 
@@ -42,7 +43,7 @@ def recoded_certificate(
     """What is promised of a table of boxes; it names the boxes by their hash and holds no value of theirs."""
     return Certificate(
         content={
-            "aegis_certificate": FORMAT_VERSION,
+            MEASURED: FORMAT_VERSION,
             "software": {"aegis": __version__, "engine": dataset.backend.name},
             "date": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
             "release": {

@@ -29,7 +29,8 @@ from aegis.masking.masks.regroup import Regroup
 from aegis.masking.written_labels import as_labels, labels_of, names_values
 from aegis.privacy.judgement import Judgement
 from aegis.privacy.policy import Suppressed
-from aegis.releases.certificate import FORMAT_VERSION, Certificate
+from aegis.releases.certificate import Certificate
+from aegis.releases.certificate_kinds import FORMAT_VERSION, MEASURED
 from aegis.releases.row_digest import OWN
 from aegis.releases.write import PLACE, TableAddress, is_url
 from aegis.result import plain
@@ -58,7 +59,7 @@ def certificate_of(
     stated = _stated(source, counts, judged)
     return Certificate(
         content={
-            "aegis_certificate": FORMAT_VERSION,
+            MEASURED: FORMAT_VERSION,
             "software": {"aegis": __version__, "engine": dataset.backend.name},
             "date": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
             "release": {

@@ -26,7 +26,8 @@ from aegis.errors import OutputError, SanitizerError
 from aegis.library.derivation import note_made_of
 from aegis.library.judging import read_policy
 from aegis.library.sanitized_record import OnRecord, put_on_record
-from aegis.releases.certificate import SANITIZED, Certificate, certificate_paths, hash_of
+from aegis.releases.certificate import Certificate, certificate_paths, hash_of
+from aegis.releases.certificate_kinds import SANITIZED
 from aegis.releases.write import check_format, write_table
 from aegis.report.sanitize_report import render_sanitized
 

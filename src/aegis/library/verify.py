@@ -13,24 +13,20 @@ from aegis.data.dataset import Dataset
 from aegis.data.engine import open_dataset
 from aegis.data.hierarchy import Hierarchy
 from aegis.data.kind import Kind
-from aegis.data.schema import Role, Roles, Schema
-from aegis.errors import AegisError, DataError, OptionError, RoleError, VerificationError
-from aegis.library.identifying_masks import check_identifying, pseudonymous
-from aegis.library.masked_data import all_masks
+from aegis.data.schema import Schema
+from aegis.errors import AegisError, DataError, OptionError, VerificationError
+from aegis.library.identifying_masks import pseudonymous
 from aegis.library.proposals import find_hierarchies
 from aegis.library.recoded_certificate import check_recoding
+from aegis.library.verify_masked import certified_masks, certified_roles, check_masked
 from aegis.library.verify_synthetic import check_columns, check_promise
 from aegis.library.written import measure_written, open_written
-from aegis.masking.configuration_file import LABELS_ID, certified_configuration
-from aegis.masking.masks.identity import Identity
-from aegis.masking.written_labels import labels_of
 from aegis.operation import operation
-from aegis.plural import count as plural
 from aegis.privacy.judgement import Judgement
 from aegis.privacy.policy import Policy, narrowed
 from aegis.privacy.verdict import StatedVerdict
-from aegis.releases.certificate import SYNTHESIZED, Certificate, read_certificate
-from aegis.releases.image import check_image, stars_all
+from aegis.releases.certificate import Certificate, read_certificate
+from aegis.releases.certificate_kinds import CertificateKind
 from aegis.releases.signature import Signature, check_signature, read_public, signature_path
 from aegis.releases.table_hash import sha256_of_table
 from aegis.releases.write import check_format, is_url, look_into
@@ -113,65 +109,71 @@ def verify(options: Verify) -> Verification:
         except VerificationError as error:
             return _failed(steps, "signature", str(error))
         steps.append(VerifiedStep(name="signature", passed=True, said=f"made with the key {key.fingerprint}"))
-    if options.model is not None and "recoding" not in certificate.content:
+    kind = certificate.kind
+    if options.model is not None and kind is not CertificateKind.BOXES:
         raise OptionError("this certificate names no boxes that a release was made by; leave --model out")
     hashed = _hashed(options)
     if hashed.sha256 != certificate.file_sha256:
         return _failed(steps, "release", f"the {hashed.what} is not the one that was certified: its hash differs")
     steps.append(VerifiedStep(name="release", passed=True, said="its hash is the one in the certificate"))
-    content = certificate.content
-    if SYNTHESIZED in content:
-        return _made_up(steps, content, hashed)
+    content, boxes = certificate.content, None if options.model is None else _text_of(Path(options.model))
+    if kind is CertificateKind.SANITIZER:
+        return _failed(steps, "sanitizer", _AUDITED)
+    if kind is CertificateKind.SYNTHETIC:
+        return _made_up(steps, content, hashed, options)
+    name = "models"
+    judgement: Judgement | None = None
     try:
         table = hashed.open()
-        masked = _masked_as_stated(table, content)
-        if masked.reason is not None:
-            return _failed(steps, "masks", masked.reason)
-        steps.append(VerifiedStep(name="masks", passed=True, said=masked.said))
         whole = Policy.from_mapping(content["policy"], where="the certificate's policy")
-        left = narrowed(whole, _roles(content), left_out=_left_out(content, table.schema))
+        name = "masks"
+        steps.append(VerifiedStep(name=name, passed=True, said=check_masked(table, content, kind, whole)))
+        name = "models"
+        left = narrowed(whole, certified_roles(content), left_out=_left_out(content, table.schema))
         judgement = measure_written(
             table,
             left.policy,
             left.roles,
-            kinds={name: Kind(kind) for name, kind in content["kinds"].items()},
+            kinds=_kinds(content, left.policy),
             hierarchies=_hierarchies(content, find_hierarchies(options.hierarchies, options.release)),
         )
+        if boxes is not None:
+            name = "recoding"
+            steps.append(VerifiedStep(name=name, passed=True, said=check_recoding(certificate, boxes, table)))
+        name = "models"
+        compared = _compared(steps, certificate, left.policy, judgement)
+        if not compared.verified:
+            return compared
+        return replace(compared, not_checked=_not_checked(content, table.schema, options, kind))
     except (AegisError, ValueError, TypeError, KeyError, AttributeError) as error:
         sentence = str(error) if isinstance(error, AegisError) else "the certificate contradicts itself"
-        return _failed(steps, "models", sentence)
-    if options.model is not None:
-        try:
-            sentence = check_recoding(certificate, _text_of(Path(options.model)), table)
-        except VerificationError as error:
-            return _failed(steps, "recoding", str(error), judgement)
-        steps.append(VerifiedStep(name="recoding", passed=True, said=sentence))
-    compared = _compared(steps, certificate, left.policy, judgement)
-    return (
-        replace(compared, not_checked=_not_checked(content, table.schema, options)) if compared.verified else compared
-    )
+        return _failed(steps, name, sentence, judgement)
 
 
-def _not_checked(content: Mapping[str, Any], schema: Schema, options: Verify) -> tuple[str, ...]:
+_AUDITED = (
+    "the certificate is of a sanitizer: what it promises was audited on the true values when it was made, and nothing "
+    "of that can be measured on the released ones"
+)
+
+
+def _not_checked(content: Mapping[str, Any], schema: Schema, options: Verify, kind: CertificateKind) -> tuple[str, ...]:
     """What a release that is verified may still be."""
-    unsaid = []
-    if options.key is None:
-        unsaid.append("who made it: a certificate without a signature can be written by anybody (--key)")
-    if "recoding" not in content:
-        masks = all_masks(certified_configuration(content), _roles(content))
-        linked = [name for name in pseudonymous(_roles(content), masks) if name in schema]
-        if linked:
-            unsaid.append(
-                f"whose rows share a pseudonym in {', '.join(linked)}: models judged row by row, and whoever "
-                "holds the key or the mapping knows the people"
-            )
-        free = [name for name in schema.names if name not in masks]
-        if free:
-            unsaid.append(
-                f"what stands in {', '.join(free)}: no mask says what these columns may hold, so anything could have "
-                "been written there, names of people included"
-            )
-    elif options.model is None:
+    unsaid = [_WHO] if options.key is None else []
+    masks, roles = certified_masks(content, kind), certified_roles(content)
+    linked = [name for name in pseudonymous(roles, masks) if name in schema]
+    if linked:
+        unsaid.append(
+            f"whose rows share a pseudonym in {', '.join(linked)}: models judged row by row, and whoever "
+            "holds the key or the mapping knows the people"
+        )
+    by_boxes = roles.quasi_identifying if kind is CertificateKind.BOXES else ()
+    free = [name for name in schema.names if name not in masks and name not in by_boxes]
+    if free:
+        unsaid.append(
+            f"what stands in {', '.join(free)}: no mask says what these columns may hold, so anything could have "
+            "been written there, names of people included"
+        )
+    if kind is CertificateKind.BOXES and options.model is None:
         unsaid.append("that the boxes made it (--model)")
     unsaid.append("the page .certificate.html: nothing covers it, and what counts is the .certificate.json")
     ledger = content.get("ledger")
@@ -182,7 +184,10 @@ def _not_checked(content: Mapping[str, Any], schema: Schema, options: Verify) ->
     return tuple(unsaid)
 
 
-def _made_up(steps: list[VerifiedStep], content: Mapping[str, Any], hashed: _Hashed) -> Verification:
+_WHO = "who made it: a certificate without a signature can be written by anybody (--key)"
+
+
+def _made_up(steps: list[VerifiedStep], content: Mapping[str, Any], hashed: _Hashed, options: Verify) -> Verification:
     """Made-up rows satisfy no policy, they keep a budget: what was measured is added up once more."""
     name = "promise"
     try:
@@ -194,7 +199,8 @@ def _made_up(steps: list[VerifiedStep], content: Mapping[str, Any], hashed: _Has
     except (AegisError, ValueError, TypeError, KeyError, ZeroDivisionError) as error:
         sentence = str(error) if isinstance(error, AegisError) else "the certificate contradicts itself"
         return _failed(steps, name, sentence)
-    return Verification(checks=tuple(steps))
+    drawn = "that the rows were drawn from what was measured: real rows under such a certificate look the same"
+    return Verification(checks=tuple(steps), not_checked=(*([_WHO] if options.key is None else []), drawn))
 
 
 def _signature(options: Verify) -> Signature:
@@ -203,67 +209,6 @@ def _signature(options: Verify) -> Signature:
         return Signature.parse(path.read_bytes())
     except OSError:
         raise VerificationError(f"there is no signature {path.name}: the certificate is not signed") from None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Masked:
-    """What was found of the masking, or why it is not what the certificate states."""
-
-    said: str
-    reason: str | None = None
-
-
-def _masked_as_stated(table: Dataset, content: Mapping[str, Any]) -> _Masked:
-    """Hold the columns, every value and the number of records against the configuration that the certificate states."""
-    columns = list(content["release"]["columns"])
-    if list(table.schema.names) != columns:
-        apart = ", ".join(repr(name) for name in sorted(set(table.schema.names) ^ set(columns)))
-        return _Masked(
-            said="",
-            reason="the release does not have the columns that its certificate names"
-            + (f": they differ in {apart}" if apart else ", in that order"),
-        )
-    if "recoding" in content:
-        return _Masked(said="the columns are those it names; which box each value is, --model BOXES.json checks")
-    roles = _roles(content)
-    configuration = certified_configuration(content)
-    named = content["configuration"]
-    if configuration.id != named.get(LABELS_ID, named["id"]):
-        return _Masked(said="", reason="the certificate's configuration is not the one that it names by its id")
-    for column, listed in content.get("group_values", {}).items():
-        labels = labels_of(configuration.masks.get(column, Identity()))
-        if not set(listed["groups"]) <= set(labels):
-            return _Masked(said="", reason=f"the certificate lists values of {column!r} under labels it does not state")
-    masks = all_masks(configuration, roles)
-    try:
-        check_identifying(roles, {name: mask for name, mask in masks.items() if name in table.schema})
-    except RoleError as error:
-        return _Masked(said="", reason=str(error))
-    image = check_image(table.table, masks, quasi_identifying=roles.quasi_identifying)
-    if image.reason is not None:
-        return _Masked(said="", reason=image.reason)
-    suppressed, dropped = content["suppressed"]["records"], content["suppressed"]["dropped"]
-    quasi = [name for name in roles.quasi_identifying if name in table.schema]
-    if configuration.masks and not dropped and quasi:
-        masked_quasi = [name for name in quasi if name in masks]
-        exact = bool(masked_quasi) and not stars_all(masks, masked_quasi)
-        if image.starred < suppressed or (exact and image.starred != suppressed):
-            sentence = (
-                f"{image.starred:,} records are starred and the certificate states {suppressed:,} suppressed ones"
-            )
-            return _Masked(said="", reason=sentence)
-    rows, of_source = content["release"]["rows"], content["source"]["rows"]
-    if rows + (suppressed if dropped else 0) + _waiting(content) != of_source:
-        return _Masked(said="", reason="the release and its suppressed records are not as many as the source's")
-    if not image.columns:
-        return _Masked(said="no mask is stated: every value is as it was given to be released")
-    return _Masked(said=f"every value of {plural(image.columns, 'masked column')} is one that its mask writes")
-
-
-def _waiting(content: Mapping[str, Any]) -> int:
-    """How many records are not in the release for the sake of what is out, as the certificate states."""
-    ledger = content.get("ledger") or {}
-    return int(ledger.get("held", 0)) + int(ledger.get("withdrawn", 0))
 
 
 def _text_of(path: Path) -> str:
@@ -294,6 +239,9 @@ def _hashed(options: Verify) -> _Hashed:
 def _compared(steps: list[VerifiedStep], certificate: Certificate, policy: Policy, judged: Judgement) -> Verification:
     """What was measured now beside what the certificate says."""
     content = certificate.content
+    if (policy.unit is not None) != ("unit" in content):
+        sentence = "the certificate and its policy disagree whether people or records are counted"
+        return _failed(steps, "people", sentence, judged)
     if "unit" in content:
         return _compared_by_records(steps, content, policy, judged)
     if not judged.satisfied:
@@ -390,9 +338,12 @@ def _left_out(content: Mapping[str, Any], schema: Schema) -> tuple[str, ...]:
     return named
 
 
-def _roles(content: Mapping[str, Any]) -> Roles:
-    listed = {role.value: content["roles"][role.value] for role in Role if role.value in content["roles"]}
-    return Roles.from_mapping(listed, where="the certificate")
+def _kinds(content: Mapping[str, Any], policy: Policy) -> dict[str, Kind]:
+    """What the judged columns hold; without it numbers would be judged as words."""
+    unsaid = [name for name in policy.attributes if name not in content["kinds"]]
+    if unsaid:
+        raise VerificationError(f"the certificate does not say what kind of values {unsaid[0]!r} holds")
+    return {name: Kind(kind) for name, kind in content["kinds"].items()}
 
 
 def _hierarchies(content: Mapping[str, Any], hierarchies: Mapping[str, Hierarchy]) -> dict[str, Hierarchy]:

@@ -21,6 +21,8 @@ def check_promise(content: Mapping[str, Any]) -> str:
     promise, measured = content["promise"], content["measured"]
     if content["private"] is not True:
         raise VerificationError("the noise was drawn by a seed: the table is for tests and protects nobody")
+    if not measured:
+        raise VerificationError("no measurement is stated, and rows that nothing was measured for are not made of data")
     length = float(promise["rows_each"])
     for entry in measured:
         cost = length**2 * entry["marginals"] / (2 * entry["sigma"] ** 2)

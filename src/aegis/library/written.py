@@ -7,6 +7,7 @@ from pathlib import Path
 
 import ibis.expr.types as ir
 
+from aegis.counts.answer import ask
 from aegis.data import delimited
 from aegis.data.dataset import Dataset
 from aegis.data.engine import as_dataset, connect
@@ -72,9 +73,24 @@ def measure_written(
 
 
 def _typed(table: ir.Table, kinds: Mapping[str, Kind]) -> ir.Table:
+    """The table with texts read as what their columns hold; raises where one cannot be read so.
+
+    A text that became a missing value would be judged as another table than the one that lies there.
+    """
     wanted = {
         name: table[name].try_cast(_TYPES[kind])
         for name, kind in kinds.items()
         if kind in _TYPES and table[name].type().is_string()
     }
-    return table.mutate(**wanted) if wanted else table
+    if not wanted:
+        return table
+    lost = ask(
+        table.aggregate(**{name: (table[name].notnull() & read.isnull()).any() for name, read in wanted.items()})
+    )
+    for name in wanted:
+        if lost[name][0].as_py():
+            raise VerificationError(
+                f"the column {name!r} holds values that cannot be read as {kinds[name].value}, which it holds as the "
+                "certificate says"
+            )
+    return table.mutate(**wanted)

@@ -14,13 +14,8 @@ from pathlib import Path
 from typing import Any
 
 from aegis.errors import DataError, VerificationError
+from aegis.releases.certificate_kinds import MARKS, SANITIZED, CertificateKind, kind_of
 from aegis.releases.json_keys import RepeatedKeyError, without_repeated_keys
-
-FORMAT_VERSION = 1
-SANITIZED = "aegis_sanitizer_certificate"
-SYNTHESIZED = "aegis_synthesis_certificate"
-_PARTS = {"release", "source", "roles", "kinds", "hierarchies", "policy", "suppressed", "verdicts", "classes"}
-_SYNTHETIC_PARTS = {"release", "source", "promise", "private", "rho", "found_delta", "measured", "columns", "left_out"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,6 +27,11 @@ class Certificate:
     @property
     def file_sha256(self) -> str:
         return str(self.content["release"]["sha256"])
+
+    @property
+    def kind(self) -> CertificateKind:
+        """What the certificate is of; `VerificationError` where it is not of exactly one kind."""
+        return kind_of(self.content, name="the certificate")
 
     def to_json(self) -> str:
         """The document, with the hash of its own content."""
@@ -52,7 +52,8 @@ def digest(content: dict[str, Any]) -> str:
 def read_certificate(path: Path) -> Certificate:
     """Read a certificate and check that nobody changed it.
 
-    A file that is no certificate at all is bad input (`DataError`); one that was changed is a failed verification.
+    A file that is no certificate at all is bad input (`DataError`); one that was changed, or is not of exactly one
+    kind, is a failed verification.
     """
     try:
         content = json.loads(path.read_text(encoding="utf-8"), object_pairs_hook=without_repeated_keys)
@@ -67,16 +68,14 @@ def read_certificate(path: Path) -> Certificate:
             f"{path.name} is not a certificate: it is not readable JSON; give the .certificate.json"
         ) from None
     # Either mark is enough to take it for a certificate, so that one without the other counts as changed.
-    if not isinstance(content, dict) or not {"aegis_certificate", SYNTHESIZED, "certificate_sha256"} & set(content):
+    if not isinstance(content, dict) or not (MARKS | {"certificate_sha256"}) & set(content):
         raise DataError(f"{path.name} is not a certificate of Aegis; give the .certificate.json")
-    if {content.get("aegis_certificate", FORMAT_VERSION), content.get(SYNTHESIZED, FORMAT_VERSION)} != {FORMAT_VERSION}:
-        raise VerificationError(f"{path.name} has another certificate format; verify it with the Aegis that wrote it")
     stated = content.pop("certificate_sha256", None)
-    parts = _SYNTHETIC_PARTS if SYNTHESIZED in content else _PARTS
-    if stated != digest(content) or not set(content) >= parts:
+    if stated != digest(content):
         raise VerificationError(
             f"{path.name} was changed after it was written: its own hash does not match; ask for the original"
         )
+    kind_of(content, name=path.name)
     return Certificate(content=content)
 
 

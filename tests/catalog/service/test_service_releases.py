@@ -190,11 +190,12 @@ def test_a_file_that_holds_more_than_its_rows_show_is_refused(approved: Stage, t
     pq.write_table(table.set_column(table.column_names.index("patient"), "patient", column), planted)
     raw = planted.read_bytes()
     forged = _resigned(approved.parts.released["strict"][1], release__sha256=hashlib.sha256(raw).hexdigest())
-    pushed = approved.push(request_id=approved.request.id, file=raw, certificate=forged, file_name="clinic.parquet")
-    run_pending(approved.catalog)
-    seen = _seen(approved, pushed.id)
-    assert seen.state is ReleaseState.REFUSED
-    assert "50 values in its dictionaries" in (seen.reason or "")
+    for name in ("clinic.parquet", "clinic.PARQUET"):
+        pushed = approved.push(request_id=approved.request.id, file=raw, certificate=forged, file_name=name)
+        run_pending(approved.catalog)
+        seen = _seen(approved, pushed.id)
+        assert seen.state is ReleaseState.REFUSED
+        assert "50 values in its dictionaries" in (seen.reason or "")
 
 
 def _as_parquet(stage: Stage, folder: Path) -> Path:
@@ -221,12 +222,10 @@ def test_an_identifying_column_that_was_let_through_is_found(small: Stage, tmp_p
         insensitive=["patient"],
         out=out,
     )
-    pushed = small.push(
-        request_id=small.request.id, file=out.read_bytes(), certificate=certificate_paths(out)[0].read_bytes()
-    )
-    run_pending(small.catalog)
-    seen = _seen(small, pushed.id)
-    assert (seen.state, "'patient' identifies" in (seen.reason or "")) == (ReleaseState.REFUSED, True)
+    with pytest.raises(VerificationError, match="'patient' identifies people and is not masked as such"):
+        small.push(
+            request_id=small.request.id, file=out.read_bytes(), certificate=certificate_paths(out)[0].read_bytes()
+        )
     _nothing_left(small)
 
 
@@ -359,16 +358,71 @@ def test_a_policy_changed_meanwhile_counts(small: Stage) -> None:
     _nothing_left(small)
 
 
-@pytest.mark.parametrize("kind", ["boxes", "synthetic"])
+@pytest.mark.parametrize("kind", ["boxes", "synthetic rows"])
 def test_certificates_of_other_commands_are_refused_in_a_sentence(small_stage: Any, kind: str) -> None:
     """What `anonymize` and `synthesize` write states no masks: the way through `release` is said."""
     small_stage.product()
     content = json.loads(small_stage.parts.released["strict"][1])
-    for part in ("certificate_sha256", "configuration", "utility"):
+    for part in (
+        "certificate_sha256",
+        "configuration",
+        "fitted_configuration_id",
+        "group_records",
+        "utility",
+        "ledger",
+    ):
         content.pop(part, None)
-    if kind == "synthetic":
-        content["aegis_synthesis_certificate"] = content.pop("aegis_certificate")
+    content["recoding"] = {}
+    if kind == "synthetic rows":
+        content = {"aegis_synthesis_certificate": 1, "release": content["release"], "source": content["source"]}
         content |= dict.fromkeys(("promise", "private", "rho", "found_delta", "measured", "columns", "left_out"))
     certificate = Certificate(content=content).to_json().encode()
-    with pytest.raises(DataError, match="certificates that aegis release wrote"):
+    with pytest.raises(DataError, match=f"certificates that aegis release wrote, and this one is of {kind}"):
         small_stage.push(product="clinic", certificate=certificate)
+
+
+_SYNTHETIC = {
+    "aegis_synthesis_certificate": 1,
+    "private": True,
+    "rho": 0.0,
+    "found_delta": 0.0,
+    "measured": [],
+    "left_out": [],
+    "promise": {"rows_each": 1, "epsilon": 1.0, "delta": 1e-6},
+}
+
+
+@pytest.mark.parametrize(
+    ("more", "said"),
+    [
+        (_SYNTHETIC, "more than one kind"),
+        ({"recoding": {}}, "more than one kind"),
+        ({"kind": "synthetic"}, "has a part that such a one does not have"),
+        ({"kinds": {"diagnosis": "integer", "health": "text"}}, "judges 'diagnosis' as integer"),
+    ],
+)
+def test_the_raw_table_does_not_get_in_by_parts_of_other_certificates(
+    small: Stage, more: dict[str, Any], said: str
+) -> None:
+    """The approved masks were stated, and a part of another kind had the checks of that kind answered instead."""
+    raw = (small.parts.folder / "clinic.csv").read_bytes()
+    content = json.loads(small.parts.released["strict"][1])
+    content.pop("certificate_sha256")
+    columns = raw.decode().splitlines()[0].split(",")
+    content["release"] |= {"sha256": hashlib.sha256(raw).hexdigest(), "bytes": len(raw), "columns": columns}
+    if "rho" in more:
+        content["columns"] = columns
+    forged = Certificate(content=content | more).to_json().encode()
+    with pytest.raises(VerificationError, match=said):
+        small.push(request_id=small.request.id, file=raw, certificate=forged)
+    _nothing_left(small)
+
+
+def test_part_of_an_identifying_column_is_not_shown_by_giving_it_another_role(small: Stage) -> None:
+    content = json.loads(small.parts.released["strict"][1])
+    content.pop("certificate_sha256")
+    content["roles"]["identifying"].remove("patient")
+    content["roles"]["insensitive"].append("patient")
+    with pytest.raises(VerificationError, match="'patient' identifies people"):
+        small.push(request_id=small.request.id, certificate=Certificate(content=content).to_json().encode())
+    _nothing_left(small)

@@ -17,6 +17,8 @@ from aegis.catalog.database.migrate import current_form
 from aegis.catalog.service import audit_log, configurations, jobs, products, releases, requests, sessions, summaries
 from aegis.catalog.service.catalog import Catalog
 from aegis.catalog.states import ReleaseState, RequestState
+from aegis.releases.certificate import Certificate
+from aegis.releases.certificate_kinds import CertificateKind
 
 HERE = Path(__file__).parent
 PASSWORD = "a clinic that nobody visits"
@@ -49,6 +51,7 @@ def everything_is_there(catalog: Catalog) -> str:
         assert audit_log.verify(work, expected_head=HEAD).intact
         (release,) = releases.list_releases(work, product="clinic").items
         assert release.state is ReleaseState.VERIFIED
+        assert Certificate(content=dict(release.certificate)).kind is CertificateKind.MASKS
     return release.id
 
 

@@ -339,6 +339,9 @@ def test_boxes_are_certified_and_verified_with_their_file(tmp_path: Path, suffix
         verify(out, certificate, model=tmp_path / "nowhere.json")
     del content["recoding"]
     certificate.write_text(Certificate(content=content).to_json())
+    assert "does not say what it is of" in str(verify(out, certificate, model=model).reason)
+    content["configuration"] = {"id": "x", "masks": {}}
+    certificate.write_text(Certificate(content=content).to_json())
     with pytest.raises(OptionError, match="names no boxes"):
         verify(out, certificate, model=model)
 

@@ -176,8 +176,9 @@ def test_every_class_of_an_anonymized_table_has_k_people(file: Path, tmp_path: P
 def test_boxes_are_verified_with_their_people(file: Path, tmp_path: Path) -> None:
     out, boxes = tmp_path / "boxes.csv", tmp_path / "boxes.json"
     aegis.anonymize(file, policy={**POLICY, "unit": "patient"}, method="boxes", out=out, model=boxes)
+    assert set(pd.read_csv(out)["patient"]) == {"*"}, "whose records they are is identifying by the policy alone"
     answer = aegis.verify(out, tmp_path / "boxes.csv.certificate.json", model=boxes)
-    assert answer.verified
+    assert answer.verified, answer.reason
     assert answer.checks[-1].name == "people"
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -13,12 +13,14 @@ from aegis.catalog.database.storage import Stream, limited
 from aegis.catalog.database.tables import Product
 from aegis.catalog.service.checks import checked_document
 from aegis.catalog.service.schema import policy_of, roles_of, schema_of
+from aegis.data.kind import Kind
 from aegis.errors import AegisError, ConflictError, DataError, VerificationError
 from aegis.masking.configuration import Configuration
 from aegis.masking.configuration_file import LABELS_ID, certified_configuration
 from aegis.masking.written_labels import states, writes
 from aegis.privacy.policy import Policy
 from aegis.releases.certificate import Certificate, digest, read_certificate
+from aegis.releases.certificate_kinds import CertificateKind
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,7 +43,7 @@ def read_facts(stream: Stream, *, limit_bytes: int) -> CertificateFacts:
         path = Path(place) / "certificate.json"
         path.write_bytes(text)
         try:
-            return _facts(read_certificate(path).content)
+            return _facts(read_certificate(path))
         except AegisError:
             raise
         except (KeyError, TypeError, ValueError, AttributeError, RecursionError, ArithmeticError):
@@ -50,11 +52,12 @@ def read_facts(stream: Stream, *, limit_bytes: int) -> CertificateFacts:
             ) from None
 
 
-def _facts(content: dict[str, Any]) -> CertificateFacts:
+def _facts(certificate: Certificate) -> CertificateFacts:
+    content, kind = certificate.content, certificate.kind
     checked_document(content, what="the certificate")
-    if "configuration" not in content:
+    if kind is not CertificateKind.MASKS:
         raise DataError(
-            "the catalog takes certificates that aegis release wrote, and this one is of boxes or of synthetic rows; "
+            f"the catalog takes certificates that aegis release wrote, and this one is of {kind.value}; "
             "release that table (--rows-of names its source) and push what comes out"
         )
     columns = content["release"]["columns"]
@@ -124,6 +127,34 @@ def check_promise(facts: CertificateFacts, product: Product) -> None:
         raise VerificationError(
             "the certificate leaves out a quasi-identifying column of the product; release it with the product's roles"
         )
+    masked = certified_configuration(facts.content).columns
+    hidden_or_judged = {*facts.content["roles"].get("identifying", ()), *facts.quasi_identifying.intersection(masked)}
+    shown = [name for name in roles.identifying if name in facts.columns and name not in hidden_or_judged]
+    if shown:
+        raise VerificationError(
+            f"the column {shown[0]!r} identifies people and is not masked as such, by the role that the certificate "
+            "gives it; release it with the product's roles"
+        )
+    _check_kinds(facts, product, [name for name in policy.attributes if name not in masked])
+
+
+def _check_kinds(facts: CertificateFacts, product: Product, judged_as_they_are: Sequence[str]) -> None:
+    """Raise where a column is judged as another kind of values than the product has there: distances depend on it."""
+    kinds = {column["name"]: Kind(column["kind"]) for column in product.columns}
+    for name in judged_as_they_are:
+        if name not in facts.columns:
+            continue
+        stated = Kind(facts.content["kinds"][name])
+        if _measured_as(stated) != _measured_as(kinds[name]):
+            raise VerificationError(
+                f"the certificate judges {name!r} as {stated.value} and the product has {kinds[name].value} there; "
+                "release it with the kinds of the product, or correct the product"
+            )
+
+
+def _measured_as(kind: Kind) -> str:
+    """How far values of a kind lie apart: by their numbers, by time, or not at all."""
+    return "number" if kind.is_number else "time" if kind.is_ordered else "name"
 
 
 def certificate_text(content: Mapping[str, Any]) -> str:

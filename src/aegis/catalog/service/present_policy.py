@@ -16,6 +16,8 @@ from aegis.catalog.records import PresentPolicy, Standing
 from aegis.catalog.service.schema import policy_of, roles_of, schema_of
 from aegis.data.schema import Role
 from aegis.errors import AegisError
+from aegis.library.identifying_masks import shows_nothing
+from aegis.masking.configuration_file import certified_configuration
 from aegis.privacy.model import ROUNDING, Model
 from aegis.privacy.policy import Policy, narrowed
 from aegis.privacy.verdict import Bound, shown
@@ -73,10 +75,14 @@ def _found(certificate: Mapping[str, Any], product: Product) -> Iterator[Present
 
 
 def _identifying(certificate: Mapping[str, Any], roles: Mapping[str, str]) -> Iterator[PresentPolicy]:
-    """Columns that identify people by now, and were released as they are."""
-    hidden = {*certificate["roles"].get("identifying", ()), *certificate["configuration"].get("masks", {})}
+    """Columns that identify people by now, and were released as they are, or in part without being judged."""
+    identified = certificate["roles"].get("identifying", ())
+    judged = certificate["roles"].get("quasi_identifying", ())
+    masks = certified_configuration(certificate).masks
     for name in certificate["release"]["columns"]:
-        if roles.get(name) == Role.IDENTIFYING and name not in hidden:
+        if roles.get(name) != Role.IDENTIFYING or name in identified:
+            continue
+        if name not in masks or not (name in judged or shows_nothing(masks[name])):
             yield _failed(f"the column {name} identifies people")
 
 

@@ -51,6 +51,7 @@ from aegis.catalog.service.signing_keys import check_signed
 from aegis.catalog.service.visible import by_id, visible_product
 from aegis.catalog.states import JobState, ReleaseState, RequestState, check_step
 from aegis.errors import ConflictError, InputError, NotFoundError, VerificationError
+from aegis.masking.configuration_file import LABELS_ID
 from aegis.releases.write import check_format
 
 _FILE_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9 ._()+-]{0,150}")
@@ -334,6 +335,8 @@ def _configuration(work: Work, product: Product, request: Request | None, facts:
     )
     if configuration is not None:
         check_stated(facts.content, masks_of(configuration.content))
+    elif LABELS_ID in facts.content["configuration"]:
+        raise VerificationError("the certificate names labels of a configuration that nobody proposed here; propose it")
     if request is not None:
         if configuration is None or configuration.id != request.configuration_id:
             raise VerificationError("the file was masked by another configuration than the approved one; use that one")

@@ -31,12 +31,10 @@ from aegis.catalog.worker.advice import Progress
 from aegis.catalog.worker.arrival_attacks import MOST_HELD, attack_on_arrival
 from aegis.catalog.worker.table_size import check_decoded_size
 from aegis.data.hierarchy import Hierarchy
-from aegis.data.schema import Role
 from aegis.errors import AegisError, VerificationError
 from aegis.library.verify import verify
-from aegis.library.written import open_written
-from aegis.masking.configuration_file import certified_configuration
 from aegis.releases.certificate import certificate_paths
+from aegis.releases.write import is_csv
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,21 +47,20 @@ class Measured:
 
 
 def measure_release(catalog: Catalog, claimed: Claimed, progress: Progress) -> Measured:
-    """Check the file against its certificate, model by model, and that nothing identifying is left in it."""
+    """Check the file against its certificate, model by model, and that nothing is in it that no row shows."""
     with catalog.read(SYSTEM) as work:
         row = work.session.get_one(Release, claimed.subject_id)
-        product = work.session.get_one(Product, row.product_id)
-        hierarchies = known_hierarchies(work, product.id)
+        hierarchies = known_hierarchies(work, row.product_id)
     progress(0.1, "opening the release")
     with tempfile.TemporaryDirectory(prefix="aegis-verify-") as place, ExitStack() as open_files:
         file = Path(place) / row.file_name
         file.symlink_to(open_files.enter_context(catalog.store.local(row.digest)).resolve())
         certificate = certificate_paths(file)[0]
         certificate.write_text(certificate_text(row.certificate), encoding="utf-8")
-        if file.suffix == ".parquet":
+        if not is_csv(file):
             check_decoded_size(file, limit_bytes=catalog.settings.release_decoded_bytes)
         progress(0.2, "measuring every model of the policy")
-        measured = _measured(file, certificate, row, product, hierarchies, progress)
+        measured = _measured(file, certificate, hierarchies, progress)
         if measured.reason is not None:
             return measured
         progress(0.9, "attacking it")
@@ -73,44 +70,27 @@ def measure_release(catalog: Catalog, claimed: Claimed, progress: Progress) -> M
         return replace(measured, attacks=attack_on_arrival(file, row, held, place=Path(place)))
 
 
-def _measured(
-    file: Path,
-    certificate: Path,
-    row: Release,
-    product: Product,
-    hierarchies: dict[str, Hierarchy],
-    progress: Progress,
-) -> Measured:
+def _measured(file: Path, certificate: Path, hierarchies: dict[str, Hierarchy], progress: Progress) -> Measured:
     try:
         verdict = verify(file, certificate, hierarchies=hierarchies)
         reason = verdict.reason
         result = verdict.to_json()
         if reason is None:
-            progress(0.8, "looking for identifying columns")
-            reason = _left_over(file, row, product)
+            progress(0.8, "looking for values beside the rows")
+            reason = _left_over(file)
     except AegisError as error:
         reason, result = str(error), {}
     return Measured(reason=None if reason is None else reason.replace(str(file), file.name), result=result)
 
 
-def _left_over(file: Path, row: Release, product: Product) -> str | None:
-    """A sentence if the columns are not those that were certified, the file holds more than its rows show, or an
-    identifying column still tells people apart."""
-    table = open_written(file, named=file).table
-    if list(table.columns) != list(row.certificate["release"]["columns"]):
-        return "the file does not have the columns that its certificate names"
-    if file.suffix == ".parquet":
-        beside = len(texts_beside_rows(file).entries)
-        if beside:
-            return f"the file holds {beside:,} values in its dictionaries that no row has; write it anew and release it"
-    masked = set(certified_configuration(row.certificate).columns)
-    for column in product.columns:
-        name = column["name"]
-        if column["role"] == Role.IDENTIFYING and name in table.columns and name not in masked:
-            different = int(table[name].nunique().execute())
-            if different > 1:
-                return f"the column {name!r} identifies people and is not masked; release it again"
-    return None
+def _left_over(file: Path) -> str | None:
+    """A sentence if the file holds more than its rows show."""
+    beside = 0 if is_csv(file) else len(texts_beside_rows(file).entries)
+    return (
+        f"the file holds {beside:,} values in its dictionaries that no row has; write it anew and release it"
+        if beside
+        else None
+    )
 
 
 def settle(work: Work, claimed: Claimed, measured: Measured) -> str | None:
