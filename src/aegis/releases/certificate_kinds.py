@@ -51,7 +51,8 @@ _KINDS = {
         mark=MEASURED,
         own="configuration",
         needed=_JUDGED,
-        possible=_ABOUT | {"fitted_configuration_id", "group_records", "utility", "ledger", "attacks", "for"},
+        possible=_ABOUT
+        | {"fitted_configuration_id", "group_records", "group_values", "utility", "ledger", "attacks", "for"},
     ),
     CertificateKind.BOXES: _Parts(mark=MEASURED, own="recoding", needed=_JUDGED, possible=_ABOUT),
     CertificateKind.SYNTHETIC: _Parts(

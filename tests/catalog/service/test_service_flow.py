@@ -5,11 +5,13 @@ from __future__ import annotations
 import json
 import logging
 import random
+from dataclasses import replace
 from typing import Any
 
 import pytest
 from sqlalchemy import event, text
 
+from aegis.catalog.records import Scope
 from aegis.catalog.service import (
     audit_log,
     configurations,
@@ -65,6 +67,9 @@ def test_the_start_page_counts_what_waits_for_each(stage: Stage) -> None:
     with stage.read("expert") as work:
         seen = overview.overview(work)
     assert (seen.requests_to_decide, seen.requests_to_fulfil, seen.requests_of_mine) == (1, 0, 0)
+    only_asks = replace(stage.actor("expert"), scopes=frozenset({Scope.REQUEST}))
+    with stage.catalog.read(only_asks) as work:
+        assert overview.overview(work).requests_to_decide == 0, "a token that may not decide"
     with stage.read("provider") as work:
         seen = overview.overview(work)
     assert (seen.requests_to_decide, seen.requests_to_fulfil) == (0, 1)

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
-from sqlalchemy import text
+from sqlalchemy import event, text
 from sqlalchemy.exc import DBAPIError
 
 from aegis.catalog.client.joint_verdicts import judge_sets, sets_to_judge
@@ -277,9 +278,128 @@ def test_a_release_that_left_despite_its_ledger_needs_an_approval_that_says_so(s
         assert releases.release(work, release_id=pushed.id).state is ReleaseState.VERIFIED
         assert ledger.ledger(work, product="clinic").entries[-1].despite == "one team"
     another = waiting(stage)
-    stage.approve(another.id, hidden.id)  # the same again: no reason is asked for, and none is taken from a file
-    with pytest.raises(VerificationError, match="an expert has to decide"):
-        stage.push(request_id=another.id, name="everything-hidden", certificate=despite)
+    assert stands(stage, another)[hidden.id].standing is Together.BROKEN
+    with pytest.raises(VerificationError, match=r"the same as clinic\.csv again, which left although"):
+        stage.approve(another.id, hidden.id)
+    with stage.write("expert") as work:
+        requests.decide(
+            work, request_id=another.id, approve=True, configuration_id=hidden.id, despite_ledger="one team"
+        )
+    with stage.write("provider") as work:
+        releases.fulfil(work, request_id=another.id, release_id=pushed.id)
+    with stage.read("provider") as work:
+        assert ledger.ledger(work, product="clinic").entries[-1].despite == "one team"
+
+
+def changed(stage: Any, name: str, **parts: Any) -> bytes:
+    """A certificate of the provider with other parts, hashed again."""
+    content = json.loads(stage.parts.released[name][1])
+    content.pop("certificate_sha256")
+    return Certificate(content=content | parts).to_json().encode()
+
+
+@pytest.mark.parametrize("known", [True, False])
+def test_a_reason_of_the_provider_alone_lets_nothing_through(small_stage: Any, known: bool) -> None:
+    """Pushed for nobody with a reason of one's own, a broken masking was allowed afterwards as the same again."""
+    stage = small_stage
+    stage.product()
+    made = stage.configurations()
+    stage.provisioned()
+    hidden = made["everything-hidden"]
+    request = waiting(stage)
+    if known:
+        judged(stage, part(made["strict"]), part(hidden), broken=130)
+    else:
+        stage.approve(request.id, hidden.id)
+    mine = changed(stage, "everything-hidden", ledger={"despite": "I say so", "together_with_files": []})
+    for target in ({"product": "clinic"}, {"request_id": request.id}):
+        if known and "request_id" in target:
+            continue  # nothing is approved
+        with pytest.raises(VerificationError, match="an expert has to decide"):
+            stage.push(name="everything-hidden", certificate=mine, **target)
+    with stage.read("provider") as work:
+        assert len(ledger.ledger(work, product="clinic").entries) == 1
+
+
+def test_what_fulfils_another_request_is_asked_the_same_as_what_is_pushed_for_it(
+    new_stage: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stage = new_stage()
+    stage.product()
+    made = stage.configurations()
+    stage.person("other", UserRole.CONSUMER)
+    theirs, mine = waiting(stage, by="other"), waiting(stage)
+    for request in (theirs, mine):
+        stage.approve(request.id, made["strict"].id)
+    pushed = stage.push(request_id=theirs.id, certificate=changed(stage, "strict", **{"for": theirs.id}))
+    run_pending(stage.catalog)
+    with pytest.raises(VerificationError, match="made for another request"), stage.write("provider") as work:
+        releases.fulfil(work, request_id=mine.id, release_id=pushed.id)
+    with stage.write("provider") as work:
+        unsigned = work.session.get_one(Release, pushed.id)
+        unsigned.certificate = {key: value for key, value in unsigned.certificate.items() if key != "for"}
+    monkeypatch.setattr(stage.catalog, "settings", replace(stage.catalog.settings, signatures_required=True))
+    with pytest.raises(VerificationError, match="sign"), stage.write("provider") as work:
+        releases.fulfil(work, request_id=mine.id, release_id=pushed.id)
+
+
+def locked_by_others(stage: Any, table: str, key: str, *, how: str) -> bool:
+    """Whether somebody else would have to wait for a row; PostgreSQL only."""
+    with stage.catalog.database.engine.connect() as connection:
+        try:
+            connection.execute(text(f"SELECT id FROM {table} WHERE id = :key FOR {how} NOWAIT"), {"key": key})
+        except DBAPIError:
+            return True
+    return False
+
+
+def test_what_arrives_is_held_against_the_ledger_while_nobody_else_can_enter_it(
+    new_stage: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Two that were judged alone and arrived at once: each was checked before the other was entered."""
+    stage = new_stage("postgres")
+    product = stage.product()
+    made = stage.configurations()
+    locked: list[bool] = []
+    check, check_again = ledger.check_arrival, ledger.check_fulfilment
+
+    def arrival(*given: Any, **named: Any) -> str | None:
+        locked.append(locked_by_others(stage, "products", product.id, how="NO KEY UPDATE"))
+        return check(*given, **named)
+
+    def fulfilment(*given: Any) -> None:
+        locked.append(locked_by_others(stage, "products", product.id, how="NO KEY UPDATE"))
+        check_again(*given)
+
+    pushed = stage.push(product="clinic")
+    monkeypatch.setattr(ledger, "check_arrival", arrival)
+    monkeypatch.setattr(ledger, "check_fulfilment", fulfilment)
+    run_pending(stage.catalog)
+    request = waiting(stage)
+    stage.approve(request.id, made["strict"].id)
+    with stage.write("provider") as work:
+        releases.fulfil(work, request_id=request.id, release_id=pushed.id)
+    assert locked == [True, True]
+    with stage.write("consumer") as work:
+        releases.open_download(work, release_id=pushed.id).stream.close()
+        assert locked_by_others(stage, "releases", pushed.id, how="NO KEY UPDATE"), "whoever withdraws it waits"
+        assert not locked_by_others(stage, "releases", pushed.id, how="SHARE"), "whoever takes it as well does not"
+
+
+def test_the_ledger_is_read_in_one_moment(small_stage: Any) -> None:
+    """Entries first and their end afterwards: an entry in between looked like a forged one."""
+    stage = small_stage
+    stage.product()
+    stage.provisioned()
+    asked: list[str] = []
+    event.listen(
+        stage.catalog.database.engine, "before_cursor_execute", lambda *given: asked.append(str(given[2]).lower())
+    )
+    with stage.read("provider") as work:
+        assert ledger.ledger(work, product="clinic").intact
+    heads = [statement for statement in asked if "ledger_heads" in statement]
+    assert len(heads) == 1
+    assert "ledger_entries" in heads[0]
 
 
 def told(stage: Any, name: str) -> list[str]:

@@ -14,7 +14,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from aegis.catalog.records import UserRole
-from aegis.catalog.service import products, releases, requests
+from aegis.catalog.service import configurations, products, releases, requests
 from aegis.catalog.service.certificates import certificate_text
 from aegis.catalog.states import ReleaseState, RequestState
 from aegis.catalog.worker import verification
@@ -426,3 +426,31 @@ def test_part_of_an_identifying_column_is_not_shown_by_giving_it_another_role(sm
     with pytest.raises(VerificationError, match="'patient' identifies people"):
         small.push(request_id=small.request.id, certificate=Certificate(content=content).to_json().encode())
     _nothing_left(small)
+
+
+def test_a_consumer_sees_neither_whose_request_it_was_nor_what_others_took(small: Stage) -> None:
+    pushed = small.push(request_id=small.request.id)
+    run_pending(small.catalog)
+    small.person("second", UserRole.CONSUMER)
+    theirs = small.ask(by="second")
+    small.approve(theirs.id, small.made["strict"].id)
+    with small.write("provider") as work:
+        releases.fulfil(work, request_id=theirs.id, release_id=pushed.id)
+    for _ in range(2):
+        with small.write("consumer") as work:
+            releases.open_download(work, release_id=pushed.id).stream.close()
+    expected = {"consumer": (small.request.id, 2), "second": (None, 0), "provider": (small.request.id, 2)}
+    for name, shown in expected.items():
+        with small.read(name) as work:
+            seen = [releases.release(work, release_id=pushed.id)]
+            seen += releases.list_releases(work, product="clinic").items
+        assert {(each.request_id, each.downloads) for each in seen} == {shown}, name
+
+
+def test_a_configuration_that_was_withdrawn_masks_nothing_any_more(small_stage: Stage) -> None:
+    small_stage.product()
+    made = small_stage.configurations()
+    with small_stage.write("expert") as work:
+        configurations.withdraw(work, configuration_id=made["strict"].id)
+    with pytest.raises(VerificationError, match="was withdrawn"):
+        small_stage.push(product="clinic")

@@ -257,3 +257,12 @@ def test_lists_are_paged_from_the_newest_on_without_gaps(clinic: Stage) -> None:
         assert requests.list_requests(work, mine=True).items == ()
     with pytest.raises(InputError), clinic.read("expert") as work:
         requests.list_requests(work, state="DREAMING")
+
+
+def test_nobody_prolongs_their_own_request(small_stage: Stage) -> None:
+    small_stage.product()
+    small_stage.person("admin", UserRole.CONSUMER)
+    asked = small_stage.ask(by="admin")
+    small_stage.clock.pass_by(days=400)
+    with pytest.raises(NotPermittedError, match="their own"), small_stage.write("admin") as work:
+        requests.reinstate(work, request_id=asked.id, days=5)

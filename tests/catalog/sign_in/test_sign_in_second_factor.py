@@ -183,6 +183,80 @@ def test_where_it_is_required_it_is_set_up_before_the_first_session(new_stage: A
         second_factor.remove(on.catalog, on.actor("consumer"), code="1")
 
 
+@pytest.mark.parametrize("how", ["another password", "switched off and on"])
+def test_half_a_sign_in_ends_with_the_password_and_with_being_switched_off(small_stage: Any, how: str) -> None:
+    on = small_stage
+    secret, _ = enrolled(on)
+    began = half(on)
+    if how == "another password":
+        with_password(on)
+    else:
+        for active in (False, True):
+            with on.write("admin") as work:
+                people.set_active(work, user_id=on.user_id("consumer"), active=active)
+    with pytest.raises(NotSignedInError, match="took too long"):
+        second_factor.finish_sign_in(on.catalog, secret=began, code=now_code(on, secret))
+
+
+def test_a_password_that_is_replaced_while_it_is_compared_opens_nothing(
+    small_stage: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    on = small_stage
+    with_password(on)
+    compare = sessions.is_password
+
+    def slowly(*given: Any) -> bool:
+        right = compare(*given)
+        monkeypatch.setattr(sessions, "is_password", compare)
+        with on.write("admin") as work:
+            link = people.reset_link(work, user_id=on.user_id("consumer"))
+        people.accept_link(on.catalog, secret=link.secret, password=f"not {PASSWORD}")
+        return right
+
+    monkeypatch.setattr(sessions, "is_password", slowly)
+    with pytest.raises(NotSignedInError):
+        sessions.sign_in(on.catalog, name="consumer", password=PASSWORD, address="a")
+
+
+def test_everybody_who_is_half_in_sees_another_secret_and_confirms_their_own(new_stage: Any) -> None:
+    """One secret for all of them was shown to whoever else knew the password, who then had the codes as well."""
+    on = new_stage(settings=cheap(second_factor_required=True))
+    with_password(on)
+    mine, theirs = half(on), half(on)
+    seen = [second_factor.begin_required_enrolment(on.catalog, secret=each).secret for each in (mine, theirs, mine)]
+    assert seen[0] == seen[2] != seen[1]
+    with pytest.raises(InputError, match="wrong"):
+        second_factor.finish_required_enrolment(on.catalog, secret=mine, code=now_code(on, seen[1]))
+    second_factor.finish_required_enrolment(on.catalog, secret=mine, code=now_code(on, seen[0]))
+    for late in (second_factor.begin_required_enrolment, second_factor.half_signed_in):
+        with pytest.raises(NotSignedInError, match="took too long"):
+            late(on.catalog, secret=theirs)
+
+
+def test_switching_it_on_ends_the_sessions_that_had_the_password_alone(small_stage: Any) -> None:
+    on = small_stage
+    actor = with_password(on)
+    here, there = (
+        sessions.sign_in(on.catalog, name="consumer", password=PASSWORD, address="a").secret for _ in range(2)
+    )
+    with on.catalog.write(actor) as work:
+        secret = second_factor.begin_enrolment(work).secret
+    second_factor.confirm_enrolment(on.catalog, actor, code=now_code(on, secret), session=here)
+    assert sessions.actor_of_session(on.catalog, secret=here).actor.name == "consumer"
+    with pytest.raises(NotSignedInError):
+        sessions.actor_of_session(on.catalog, secret=there)
+
+
+def test_an_open_link_ends_with_a_password_that_was_chosen_meanwhile(small_stage: Any) -> None:
+    on = small_stage
+    actor = with_password(on)
+    with on.write("admin") as work:
+        link = people.reset_link(work, user_id=on.user_id("consumer"))
+    people.change_password(on.catalog, actor, old=PASSWORD, new=f"not {PASSWORD}")
+    with pytest.raises(NotFoundError, match="unknown, used or too old"):
+        people.accept_link(on.catalog, secret=link.secret, password=PASSWORD)
+
+
 def test_the_pages_from_the_password_to_the_account(new_stage: Any, browse: NewBrowser) -> None:
     on = new_stage(settings=cheap())
     with_password(on)

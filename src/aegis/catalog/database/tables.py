@@ -241,6 +241,8 @@ class Request(Table):
     expires_at: Mapped[datetime.datetime | None]
     despite: Mapped[str | None]
     """Why it was approved although the ledger did not allow it."""
+    approved_under: Mapped[dict[str, Any] | None] = mapped_column(deferred=True)
+    """The policy and the roles when it was approved; missing where an earlier version approved it."""
     created_at: Mapped[datetime.datetime]
     changed_at: Mapped[datetime.datetime]
     version: Mapped[int] = mapped_column(Integer)

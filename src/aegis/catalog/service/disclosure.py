@@ -21,7 +21,13 @@ from aegis.data.domain import show
 Named = Mapping[str, frozenset[str]]
 """The values that may be named, by column."""
 
-_EXPOSED = ("smallest_cell", "smallest_cell_with_label", "records_below_k", "records_below_k_with_label")
+_EXPOSED = (
+    "smallest_cell",
+    "smallest_cell_with_label",
+    "cells_below_k",
+    "records_below_k",
+    "records_below_k_with_label",
+)
 
 
 def shown_bars(bars: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:

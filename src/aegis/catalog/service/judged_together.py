@@ -192,9 +192,11 @@ def _verdicts(
 def _stands(
     verdicts: Mapping[str, JointVerdict], policy_id: str, part: MaskedPart, out: Sequence[Out]
 ) -> tuple[Together, str]:
-    if any(each.part == part for each in out):
-        same = next(each for each in out if each.part == part)
-        return Together.ALLOWED, f"the same as {same.name} again"
+    same = [each for each in out if each.part == part]
+    if same and all(each.despite for each in same):
+        return Together.BROKEN, f"the same as {same[0].name} again, which left although the ledger did not allow it"
+    if same:
+        return Together.ALLOWED, f"the same as {next(each for each in same if not each.despite).name} again"
 
     def verdict_on(parts: Sequence[MaskedPart]) -> JointVerdict | None:
         return None if len(set(parts)) < 2 else verdicts.get(_key(policy_id, parts))

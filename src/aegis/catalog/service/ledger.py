@@ -11,12 +11,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from aegis.catalog import records
-from aegis.catalog.database.ledger_tables import LedgerHead
 from aegis.catalog.database.tables import Configuration, Product, Release, Request
 from aegis.catalog.records import Together
 from aegis.catalog.service.catalog import Work
 from aegis.catalog.service.judged_together import offered, standings, wanted_maskings
-from aegis.catalog.service.ledger_rows import counted, entries_of, entry_view, is_intact, judged_with
+from aegis.catalog.service.ledger_rows import counted, entries_and_head, entry_view, is_intact, judged_with
 from aegis.catalog.service.permissions import Permission, require
 from aegis.catalog.service.visible import visible_product
 from aegis.errors import InputError, VerificationError
@@ -30,8 +29,7 @@ def ledger(work: Work, *, product: str) -> records.ProductLedger:
     """What left of a product, and the maskings that may leave next: for its providers and experts."""
     row = visible_product(work, product)
     require(work.actor, Permission.SEE_LEDGER, row.id)
-    entries = entries_of(work, row.id)
-    head = work.session.get(LedgerHead, row.id)
+    entries, head = entries_and_head(work, row.id)
     return records.ProductLedger(
         entries=tuple(entry_view(entry) for entry in entries),
         intact=is_intact(entries, head),
@@ -77,19 +75,15 @@ def check_arrival(
     """Raise unless the certificate says that the release was judged with everything of the product that is out.
 
     Of two releases the one that was made later was judged with the other. Gives the reason where it left despite its
-    ledger: that needs an approval which says so too.
+    ledger: that needs an approval which says so too, so nothing leaves in that way for nobody in particular. Whoever
+    enters the release afterwards has locked the product before this: of two that arrive at once one sees the other.
     """
-    said = certificate.get("ledger")
-    despite = said.get("despite") if isinstance(said, dict) else None
-    despite = str(despite)[:2_000] if despite else None
+    despite = _despite(certificate)
     approved = request is not None and request.despite is not None
     if not work.settings.releases_judged_together or approved:
         return despite or (request.despite if request is not None else None)
-    if despite is not None and request is not None:
-        raise VerificationError(
-            "the release left although the provider's ledger did not allow it, and the approval does not say so; an "
-            "expert has to decide about that"
-        )
+    if despite is not None:
+        raise VerificationError(_NOT_DECIDED)
     mine = judged_with(certificate)
     recipient = ANYBODY if request is None else request.consumer_id
     unseen = [
@@ -97,22 +91,37 @@ def check_arrival(
         for each in counted(work, product, recipient=recipient)
         if each.digest != digest and each.digest not in mine and digest not in each.judged_with
     ]
-    if unseen and despite is None:
+    if unseen:
         names = ", ".join(f"{each.name} ({each.release_id[:8]})" for each in unseen[:_NAMED])
         raise VerificationError(
             f"the certificate does not say that it was judged together with what is out of the product ({names}); "
             "release it with the ledger of the table, or have it approved despite the ledger"
         )
-    return despite
+    return None
 
 
 def check_fulfilment(work: Work, product: Product, request: Request, release: Release) -> None:
     """Raise unless a release that is there already may go to one more consumer, beside what that one holds by now."""
     if not work.settings.releases_judged_together or request.despite is not None:
         return
+    if _despite(release.certificate) is not None:
+        raise VerificationError(_NOT_DECIDED)
     approved = work.session.get_one(Configuration, request.configuration_id)
     standing = standings(work, product, [approved], request)[approved.id]
     if standing.standing is Together.BROKEN:
         raise VerificationError(standing.said)
     if standing.standing is Together.UNKNOWN:
         check_arrival(work, product, certificate=release.certificate, digest=release.digest, request=request)
+
+
+def _despite(certificate: dict[str, Any]) -> str | None:
+    """The provider's own reason to release although their ledger did not allow it."""
+    said = certificate.get("ledger")
+    reason = said.get("despite") if isinstance(said, dict) else None
+    return str(reason)[:2_000] if reason else None
+
+
+_NOT_DECIDED = (
+    "the release left although the provider's ledger did not allow it, and no approval says so; an expert has to "
+    "decide about that, for a request"
+)

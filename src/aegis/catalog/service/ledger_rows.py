@@ -34,8 +34,8 @@ class Out:
     digest: str
     judged_with: frozenset[str]
     recipient: str
-    linkable: bool
     recipients: Recipients
+    despite: str | None
 
 
 def enter(work: Work, row: Release, *, recipient: str | None, despite: str | None) -> None:
@@ -75,7 +75,6 @@ def counted(work: Work, product: Product, *, recipient: str) -> list[Out]:
         each
         for each in listed
         if each.release_id not in gone
-        and each.linkable
         and (
             together
             or each.recipients is Recipients.TOGETHER  # it was promised to hold whoever else has what
@@ -103,7 +102,6 @@ def _content(row: Release, product: Product, *, recipient: str, despite: str | N
         "file_sha256": row.digest,
         "certificate_sha256": row.certificate_digest,
         "judged_with": sorted(judged_with(certificate)),
-        "linkable": certificate.get("kind") != "synthetic",
         "despite": despite,
     }
 
@@ -126,8 +124,8 @@ def _out(sequence: int, content: dict[str, Any]) -> Out:
         digest=content["file_sha256"],
         judged_with=frozenset(content["judged_with"]),
         recipient=content["recipient"],
-        linkable=bool(content["linkable"]),
         recipients=Recipients(content.get("recipients", Recipients.TOGETHER.value)),  # old entries do not say
+        despite=content.get("despite"),
     )
 
 
@@ -196,6 +194,20 @@ def _hash(row: LedgerEntry) -> str:
 def entries_of(work: Work, product_id: str) -> list[LedgerEntry]:
     query = select(LedgerEntry).where(LedgerEntry.product_id == product_id)
     return list(work.session.scalars(query.order_by(LedgerEntry.sequence)))
+
+
+def entries_and_head(work: Work, product_id: str) -> tuple[list[LedgerEntry], LedgerHead | None]:
+    """All entries and where they end, of one moment: read one after the other, an entry between them looks forged."""
+    query = (
+        select(LedgerHead, LedgerEntry)
+        .select_from(Product)
+        .outerjoin(LedgerHead, LedgerHead.product_id == Product.id)
+        .outerjoin(LedgerEntry, LedgerEntry.product_id == Product.id)
+        .where(Product.id == product_id)
+        .order_by(LedgerEntry.sequence)
+    )
+    rows = work.session.execute(query, execution_options={"populate_existing": True}).all()
+    return [entry for _, entry in rows if entry is not None], rows[0][0] if rows else None
 
 
 def is_intact(entries: Sequence[LedgerEntry], head: LedgerHead | None) -> bool:

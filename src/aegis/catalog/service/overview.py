@@ -10,10 +10,9 @@ from sqlalchemy.orm import InstrumentedAttribute
 
 from aegis.catalog import records
 from aegis.catalog.database.tables import Job, Product, Request, Table, UtcTime
-from aegis.catalog.records import UserRole
 from aegis.catalog.service.catalog import Work
 from aegis.catalog.service.paging import PageRequest
-from aegis.catalog.service.permissions import Permission, require
+from aegis.catalog.service.permissions import Permission, products_where, require
 from aegis.catalog.service.request_steps import in_state
 from aegis.catalog.service.requests import list_requests
 from aegis.catalog.states import JobState, ProductState, RequestState
@@ -26,9 +25,10 @@ def overview(work: Work) -> records.Overview:
     actor = work.actor
     require(actor, Permission.SEE_CATALOG)
     roles = {
-        "at_work": actor.products_as(UserRole.PROVIDER, UserRole.EXPERT),
-        "decided": actor.products_as(UserRole.EXPERT),
-        "fulfilled": actor.products_as(UserRole.PROVIDER),
+        "at_work": products_where(actor, Permission.SEE_DRAFT),
+        "watched": products_where(actor, Permission.SEE_JOBS),
+        "decided": products_where(actor, Permission.DECIDE_REQUEST),
+        "fulfilled": products_where(actor, Permission.PUSH_RELEASE),
     }
     query = _counts_query(
         everywhere=frozenset(name for name, ids in roles.items() if ids is None),
@@ -89,5 +89,5 @@ def _counts_query(*, everywhere: frozenset[str], nowhere: frozenset[str], of_tok
             role="fulfilled",
         ),
         count(Request, own, in_state(RequestState.PROVISIONED, now)),
-        count(Job, running, in_scope(Job.product_id), among(Job.product_id, "at_work"), role="at_work"),
+        count(Job, running, in_scope(Job.product_id), among(Job.product_id, "watched"), role="watched"),
     )

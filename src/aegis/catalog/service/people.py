@@ -14,7 +14,7 @@ from typing import Any
 from sqlalchemy import delete, exists, false, func, or_, select
 
 from aegis.catalog import records
-from aegis.catalog.database.sign_in_tables import ExternalIdentity
+from aegis.catalog.database.sign_in_tables import ExternalIdentity, HalfSignIn
 from aegis.catalog.database.tables import Assignment, Link, Product, SignIn, Token, User, new_id
 from aegis.catalog.records import Page, UserRole
 from aegis.catalog.service.catalog import Catalog, Work
@@ -192,8 +192,11 @@ def _check_local_accounts(settings: Settings) -> None:
 
 
 def _end_access(work: Work, person: User) -> None:
-    """End every session and every token of somebody, for good: another password brings none of them back."""
+    """End every session, whole or half, every token and open link of somebody, for good: another password brings none
+    of them back."""
     work.session.execute(delete(SignIn).where(SignIn.user_id == person.id))
+    work.session.execute(delete(HalfSignIn).where(HalfSignIn.user_id == person.id))
+    work.session.execute(delete(Link).where(Link.user_id == person.id, Link.used_at.is_(None)))
     ended = work.session.scalars(
         select(Token).where(Token.user_id == person.id, Token.revoked_at.is_(None)).with_for_update()
     ).all()

@@ -28,15 +28,24 @@ _HOLDS = PresentPolicy(standing=Standing.SATISFIED, said="it satisfies the produ
 
 def present_policy(certificate: Mapping[str, Any], product: Product) -> PresentPolicy:
     """Hold what a certificate measured against the policy and the roles that the product has now."""
-    try:
-        standings = tuple(_found(certificate, product))
-    except (AegisError, KeyError, TypeError, ValueError):
-        standings = (_unknown("the certificate and the product's columns do not fit together any more"),)
+    standings = _standings(certificate, product)
     for standing in (Standing.NOT_SATISFIED, Standing.NOT_KNOWN):
         reasons = [each.said for each in standings if each.standing is standing]
         if reasons:
             return PresentPolicy(standing=standing, said=_INTRODUCED[standing].format("; ".join(reasons)))
     return _HOLDS
+
+
+def objections(certificate: Mapping[str, Any], product: Product) -> tuple[str, ...]:
+    """Why what a certificate measured does not satisfy a product's policy and roles, or is not known to."""
+    return tuple(each.said for each in _standings(certificate, product) if each.standing is not Standing.SATISFIED)
+
+
+def _standings(certificate: Mapping[str, Any], product: Product) -> tuple[PresentPolicy, ...]:
+    try:
+        return tuple(_found(certificate, product))
+    except (AegisError, KeyError, TypeError, ValueError):
+        return (_unknown("the certificate and the product's columns do not fit together any more"),)
 
 
 _INTRODUCED = {

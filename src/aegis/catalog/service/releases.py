@@ -12,7 +12,7 @@ from __future__ import annotations
 import datetime
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -35,6 +35,7 @@ from aegis.catalog.database.tables import (
 )
 from aegis.catalog.records import Page, Standing
 from aegis.catalog.service import judged_together, ledger, ledger_rows, queue
+from aegis.catalog.service.approved_terms import check_terms
 from aegis.catalog.service.asked_columns import check_columns
 from aegis.catalog.service.catalog import Catalog, Work
 from aegis.catalog.service.certificates import NOTHING, CertificateFacts, check_promise, check_stated, read_facts
@@ -113,10 +114,12 @@ def incoming(
     check_promise(facts, product_row)
     if request is not None:
         check_columns(facts.columns, request, product_row)
-    _check_meant_for(facts, request_id)
+    _check_meant_for(facts.content, request_id)
     with catalog.read(actor) as work:  # before gigabytes arrive; both are asked again when they have
         check_signed(work, certificate=facts.content, signature=signature, user_id=str(actor.user_id))
         awaited = None if request_id is None else seen_request(work, request_id)
+        if awaited is not None:
+            check_terms(awaited, product_row, facts.content)
         refused = _refused_by_ledger(work, product_row, facts, awaited)
     if refused is not None:
         if request_id is not None:
@@ -161,6 +164,7 @@ def receive(work: Work, checked: CheckedRelease) -> records.Release:
     configuration_id = _configuration(work, product, request, checked.facts)
     if request is not None:
         check_columns(checked.facts.columns, request, product)
+        check_terms(request, product, checked.facts.content)
         _check_awaited(work, request)
     assert work.actor.user_id is not None
     certificate = checked.facts.content
@@ -211,8 +215,13 @@ def fulfil(work: Work, *, request_id: str, release_id: str) -> records.Release:
         raise ConflictError("only a verified release fulfils a request; push another one")
     if row.configuration_id is None or row.configuration_id != request.configuration_id:
         raise ConflictError("the release was made with another configuration than the approved one; push one with that")
-    product = work.session.get_one(Product, row.product_id)
+    product = by_id(work, Product, row.product_id, lock=True)  # from here on nothing else enters its ledger
+    assert product is not None
     check_columns(row.certificate["release"]["columns"], request, product)
+    check_terms(request, product, row.certificate)
+    _check_meant_for(row.certificate, request.id)
+    text = None if row.signature is None else row.signature["text"]
+    check_signed(work, certificate=row.certificate, signature=text, user_id=row.pushed_by)
     present = present_policy(row.certificate, product)
     if present.standing is not Standing.SATISFIED:
         raise ConflictError(f"the release cannot fulfil a request any more: {present.said}")
@@ -234,8 +243,11 @@ def provision(work: Work, request: Request, row: Release) -> None:
 
 
 def open_download(work: Work, *, release_id: str) -> OpenedRelease:
-    """Open a verified release for somebody who may have it, and put the download on the record (a write)."""
-    seen = _seen(work, release_id)
+    """Open a verified release for somebody who may have it, and put the download on the record (a write).
+
+    Downloads share the release among them, and whoever withdraws it waits for them: one that was taken counts for good.
+    """
+    seen = _seen(work, release_id, share=True)
     row = seen.row
     if row.state != ReleaseState.VERIFIED:
         raise ConflictError(f"the release is {row.state}, and only verified ones can be downloaded")
@@ -320,9 +332,9 @@ def _check_awaited(work: Work, request: Request) -> None:
         raise ConflictError("a release for this request is being verified already; wait for its outcome")
 
 
-def _check_meant_for(facts: CertificateFacts, request_id: str | None) -> None:
+def _check_meant_for(certificate: Mapping[str, Any], request_id: str | None) -> None:
     """Raise where the certificate says that the release was made for another request."""
-    meant = facts.content.get("for")
+    meant = certificate.get("for")
     if meant is not None and meant != request_id:
         raise VerificationError("the certificate says that the release was made for another request; release it again")
 
@@ -337,6 +349,8 @@ def _configuration(work: Work, product: Product, request: Request | None, facts:
         check_stated(facts.content, masks_of(configuration.content))
     elif LABELS_ID in facts.content["configuration"]:
         raise VerificationError("the certificate names labels of a configuration that nobody proposed here; propose it")
+    if configuration is not None and configuration.withdrawn_at is not None:
+        raise VerificationError("the file was masked by a configuration that was withdrawn; use one that is offered")
     if request is not None:
         if configuration is None or configuration.id != request.configuration_id:
             raise VerificationError("the file was masked by another configuration than the approved one; use that one")
@@ -361,7 +375,10 @@ def list_releases(work: Work, *, product: str, page: PageRequest = FIRST) -> Pag
     query = _selected().where(Release.product_id == product_row.id)
     if not may(work.actor, Permission.SEE_RELEASES, product_row.id):
         of_mine = select(Request.release_id).where(Request.consumer_id == work.actor.user_id)
-        query = query.where(Release.id.in_(of_mine))
+        query = query.where(Release.id.in_(of_mine)).add_columns(*_own).params(me=work.actor.user_id)
+        rows, cursor = page_of(work.session, query, keys=(Release.created_at, Release.id), page=page, descending=True)
+        mine = (_to_consumer(_as_view(*row), made_for, taken) for *row, made_for, taken in rows)
+        return Page(items=tuple(mine), next=cursor)
     rows, cursor = page_of(work.session, query, keys=(Release.created_at, Release.id), page=page, descending=True)
     return Page(items=tuple(_as_view(*row) for row in rows), next=cursor)
 
@@ -375,20 +392,31 @@ class _Seen:
     provisioned_request: str | None
 
 
-def _seen(work: Work, release_id: str) -> _Seen:
-    """Everything about a release in one statement; `NotFoundError` for those who must not know of it."""
+def _seen(work: Work, release_id: str, *, share: bool = False) -> _Seen:
+    """Everything about a release in one statement; `NotFoundError` for those who must not know of it.
+
+    With ``share`` nobody changes the release before this transaction ends.
+    """
     actor = work.actor
     require(actor, Permission.SEE_CATALOG)
     values = {"id": release_id, "me": actor.user_id, "now": work.now}
-    answer = work.session.execute(_SEEN, values).one_or_none() if is_id(release_id) else None
+    asked = _SEEN_SHARED if share else _SEEN
+    answer = work.session.execute(asked, values).one_or_none() if is_id(release_id) else None
     if answer is not None:
-        row, product, pushed_by, downloads, own, request_id = answer
+        row, product, pushed_by, downloads, own, request_id, made_for, taken = answer
         in_scope = actor.token_product in (None, row.product_id)
         takes = own and may(actor, Permission.DOWNLOAD, row.product_id)
         if in_scope and (takes or may(actor, Permission.SEE_RELEASES, row.product_id)):
             record = _as_view(row, product, pushed_by, downloads)
+            if not may(actor, Permission.SEE_RELEASES, row.product_id):
+                record = _to_consumer(record, made_for, taken)
             return _Seen(row=row, record=record, provisioned_request=request_id)
     raise NotFoundError("there is no such release; look at the product's list")
+
+
+def _to_consumer(record: records.Release, request_id: str | None, downloads: int) -> records.Release:
+    """A release as somebody sees it who got it: neither whose request it was made for, nor how often others took it."""
+    return replace(record, request_id=request_id, downloads=downloads)
 
 
 def _selected() -> Select[*tuple[Any, ...]]:
@@ -400,16 +428,24 @@ def _selected() -> Select[*tuple[Any, ...]]:
     )
 
 
-_of_mine = (Request.consumer_id == bindparam("me"), Request.release_id == Release.id)
+_me = bindparam("me")
+_own = (
+    select(Request.id).where(Request.id == Release.request_id, Request.consumer_id == _me).scalar_subquery(),
+    select(func.count()).where(Download.release_id == Release.id, Download.user_id == _me).scalar_subquery(),
+)
+"""The request of the one who asks, where the release was made for it, and how often they took it."""
+_of_mine = (Request.consumer_id == _me, Request.release_id == Release.id)
 _provisioned_now = in_state(RequestState.PROVISIONED, bindparam("now", type_=UtcTime()))
 _SEEN = (
     _selected()
     .add_columns(
         select(func.count()).where(*_of_mine).scalar_subquery(),
         select(func.min(Request.id)).where(*_of_mine, _provisioned_now).scalar_subquery(),
+        *_own,
     )
     .where(Release.id == bindparam("id"))
 )
+_SEEN_SHARED = _SEEN.with_for_update(read=True, of=Release).execution_options(populate_existing=True)
 
 
 def release_view(work: Work, release_id: str) -> records.Release:

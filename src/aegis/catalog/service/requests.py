@@ -16,6 +16,7 @@ from aegis.catalog import records
 from aegis.catalog.database.tables import Audit, Configuration, Product, Release, Request, User, UtcTime, new_id
 from aegis.catalog.records import Page
 from aegis.catalog.service import ledger
+from aegis.catalog.service.approved_terms import terms_of
 from aegis.catalog.service.audit_log import audit_view
 from aegis.catalog.service.catalog import Work
 from aegis.catalog.service.checks import checked_text, checked_whole, is_id
@@ -110,7 +111,7 @@ def decide(
         despite = None if not despite_ledger else checked_text(despite_ledger, what="the reason", least=3, most=2_000)
         product = work.session.get_one(Product, row.product_id)
         approval = ledger.check_approval(work, product, chosen, row, despite=despite)
-        row.despite = approval.despite
+        row.despite, row.approved_under = approval.despite, terms_of(product)
         move(work, row, RequestState.APPROVED, version=version)
         row.configuration_id = chosen.id
         row.expires_at = work.now + datetime.timedelta(days=row.days)
@@ -366,6 +367,8 @@ def reinstate(work: Work, *, request_id: str, days: int) -> records.RequestWithH
     require(work.actor, Permission.MANAGE_PEOPLE)
     checked_whole(days, what="the number of days", least=1, most=work.settings.request_days)
     row = seen_request(work, request_id, lock=True)
+    if row.consumer_id == work.actor.user_id:
+        raise NotPermittedError("nobody prolongs their own request; somebody else has to")
     if effective_state(row, work.now) is not RequestState.EXPIRED:
         raise ConflictError("the request is not expired; there is nothing to undo")
     if row.release_id is not None:

@@ -14,7 +14,7 @@ from typing import Any
 from sqlalchemy import delete, func, select
 
 from aegis.catalog.database.sign_in_tables import HalfSignIn, RecoveryCode, SecondFactor
-from aegis.catalog.database.tables import User
+from aegis.catalog.database.tables import SignIn, User
 from aegis.catalog.service.catalog import Catalog, Work
 from aegis.catalog.service.passwords import hash_of
 from aegis.catalog.service.permissions import ANONYMOUS, Actor, Permission, require
@@ -25,7 +25,7 @@ from aegis.catalog.service.sessions import (
     begin_attempt,
     open_session,
 )
-from aegis.catalog.service.totp import DIGITS, matching_step, new_totp_secret
+from aegis.catalog.service.totp import DIGITS, matching_step, new_totp_secret, totp_secret_of
 from aegis.catalog.service.visible import by_id
 from aegis.errors import ConflictError, InputError, NotFoundError, NotSignedInError
 
@@ -76,13 +76,16 @@ def begin_enrolment(work: Work) -> Enrolment:
     return _enrolment(work, _local_account(work, str(work.actor.user_id)))
 
 
-def confirm_enrolment(catalog: Catalog, actor: Actor, *, code: str) -> tuple[str, ...]:
-    """Switch it on with a first code; gives the recovery codes, which are never shown again."""
+def confirm_enrolment(catalog: Catalog, actor: Actor, *, code: str, session: str | None = None) -> tuple[str, ...]:
+    """Switch it on with a first code; gives the recovery codes, which are never shown again.
+
+    Every session of this person ends but the one whose secret is ``session``.
+    """
     require(actor, Permission.MANAGE_SECOND_FACTOR)
     with catalog.write(actor) as work:
         _begin(work, str(actor.user_id))
     with catalog.write(actor) as work:
-        return _confirm(work, str(actor.user_id), code)
+        return _confirm(work, str(actor.user_id), code, session=session)
 
 
 def remove(catalog: Catalog, actor: Actor, *, code: str) -> None:
@@ -132,27 +135,35 @@ def finish_sign_in(catalog: Catalog, *, secret: str, code: str) -> SignedIn:
 
 
 def begin_required_enrolment(catalog: Catalog, *, secret: str) -> Enrolment:
-    """The secret for somebody who must have a second factor before they come in; the same one each time they look."""
-    with catalog.write(ANONYMOUS) as work:
+    """The secret for somebody who must have a second factor before they come in; the same one each time they look.
+
+    It belongs to this half of a sign-in alone: whoever else knows the password sees another one, and only a code of
+    this one switches it on.
+    """
+    with catalog.read(ANONYMOUS) as work:
         half, person = _half(work, secret)
-        factor = work.session.get(SecondFactor, half.user_id)
-        if factor is not None and factor.confirmed_at is None:
-            return Enrolment(account=person.name, secret=factor.secret)
-        if factor is not None:
-            raise ConflictError("there is a second factor already; sign in with a code of it")
-        return _enrolment(work, person)
+        _check_unconfirmed(work, half.user_id)
+        return Enrolment(account=person.name, secret=totp_secret_of(secret))
 
 
 def finish_required_enrolment(catalog: Catalog, *, secret: str, code: str) -> tuple[SignedIn, tuple[str, ...]]:
-    """Switch it on with a first code and come in; gives the recovery codes too."""
+    """Switch it on with a first code and come in; gives the recovery codes too. Whoever else was half in is out."""
     with catalog.write(ANONYMOUS) as work:
         half, _ = _half(work, secret)
         _begin(work, half.user_id)
     with catalog.write(ANONYMOUS) as work:
         half, person = _half(work, secret)
-        codes = _confirm(work, half.user_id, code)
-        work.session.execute(delete(HalfSignIn).where(HalfSignIn.hash == hash_of(secret)))
+        by_id(work, User, person.id, lock=True)  # of two who are half in one sets it up
+        _check_unconfirmed(work, person.id)
+        _wait_for_code(work, person, totp_secret_of(secret))
+        codes = _confirm(work, person.id, code)
         return open_session(work, user_id=person.id, by="password and second factor"), codes
+
+
+def _check_unconfirmed(work: Work, user_id: str) -> None:
+    factor = work.session.get(SecondFactor, user_id, populate_existing=True)
+    if factor is not None and factor.confirmed_at is not None:
+        raise ConflictError("there is a second factor already; sign in with a code of it")
 
 
 def _local_account(work: Work, user_id: str) -> User:
@@ -166,17 +177,21 @@ def _enrolment(work: Work, person: User) -> Enrolment:
     known = work.session.get(SecondFactor, person.id)
     if known is not None and known.confirmed_at is not None:
         raise ConflictError("there is a second factor already; remove it first")
-    if known is not None:
-        work.session.delete(known)
-        work.session.flush()
     secret = new_totp_secret()
-    work.session.add(
-        SecondFactor(user_id=person.id, secret=secret, created_at=work.now, confirmed_at=None, last_step=-1)
-    )
+    _wait_for_code(work, person, secret)
     return Enrolment(account=person.name, secret=secret)
 
 
-def _confirm(work: Work, user_id: str, code: Any) -> tuple[str, ...]:
+def _wait_for_code(work: Work, person: User, secret: str) -> None:
+    """Keep a secret in place of one that waited before, until a first code of it was right."""
+    work.session.execute(delete(SecondFactor).where(SecondFactor.user_id == person.id))
+    work.session.add(
+        SecondFactor(user_id=person.id, secret=secret, created_at=work.now, confirmed_at=None, last_step=-1)
+    )
+    work.session.flush()
+
+
+def _confirm(work: Work, user_id: str, code: Any, *, session: str | None = None) -> tuple[str, ...]:
     factor = work.session.get(SecondFactor, user_id, with_for_update=True)
     if factor is None or factor.confirmed_at is not None:
         raise ConflictError("nothing waits for a first code; begin again")
@@ -184,6 +199,9 @@ def _confirm(work: Work, user_id: str, code: Any) -> tuple[str, ...]:
     if step is None:
         raise InputError(_WRONG)
     factor.last_step, factor.confirmed_at = step, work.now
+    # Whoever came in, or half in, with the password alone has to prove a code as well.
+    work.session.execute(delete(HalfSignIn).where(HalfSignIn.user_id == user_id))
+    work.session.execute(delete(SignIn).where(SignIn.user_id == user_id, SignIn.hash != hash_of(session or "")))
     attempt_succeeded(work, name=user_id, address=_place(user_id))
     work.record("second factor added", subject="user", subject_id=user_id)
     return _draw_codes(work, user_id)

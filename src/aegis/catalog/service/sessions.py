@@ -143,6 +143,9 @@ def begin_sign_in(catalog: Catalog, *, name: str, password: str, address: str) -
         raise NotSignedInError(_WRONG)
     assert person is not None
     with catalog.write(ANONYMOUS) as work:
+        now = work.session.get(User, person.id, with_for_update={"key_share": True}, populate_existing=True)
+        if now is None or now.password_hash != password_hash:
+            raise NotSignedInError(_WRONG)  # another password was chosen while this one was compared
         attempt_succeeded(work, name=name, address=address)
         factor = work.session.get(SecondFactor, person.id)
         if factor is not None and factor.confirmed_at is not None:

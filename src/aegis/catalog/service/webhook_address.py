@@ -101,6 +101,8 @@ def is_public(address: Address) -> bool:
 
     >>> [is_public(ipaddress.ip_address(each)) for each in ("93.184.216.34", "127.0.0.1", "::ffff:10.0.0.1", "fe80::1")]
     [True, False, False, False]
+    >>> is_public(ipaddress.ip_address("fec0::1"))  # private networks of old, which Python calls global
+    False
     """
     if isinstance(address, ipaddress.IPv6Address):
         inner = address.ipv4_mapped or address.sixtofour or (address.teredo[1] if address.teredo else None)
@@ -108,4 +110,6 @@ def is_public(address: Address) -> bool:
             inner = ipaddress.IPv4Address(int(address) & 0xFFFFFFFF)
         if inner is not None:
             return is_public(inner)
+        if address.is_site_local:
+            return False
     return address.is_global and not address.is_multicast and not address.is_reserved

@@ -15,6 +15,7 @@ from aegis.attacks.methods.forensics import texts_beside_rows
 from aegis.catalog.database.tables import Product, Release, Request, Summary
 from aegis.catalog.records import Standing
 from aegis.catalog.service import judged_together, ledger, ledger_rows
+from aegis.catalog.service.approved_terms import check_terms
 from aegis.catalog.service.catalog import Catalog, Work
 from aegis.catalog.service.certificates import certificate_text
 from aegis.catalog.service.configurations import known_hierarchies
@@ -106,13 +107,16 @@ def settle(work: Work, claimed: Claimed, measured: Measured) -> str | None:
         state = effective_state(request, work.now)
         if state is not RequestState.APPROVED:
             reason = f"the request is {state.value} meanwhile"
+    product = by_id(work, Product, row.product_id, lock=True)  # from here on nothing else enters its ledger
+    assert product is not None
     if reason is None:
-        present = present_policy(row.certificate, work.session.get_one(Product, row.product_id))
+        present = present_policy(row.certificate, product)
         reason = None if present.standing is Standing.SATISFIED else f"the product changed meanwhile: {present.said}"
-    product = work.session.get_one(Product, row.product_id)
     despite: str | None = None
     if reason is None:
         try:
+            if request is not None:
+                check_terms(request, product, row.certificate)
             text = None if row.signature is None else row.signature["text"]
             check_signed(work, certificate=row.certificate, signature=text, user_id=row.pushed_by)
         except VerificationError as error:

@@ -82,7 +82,9 @@ def begin_enrolment(context: PageContext) -> Response:
 @routes.post("/account/second-factor/confirm", lane=passwords)
 def confirm_enrolment(context: PageContext) -> Response:
     try:
-        codes = second_factor.confirm_enrolment(context.catalog, context.actor, code=context.form.raw("code"))
+        codes = second_factor.confirm_enrolment(
+            context.catalog, context.actor, code=context.form.raw("code"), session=context.identity.secret
+        )
     except _REFUSED as error:
         return _begin(context, problem=error)
     return _codes(context, codes, to="/account")
