@@ -98,9 +98,7 @@ def certified_id(content: Mapping[str, Any]) -> str:
 
 def check_stated(content: Mapping[str, Any], masks: Configuration) -> None:
     """Raise unless the labels and values that a certificate names are those of the configuration behind its id."""
-    if LABELS_ID not in content["configuration"]:
-        return
-    if not states(certified_configuration(content), masks):
+    if LABELS_ID in content["configuration"] and not states(certified_configuration(content), masks):
         raise VerificationError(
             "the certificate names labels that the configuration it names by its id does not write; release it again"
         )
