@@ -321,6 +321,23 @@ def test_a_reason_of_the_provider_alone_lets_nothing_through(small_stage: Any, k
         assert len(ledger.ledger(work, product="clinic").entries) == 1
 
 
+def test_a_policy_that_is_changed_takes_no_verdict_back(small_stage: Any) -> None:
+    """A policy that differs in nothing to speak of made a masking that broke the other one a masking nobody judged."""
+    stage = small_stage
+    stage.product()
+    made = stage.configurations()
+    stage.provisioned()
+    hidden = made["everything-hidden"]
+    judged(stage, part(made["strict"]), part(hidden), broken=130)
+    with stage.write("provider") as work:
+        version = products.product(work, product="clinic").version
+        more = {**clinic.POLICY, "max_suppression": clinic.POLICY["max_suppression"] + 1e-9}
+        products.change(work, product="clinic", version=version, policy=more)
+    standing = stands(stage, waiting(stage))[hidden.id]
+    assert standing.standing is Together.BROKEN
+    assert "by the policy that was promised then" in standing.said
+
+
 def test_what_fulfils_another_request_is_asked_the_same_as_what_is_pushed_for_it(
     new_stage: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -107,8 +107,11 @@ def standings(
         said = "nothing is out yet" if not out else "the product has no policy"
         return {each.id: records.TogetherStanding(standing=Together.ALLOWED, said=said) for each in listed}
     parts = {each.id: part_of(each, request, product) for each in listed}
-    verdicts = _verdicts(work, product.id, policy.id, list(parts.values()), out)
-    judged = {ident: _stands(verdicts, policy.id, part, out) for ident, part in parts.items()}
+    promised = sorted({each.policy_id for each in out if each.policy_id is not None} - {policy.id})
+    verdicts = _verdicts(work, product.id, [policy.id, *promised], list(parts.values()), out)
+    judged = {
+        ident: _stands(verdicts, part, out, policy_id=policy.id, promised=promised) for ident, part in parts.items()
+    }
     free = [each.name for each in listed if judged[each.id][0] is Together.ALLOWED]
     return {
         ident: records.TogetherStanding(
@@ -177,10 +180,10 @@ def _tried_with(part: MaskedPart, out: Sequence[Out]) -> list[list[MaskedPart]]:
 
 
 def _verdicts(
-    work: Work, product_id: str, policy_id: str, parts: Sequence[MaskedPart], out: Sequence[Out]
+    work: Work, product_id: str, policy_ids: Sequence[str], parts: Sequence[MaskedPart], out: Sequence[Out]
 ) -> dict[str, JointVerdict]:
     """What is known of these maskings and what is out, by key: asked for once, however many there are."""
-    keys = sorted({_key(policy_id, tried) for part in parts for tried in _tried_with(part, out)})
+    keys = sorted({_key(ident, tried) for part in parts for tried in _tried_with(part, out) for ident in policy_ids})
     found: dict[str, JointVerdict] = {}
     for start in range(0, len(keys), _KEYS_AT_ONCE):
         wanted = keys[start : start + _KEYS_AT_ONCE]
@@ -190,13 +193,30 @@ def _verdicts(
 
 
 def _stands(
-    verdicts: Mapping[str, JointVerdict], policy_id: str, part: MaskedPart, out: Sequence[Out]
+    verdicts: Mapping[str, JointVerdict],
+    part: MaskedPart,
+    out: Sequence[Out],
+    *,
+    policy_id: str,
+    promised: Sequence[str],
 ) -> tuple[Together, str]:
+    """By the present policy, and by those that what is out was ``promised`` under: changing one takes nothing back."""
     same = [each for each in out if each.part == part]
     if same and all(each.despite for each in same):
         return Together.BROKEN, f"the same as {same[0].name} again, which left although the ledger did not allow it"
     if same:
         return Together.ALLOWED, f"the same as {next(each for each in same if not each.despite).name} again"
+    for earlier in promised:
+        standing, words = _judged_under(verdicts, earlier, part, out)
+        if standing is Together.BROKEN:
+            return standing, f"{words}, by the policy that was promised then"
+    return _judged_under(verdicts, policy_id, part, out)
+
+
+def _judged_under(
+    verdicts: Mapping[str, JointVerdict], policy_id: str, part: MaskedPart, out: Sequence[Out]
+) -> tuple[Together, str]:
+    """How a masking stands by the verdicts under one policy."""
 
     def verdict_on(parts: Sequence[MaskedPart]) -> JointVerdict | None:
         return None if len(set(parts)) < 2 else verdicts.get(_key(policy_id, parts))

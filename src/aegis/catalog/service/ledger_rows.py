@@ -35,6 +35,7 @@ class Out:
     judged_with: frozenset[str]
     recipient: str
     recipients: Recipients
+    policy_id: str | None
     despite: str | None
 
 
@@ -125,6 +126,7 @@ def _out(sequence: int, content: dict[str, Any]) -> Out:
         judged_with=frozenset(content["judged_with"]),
         recipient=content["recipient"],
         recipients=Recipients(content.get("recipients", Recipients.TOGETHER.value)),  # old entries do not say
+        policy_id=content.get("policy"),
         despite=content.get("despite"),
     )
 
