@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from aegis.catalog.database.sign_in_tables import RecoveryCode, SecondFactor
-from aegis.catalog.service import audit_log, people, second_factor, sessions, tokens
+from aegis.catalog.service import audit_log, passwords, people, second_factor, sessions, tokens
 from aegis.catalog.service.permissions import SYSTEM
 from aegis.catalog.service.totp import STEP_SECONDS, code_at, step_of
 from aegis.errors import (
@@ -203,7 +203,7 @@ def test_a_password_that_is_replaced_while_it_is_compared_opens_nothing(
 ) -> None:
     on = small_stage
     with_password(on)
-    compare = sessions.is_password
+    compare = passwords.is_password
 
     def slowly(*given: Any) -> bool:
         right = compare(*given)

@@ -18,7 +18,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from sqlalchemy import Select, bindparam, func, or_, select
+from sqlalchemy import BindParameter, Select, bindparam, func, or_, select
 
 from aegis.catalog import records
 from aegis.catalog.database.storage import Draft, Stream
@@ -428,7 +428,7 @@ def _selected() -> Select[*tuple[Any, ...]]:
     )
 
 
-_me = bindparam("me")
+_me: BindParameter[Any] = bindparam("me")
 _own = (
     select(Request.id).where(Request.id == Release.request_id, Request.consumer_id == _me).scalar_subquery(),
     select(func.count()).where(Download.release_id == Release.id, Download.user_id == _me).scalar_subquery(),
