@@ -11,12 +11,11 @@ from collections.abc import Collection, Mapping
 
 from aegis.data.schema import Role, Roles
 from aegis.errors import LedgerError
+from aegis.library.shown_columns import columns_shown, columns_to_show
 from aegis.masking.mask import Mask
-from aegis.masking.masks.suppress import Nullify, Suppress
 from aegis.privacy.model import Model
 from aegis.privacy.policy import Policy, Suppressed
 from aegis.privacy.verdict import Bound
-from aegis.releases.fit import links_of
 from aegis.releases.ledger_entry import Leaving
 
 _WAYS_OUT = "anything else needs a reason, with --despite-ledger"
@@ -33,35 +32,44 @@ def check_promises(
     """Raise where the new policy lets ``published`` columns show what a policy that something left under does not.
 
     A column that was identifying, quasi-identifying or sensitive stays protected, or is hidden. The models and the
-    limits on attacks that were promised are asked again, at least as strictly, and no more records may go unjudged.
+    limits on attacks that were promised are asked again, at least as strictly, and no more records may go unjudged. A
+    model about a column that is left out now is asked again too, where somebody has the column from before.
     """
-    shown = [name for name in published if not _hides((masks or {}).get(name))]
+    shown = [name for name, now in columns_to_show(published, masks or {}).items() if not now.is_hidden]
+    out = {name for leaving in counted.values() for name, then in columns_shown(leaving).items() if not then.is_hidden}
     for number, leaving in counted.items():
+        entry = f"entry {number} ({leaving.name})"
+        _check_roles(leaving, roles, shown, entry)
         if leaving.policy is None:
             continue
         earlier = Policy.from_mapping(leaving.policy, where=f"entry {number} of the ledger")
-        entry = f"entry {number} ({leaving.name})"
-        quasi = {*earlier.roles.quasi_identifying, *leaving.quasi_identifying}
-        for column in shown:
-            if roles.get(column) in (Role.QUASI_IDENTIFYING, Role.IDENTIFYING):
-                continue
-            if column in earlier.roles.identifying:
-                raise LedgerError(_role_lost(column, "identifying", entry))
-            if column in quasi:
-                raise LedgerError(_role_lost(column, "quasi-identifying", entry))
-            if column in earlier.roles.sensitive and column not in roles.sensitive:
-                raise LedgerError(_role_lost(column, "sensitive", entry))
         for model in earlier.models:
-            if any(name not in shown for name in model.needs) or any(_covers(now, model) for now in policy.models):
+            seen = all(name in out or name in shown for name in model.needs)
+            if not seen or any(_covers(now, model) for now in policy.models):
                 continue
             of = f" of {model.subject}" if model.subject else ""
+            absent = [name for name in model.needs if name not in shown]
+            still = f" ({absent[0]!r} is not in this release, but somebody has it from before)" if absent else ""
             raise LedgerError(
                 f"{entry} left under a policy that asks for {model.name}{of} "
                 f"({'at least' if model.bound is Bound.AT_LEAST else 'at most'} {model.threshold:g}), and this policy "
-                f"asks for less: the two could undo what was promised then; ask for as much; {_WAYS_OUT}"
+                f"asks for less{still}: the two could undo what was promised then; ask for as much; {_WAYS_OUT}"
             )
         _check_suppression(earlier, policy, entry)
         _check_attacks(earlier, policy, entry)
+
+
+def _check_roles(leaving: Leaving, roles: Roles, shown: Collection[str], entry: str) -> None:
+    """Raise where a column is shown that lost a role it had when something left."""
+    for column in shown:
+        if roles.get(column) in (Role.QUASI_IDENTIFYING, Role.IDENTIFYING):
+            continue
+        if column in leaving.had_role(Role.IDENTIFYING):
+            raise LedgerError(_role_lost(column, "identifying", entry))
+        if column in leaving.had_role(Role.QUASI_IDENTIFYING):
+            raise LedgerError(_role_lost(column, "quasi-identifying", entry))
+        if column in leaving.had_role(Role.SENSITIVE) and column not in roles.sensitive:
+            raise LedgerError(_role_lost(column, "sensitive", entry))
 
 
 def _check_suppression(earlier: Policy, policy: Policy, entry: str) -> None:
@@ -105,7 +113,7 @@ def _check_attacks(earlier: Policy, policy: Policy, entry: str) -> None:
 
 def _role_lost(column: str, role: str, entry: str) -> str:
     return (
-        f"{column!r} was {role} in the policy of {entry}, and is not in this one: what it shows beside that release "
+        f"{column!r} was {role} when {entry} left, and is not now: what it shows beside that release "
         f"would be judged by nothing; call it {role.replace('-', '_')}, leave it out (--columns) or suppress it; "
         f"{_WAYS_OUT}"
     )
@@ -120,7 +128,3 @@ def _covers(now: Model, earlier: Model) -> bool:
         return False
     stricter = now.threshold >= earlier.threshold if now.bound is Bound.AT_LEAST else now.threshold <= earlier.threshold
     return bool(stricter)
-
-
-def _hides(mask: Mask | None) -> bool:
-    return mask is not None and any(isinstance(link, Suppress | Nullify) for link in links_of(mask))

@@ -17,7 +17,7 @@ from aegis.data.schema import Roles
 from aegis.errors import PolicyNotSatisfiedError
 from aegis.library.attack_scene import held_release, written_texts
 from aegis.library.masked_data import all_masks, masked_data
-from aegis.library.sensitive_masks import configuration_of, draws
+from aegis.library.shown_columns import configuration_of, draws
 from aegis.library.standing import Standing
 from aegis.masking.configuration import Configuration
 from aegis.masking.masks.suppress import STAR

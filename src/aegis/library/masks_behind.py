@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from aegis.errors import DataError, LedgerError
-from aegis.library.sensitive_masks import configuration_of
+from aegis.library.shown_columns import configuration_of
 from aegis.masking.configuration import Configuration
 from aegis.masking.configuration_file import LABELS_ID, certified_configuration
 from aegis.releases.certificate import Certificate

@@ -13,11 +13,10 @@ from aegis.library.listed_values import ListedValues
 from aegis.library.release_judgement import Judged, check_alone, judged_alone, treated
 from aegis.library.release_source import Source, count_published, open_source
 from aegis.library.remembering import remember
+from aegis.library.shown_columns import draws
 from aegis.masking.configuration_file import to_mapping
-from aegis.masking.mask import PermutingMask, RandomMask
 from aegis.privacy.together import judge_together
 from aegis.releases.certificate import Certificate, digest
-from aegis.releases.fit import links_of
 from aegis.releases.ledger_entry import Leaving
 
 
@@ -54,11 +53,7 @@ def record_release(options: Release, *, name: str) -> None:
     """Put a release on the record that was written elsewhere: the same steps, without writing or a joint judgement."""
     source = open_source(options)
     assert source.standing is not None, "whoever asks for a record has named a ledger"
-    drawn = [
-        c
-        for c, mask in source.configuration.masks.items()
-        if any(isinstance(link, RandomMask | PermutingMask) for link in links_of(mask))
-    ]
+    drawn = [c for c, mask in source.configuration.masks.items() if draws(mask)]
     if drawn:
         raise LedgerError(
             f"what a mask drew for {drawn[0]!r} cannot be drawn again, so nobody can say what that release showed of "
@@ -94,4 +89,5 @@ def _leaving(source: Source, judged: Judged, options: Release, *, name: str) -> 
         policy=source.policy.to_mapping(),
         policy_id=source.policy.id,
         recipients=source.policy.recipients,
+        roles=source.roles.to_mapping(),
     )

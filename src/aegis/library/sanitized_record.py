@@ -18,10 +18,16 @@ from aegis.commands.sanitize import Sanitize
 from aegis.data.dataset import Dataset
 from aegis.data.schema import Roles
 from aegis.errors import LedgerError, PolicyNotSatisfiedError
+from aegis.library.earlier_promises import check_promises
 from aegis.library.judging import classes_of, read_policy
+from aegis.library.masked_data import masked_data
 from aegis.library.remembering import remember
+from aegis.library.sensitive_masks import masks_shown_earlier
+from aegis.library.shown_columns import SANITIZED, Shown, check_drawn_once
 from aegis.library.standing import Standing, breaks_with, refusal, standing_of
-from aegis.privacy.policy import Policy, narrowed
+from aegis.masking.mask import Mask
+from aegis.masking.masks.identity import Identity
+from aegis.privacy.policy import Policy, narrowed, without
 from aegis.privacy.together import SHOWN, Together
 from aegis.releases.certificate import digest, hash_of
 from aegis.releases.ledger import read_ledger
@@ -38,7 +44,8 @@ class OnRecord:
 
     standing: Standing
     policy: Policy | None
-    quasi_identifying: tuple[str, ...]
+    roles: Roles
+    """Those of all columns of the source."""
     despite: str | None
 
     def to_json(self) -> dict[str, Any]:
@@ -56,43 +63,51 @@ def open_record(
 ) -> OnRecord | None:
     """The table's ledger, once the public file was judged together with everything that is out; None without one.
 
-    Raises where the policy does not hold together, where there is none to judge by although something is out, and where
-    a private column was sanitized before: a second draw would be averaged with the first.
+    Raises where the policy does not hold together or asks for less than before, where there is none to judge by
+    although something is out, and where a private column was shown before: a second draw would be averaged with the
+    first, and what left otherwise is hidden no more.
     """
     rules = None if options.policy is None else read_policy(options.policy)
     carrier = Policy.from_mapping(_CARRIER) if rules is None else rules
     roles = dataset.roles if rules is None else rules.roles_in(dataset.schema, dataset.roles)
-    quasi = roles.quasi_identifying
+    whole, shown_earlier = roles, {}
     if rules is not None:
         left_out = [name for name in dataset.schema.names if name not in {*private, *public}]
-        narrow = narrowed(rules, roles, left_out=left_out)
-        carrier = narrow.policy
-        roles = replace(narrow.roles, quasi_identifying=tuple(n for n in quasi if n in public))
+        earlier = masks_shown_earlier(options.data, options, policy=rules)
+        shown_earlier = {name: earlier[name] for name in left_out if name in earlier and name in rules.attributes}
+        carrier = narrowed(rules, roles, left_out=[name for name in left_out if name not in shown_earlier]).policy
+        roles = without(roles, left_out)
+        roles = replace(roles, quasi_identifying=tuple(n for n in roles.quasi_identifying if n in public))
     standing = standing_of(
         options.data, dataset, options, policy=carrier, roles=roles, to_release=True, despite=options.despite_ledger
     )
     if standing is None:
         options.refuse("recipient", "despite_ledger", because="this source has no ledger: name one with --ledger")
         return None
-    reason = _why_not(standing, None if rules is None else carrier, roles, private)
+    reason = None
+    if standing.counted:
+        try:
+            showing = {name: Shown(mask=Identity(), is_sanitized=name in private) for name in (*public, *private)}
+            check_drawn_once(standing.counted, showing, quasi_identifying=whole.quasi_identifying)
+            if rules is not None:
+                hidden = tuple(name for name in private if whole.get(name) is None)  # what is private is sensitive
+                protected = replace(whole, sensitive=(*whole.sensitive, *hidden))
+                check_promises(standing.counted, rules, protected, published=tuple(showing))
+            reason = _why_not(standing, None if rules is None else carrier, shown_earlier)
+        except LedgerError as error:
+            reason = str(error)
     if reason is not None and options.despite_ledger is None:
         raise PolicyNotSatisfiedError(f"nothing is written: {reason}")
     if reason is None and not standing.recognised.given_up:
         options.refuse("despite_ledger", because="the ledger allows it, or nothing is out")
-    return OnRecord(standing=standing, policy=rules, quasi_identifying=quasi, despite=options.despite_ledger)
+    return OnRecord(standing=standing, policy=rules, roles=whole, despite=options.despite_ledger)
 
 
-def _why_not(standing: Standing, policy: Policy | None, roles: Roles, private: Sequence[str]) -> str | None:
-    """Why the public file may not leave beside what is out, in a sentence; None where it may."""
-    if not standing.counted:
-        return None
-    for number, leaving in standing.counted.items():
-        drawn = [name for name in private if leaving.kind == "sanitized" and name in leaving.columns]
-        if drawn:
-            return (
-                f"{drawn[0]} was sanitized for entry {number} ({leaving.name}), and whoever averages two draws removes "
-                "noise: give that file again, or judge alone with --ledger none if it never left"
-            )
+def _why_not(standing: Standing, policy: Policy | None, shown_earlier: Mapping[str, Mask | None]) -> str | None:
+    """Why the public file may not leave beside what is out, in a sentence; None where it may.
+
+    ``shown_earlier`` are sensitive columns that are not in it and that somebody has from before, as they were masked.
+    """
     if standing.unjoinable is not None:
         return standing.unjoinable
     if policy is None:
@@ -102,14 +117,13 @@ def _why_not(standing: Standing, policy: Policy | None, roles: Roles, private: S
             "and there is no policy to judge by: give --policy where a mechanism is fitted, or a reason with "
             "--despite-ledger"
         )
+    masks = {name: mask for name, mask in shown_earlier.items() if mask is not None}
 
     def judged(these: Standing) -> Together:
-        return these.judge(classes_of(these.dataset, policy, roles, known=True), policy)
+        seen = masked_data(these.dataset, masks).dataset if masks else these.dataset
+        return these.judge(classes_of(seen, policy, these.roles, known=True), policy)
 
-    try:
-        together = judged(standing)
-    except LedgerError as error:
-        return str(error)
+    together = judged(standing)
     if together.satisfied and bool((together.treatment == SHOWN).all()):
         return None
     if together.satisfied:
@@ -136,10 +150,10 @@ def put_on_record(
         columns = (*known, *private)
         leaving = Leaving(
             name=out.name,
-            kind="sanitized",
+            kind=SANITIZED,
             recipient=standing.recipient if place == 0 else _group(place, len(model.authorized)),
             columns=tuple(name for name in standing.source.schema.names if name in columns),
-            quasi_identifying=tuple(name for name in record.quasi_identifying if name in known),
+            quasi_identifying=tuple(name for name in record.roles.quasi_identifying if name in known),
             rows=len(standing.present),
             version=standing.version,
             policy=None if record.policy is None else record.policy.to_mapping(),
@@ -147,6 +161,8 @@ def put_on_record(
             file_sha256=hash_of(draft),
             certificate_sha256=None if certificate is None or place else digest(certificate),
             promise=promise_of(audits) if audits else None,
+            sanitized=private,
+            roles=record.roles.to_mapping(),
             despite=record.despite,
         )
         numbers.append(remember(standing, leaving, standing.named.table))

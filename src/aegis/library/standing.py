@@ -53,6 +53,7 @@ class Standing:
     ``dataset`` is the table with the digest of each row, and with the column `KNOWN_CLASS` where something is out that
     counts (``counted``); ``named`` has only the digests, and so has ``source``, which shows the rows as they are even
     where a table made of them is released. ``present`` are the digests of its rows, ``version`` that of all of it.
+    ``roles`` are those of the columns that leave.
     ``extra`` are the codes of quasi-identifiers that an earlier release showed without calling them so.
     """
 
@@ -68,6 +69,7 @@ class Standing:
     named: Dataset
     dataset: Dataset
     attributes: tuple[str, ...]
+    roles: Roles
     extra: Mapping[str, Codes]
     fewest: int
     recognised: Recognised
@@ -266,6 +268,7 @@ def standing_of(
             named=base,
             dataset=base,
             attributes=attributes,
+            roles=roles,
             fewest=_fewest(policy),
             recognised=recognised,
             same_rows=same_rows,
@@ -283,7 +286,10 @@ def constraint_on(
     if standing is not None and standing.unjoinable is not None:
         raise LedgerError(standing.unjoinable)
     if standing is not None:
-        kept = [name for name in dataset.schema.names if roles.get(name) is not Role.IDENTIFYING]
+        hidden = {name for leaving in standing.counted.values() for name in leaving.had_role(Role.IDENTIFYING)}
+        hidden = {name for name in hidden if roles.get(name) is None}  # until somebody says that it may be shown
+        hidden.update(roles.identifying)
+        kept = [name for name in dataset.schema.names if name not in hidden]
         check_promises(standing.counted, policy, roles, published=kept)
     return standing
 

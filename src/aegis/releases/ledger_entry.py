@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
+from aegis.data.schema import Role
 from aegis.errors import LedgerError
 from aegis.privacy.policy import Recipients
 from aegis.releases.budget import Budget
@@ -95,7 +96,9 @@ class Leaving:
     rows are rows of the source, so that whoever holds several such releases may link them; a synthetic table's are not,
     and what it gives away is its ``budget``. ``rows_as`` names the release whose classes it repeats row by row, itself
     unless it adds nothing. ``despite`` is the reason given where it left although the ledger did not allow it.
-    ``promise`` says of a sanitized table what is proved, under what assumption, and what was only audited.
+    ``promise`` says of a sanitized table what is proved, under what assumption, and what was only audited, and
+    ``sanitized`` of which columns of the source it shows draws. ``roles`` are those of all columns of the source, from
+    wherever they came, also of columns that were left out.
     ``listed`` are the values that its certificate names, by column: each of k people or more.
     """
 
@@ -120,6 +123,8 @@ class Leaving:
     despite: str | None = None
     promise: Mapping[str, Any] | None = None
     listed: Mapping[str, Mapping[str, Any]] | None = None
+    sanitized: tuple[str, ...] = ()
+    roles: Mapping[str, Any] | None = None
 
     def __post_init__(self) -> None:
         if not self.recipient or not self.recipient.strip():
@@ -149,6 +154,8 @@ class Leaving:
             "despite": self.despite,
             **({} if self.promise is None else {"promise": dict(self.promise)}),
             **({} if not self.listed else {"listed": {name: dict(told) for name, told in self.listed.items()}}),
+            **({"sanitized": list(self.sanitized)} if self.sanitized else {}),
+            **({} if self.roles is None else {"roles": dict(self.roles)}),
         }
 
     @classmethod
@@ -160,10 +167,17 @@ class Leaving:
                 **content,
                 "columns": tuple(content["columns"]),
                 "quasi_identifying": tuple(content["quasi_identifying"]),
+                "sanitized": tuple(content.get("sanitized", ())),
                 "recipients": Recipients(content["recipients"]),
                 "budget": None if budget is None else Budget.from_mapping(budget),
             }
         )
+
+    def had_role(self, role: Role) -> frozenset[str]:
+        """The columns that had a role when it left, also those that it did not show."""
+        listed = self.roles if self.roles is not None else self.policy or {}
+        shown = self.quasi_identifying if role is Role.QUASI_IDENTIFYING else ()
+        return frozenset((*listed.get(role.value, ()), *shown))
 
     def held_by(self, recipient: str, recipients: Recipients) -> bool:
         """Whether somebody who gets a release for ``recipient`` may hold this one too.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from typing import Any
 
 import pytest
@@ -64,6 +65,43 @@ def test_what_a_later_policy_takes_back_is_refused(earlier: dict[str, Any], late
 )
 def test_a_later_policy_may_be_as_strict_or_stricter(earlier: dict[str, Any], later: dict[str, Any]) -> None:
     _check(earlier, later)
+
+
+@pytest.mark.parametrize(
+    ("columns", "masks", "asked"),
+    [
+        (["age", "zip", "ill"], {}, True),
+        (["age", "zip"], {}, False),
+        (["age", "zip", "ill"], {"ill": "suppress"}, False),
+    ],
+)
+def test_a_model_about_a_column_that_is_left_out_is_asked_where_somebody_has_it(
+    columns: list[str], masks: dict[str, Any], asked: bool
+) -> None:
+    earlier = Policy.from_mapping({**POLICY, "l": {"ill": 2}}).to_mapping()
+    configuration = {"aegis": 1, "name": "first", "masks": masks}
+    leaving = Leaving(
+        name="first.csv", kind="masks", columns=tuple(columns), policy=earlier, configuration=configuration
+    )
+    policy = Policy.from_mapping(POLICY)
+    told = (
+        pytest.raises(LedgerError, match="'ill' is not in this release, but somebody has it")
+        if asked
+        else nullcontext()
+    )
+    with told:
+        check_promises({2: leaving}, policy, policy.roles, published=["age", "zip"])
+
+
+@pytest.mark.parametrize("role", ["identifying", "quasi_identifying", "sensitive"])
+def test_a_role_that_came_from_a_roles_file_is_remembered(role: str) -> None:
+    asked = {"quasi_identifying": ["age"], "k": 5}
+    leaving = Leaving(name="first.csv", kind="masks", policy=asked, roles={role: ["zip"]})
+    assert Leaving.from_mapping(leaving.to_mapping()) == leaving
+    now = Policy.from_mapping({**asked, "insensitive": ["zip"]})
+    with pytest.raises(LedgerError, match=f"'zip' was {role.replace('_', '-')} when entry 2"):
+        check_promises({2: leaving}, now, now.roles, published=["age", "zip"])
+    check_promises({2: leaving}, now, now.roles, published=["age"])
 
 
 @pytest.mark.parametrize(

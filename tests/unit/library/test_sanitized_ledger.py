@@ -88,7 +88,7 @@ def test_a_second_draw_of_a_column_is_refused_and_so_is_a_table_with_nothing_to_
     before = ledger_path(source).read_bytes()
     for path in source.parent.glob("out*"):
         path.unlink()
-    with pytest.raises(PolicyNotSatisfiedError, match=r"ill was sanitized for entry 2 .* averages two draws"):
+    with pytest.raises(PolicyNotSatisfiedError, match=r"'ill' was sanitized for entry 2 .* averages two draws"):
         sanitized(source)
     with pytest.raises(PolicyNotSatisfiedError, match="there is no policy to judge by: give --policy"):
         sanitized(source, private=["ward"], distortion=0.9)
@@ -109,7 +109,7 @@ def test_what_is_out_is_judged_with_a_sanitized_table_and_the_other_way_round(so
     fine = {**POLICY, "k": 30}
     masked = {"age": {"bucketize": {"width": 20}}, "zip": "suppress"}
     let_go(source, config=masked, policy=fine, columns=["age", "zip", "ward"])
-    alone = {"quasi_identifying": ["age", "zip"], "k": 30}
+    alone = {"quasi_identifying": ["age", "zip"], "k": 30, "l": {"ill": 2}}
     strict = {**alone, "k": 250}
     with pytest.raises(PolicyNotSatisfiedError, match="together with entry 2"):
         sanitized(source, policy=strict)
@@ -121,6 +121,31 @@ def test_what_is_out_is_judged_with_a_sanitized_table_and_the_other_way_round(so
     with pytest.raises(PolicyNotSatisfiedError, match="together with"):
         let_go(source, config={"zip": "suppress"}, policy={**POLICY, "k": 130}, columns=["age", "zip", "ward"])
     assert let_go(source, config={"zip": "suppress"}, policy=fine, columns=["age", "zip", "ward"]).rows == ROWS
+
+
+def test_what_a_sanitizer_hides_leaves_in_no_other_way(source: Path) -> None:
+    """As it is, or drawn once more by a mask: neither a model nor the draw itself would notice."""
+    sanitized(source, recipient="press")
+    private = read_ledger(ledger_path(source)).releases[2]
+    assert private.sanitized == ("ill",)
+    k_only = {"quasi_identifying": ["age", "zip"], "insensitive": ["hours", "ward", "ill"], "k": 5}
+    for policy, masks in ((POLICY, None), (k_only, None), (k_only, {"ill": {"randomize": {"keep": 0.3}}})):
+        with pytest.raises(PolicyNotSatisfiedError, match=r"'ill' was sanitized for entry 2 \(out.csv\)"):
+            let_go(source, config=masks, policy=policy)
+    assert let_go(source, policy=k_only, columns=["age", "zip", "ward"]).rows == ROWS
+    given = let_go(source, policy=k_only, despite_ledger="the first file never left")
+    assert given.rows == ROWS
+
+
+def test_what_left_before_is_not_sanitized_afterwards_and_a_sanitized_table_asks_for_no_less(source: Path) -> None:
+    let_go(source, columns=["age", "zip", "ill"])
+    with pytest.raises(PolicyNotSatisfiedError, match="'ill' left as it is in entry 2"):
+        sanitized(source, policy=POLICY)
+    less = {key: value for key, value in POLICY.items() if key != "l"}
+    with pytest.raises(
+        PolicyNotSatisfiedError, match=r"asks for less .*'ill' is not in this release, but somebody has"
+    ):
+        sanitized(source, policy=less, private=["ward"], distortion=0.9)
 
 
 def test_a_model_that_is_applied_is_on_record_too(source: Path, tmp_path: Path) -> None:
