@@ -10,6 +10,7 @@ import pytest
 
 import aegis
 from aegis.errors import LedgerError, PolicyNotSatisfiedError
+from aegis.library.search import Found
 from aegis.releases.ledger import ledger_path, read_ledger
 
 POLICY: dict[str, Any] = {"quasi_identifying": ["age", "zip"], "insensitive": ["visit", "pay", "again"], "k": 5}
@@ -99,6 +100,7 @@ def test_what_a_search_or_advice_finds_may_leave(table: Path) -> None:
     _release(table, {**BY_AGE, "ill": MERGED, "pay": {"add_laplace_noise": {"scale": 20}}}, policy)
     labelled = {**policy, "insensitive": ["visit", "pay"]}
     found = aegis.search(table, policy=labelled, label="again", out=table.with_name("found.yaml"))
+    assert isinstance(found, Found)
     assert set(found.configuration.masks) >= {"ill", "pay"}
     assert _release(table, table.with_name("found.yaml"), labelled).rows == 54
     with pytest.raises(LedgerError, match="the column 'pay' was drawn at random for entry 2"):

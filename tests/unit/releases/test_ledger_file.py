@@ -94,7 +94,7 @@ def test_recipients_that_do_not_collude_hold_what_they_got_and_what_anybody_got(
     path: Path, recipient: str, recipients: Recipients, counted: set[int]
 ) -> None:
     for name in ("ana", "bob", ANYBODY):
-        _release(path, recipient=name)
+        _release(path, recipient=name, recipients=Recipients.SEPARATE)
     assert set(read_ledger(path).counted(recipient=recipient, recipients=recipients)) == counted
 
 
