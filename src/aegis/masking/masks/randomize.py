@@ -43,7 +43,9 @@ class Randomize(RandomMask):
 
     Instead of ``keep`` one may give ``epsilon``: then no masked value is more than e^epsilon times as likely under
     one true value as under another. Missing stays missing and is not covered by that. ``values`` is the domain to
-    draw from, the column's own unless given.
+    draw from, the column's own unless given; which values those are is not covered either: one that a single record has
+    is drawn for others, so that whoever sees it knows that somebody has it. Give ``values`` that are public where that
+    is a secret.
 
     >>> coin = Randomize(keep=0.5).channel(Domain.of(Kind.TEXT, ["no", "yes"]), np.array([3, 1]))
     >>> coin.matrix.tolist()
@@ -122,9 +124,10 @@ class Randomize(RandomMask):
         return [True] * len(texts)  # any value may have been kept
 
     def describe(self) -> str:
+        drawn = " from the column's own values, which are no secret" if self.values is None else ""
         if self.keep is not None:
-            return f"kept with probability {self.keep:g}, else drawn at random"
-        return f"randomised response with epsilon {self.epsilon:g}"
+            return f"kept with probability {self.keep:g}, else drawn at random{drawn}"
+        return f"randomised response with epsilon {self.epsilon:g}{', drawn' + drawn if drawn else ''}"
 
     def parameters(self) -> dict[str, Any]:
         given = RandomMask.parameters(self)
