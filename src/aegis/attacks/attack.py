@@ -41,6 +41,7 @@ class Attack:
         knows: what the attacker knows and does, in a sentence.
         run: makes the claims.
         together: whether it works on all releases at once; otherwise it is run on each.
+        linked: whether one that is run on each release is also run on all of them, linked row by row.
         least_releases: how many releases it needs.
         needs_original: whether nothing can be said without the true table.
         cheap: whether it takes a moment even on large tables, so that the catalog runs it on arrival.
@@ -51,6 +52,7 @@ class Attack:
     knows: str
     run: Callable[[Scene], Claims | NotApplicable]
     together: bool = False
+    linked: bool = False
     least_releases: int = 1
     needs_original: bool = True
     cheap: bool = False
@@ -66,6 +68,7 @@ def attack(
     *,
     knows: str,
     together: bool = False,
+    linked: bool = False,
     least_releases: int = 1,
     needs_original: bool = True,
     cheap: bool = False,
@@ -81,6 +84,7 @@ def attack(
                 knows=knows,
                 run=run,
                 together=together,
+                linked=linked,
                 least_releases=least_releases,
                 needs_original=needs_original,
                 cheap=cheap,

@@ -23,7 +23,10 @@ def run_attacks(
     limits: Mapping[str, float] | None = None,
     progress: Progress | None = None,
 ) -> tuple[AttackResult, ...]:
-    """Run each attack; one that works on single releases is run on each, and answers with the worst."""
+    """Run each attack; one that works on single releases is run on each, and answers with the worst.
+
+    Attacks that read off groups are also run on all releases, linked row by row: groups are smaller there.
+    """
     results = []
     for number, made in enumerate(attacks):
         if progress is not None:
@@ -42,4 +45,7 @@ def _result(made: Attack, scene: Scene, limit: float | None) -> AttackResult:
         AttackResult.of(made, made.run(scene.of_one(release)), releases=(release.name,), limit=limit)
         for release in scene.releases
     ]
+    if made.linked and len(scene.releases) > 1:
+        names = tuple(release.name for release in scene.releases)
+        answers.append(AttackResult.of(made, made.run(scene.linked()), releases=names, limit=limit))
     return max(answers, key=lambda answer: (answer.not_applicable is None, answer.exposed_share, answer.right or 0))

@@ -108,6 +108,11 @@ class Scene:
             self._whole[id(view)] = view, Candidates.find(view, self.truth, tuple(view.columns))
         return self._whole[id(view)][1]
 
+    def linked(self) -> Scene:
+        """The same with one release: all of them, linked row by row."""
+        names = " with ".join(release.name for release in self.releases)
+        return self.of_one(HeldRelease(name=names, view=self.together, texts={}, masks={}))
+
     def of_one(self, release: HeldRelease) -> Scene:
         """The same with one of the releases."""
         alone = replace(self, releases=(release,))

@@ -43,12 +43,14 @@ def attack_draft(
     attacks: Sequence[str],
     masks: Mapping[str, Mask],
     roles: Roles,
+    all_roles: Roles,
     policy: Policy,
     standing: Standing | None = None,
 ) -> tuple[AttackResult, ...]:
     """Attack a table as it was written; `PolicyNotSatisfiedError` where a limit of the policy is exceeded.
 
-    Attacks on several releases see what is out as well.
+    Attacks on several releases see what is out as well, and so do those that read off groups. ``roles`` are those of
+    the columns that are written, ``all_roles`` also of those that somebody may have from before.
     """
     if not attacks:
         return ()
@@ -72,13 +74,14 @@ def attack_draft(
     )
     held = replace(release, view=view)
     scene = Scene(releases=(held,), people=people, roles=roles, policy=policy, unit=policy.unit)
-    joint = [name for name in attacks if ATTACKS[name].least_releases > 1]
+    several = standing is not None and standing.constrains
+    joint = [name for name in attacks if ATTACKS[name].least_releases > 1 or (several and ATTACKS[name].linked)]
     limits = limits_of(policy)
     alone = [ATTACKS[name] for name in attacks if name not in joint]
     results = run_attacks(alone, scene, limits=limits)
     if joint and standing is not None:
-        earlier, everybody = earlier_releases(standing, people, roles=roles, attacks=joint)
-        both = replace(scene, releases=(*earlier, held), people=everybody)
+        earlier, everybody = earlier_releases(standing, people, roles=all_roles, attacks=joint)
+        both = replace(scene, releases=(*earlier, held), people=everybody, roles=all_roles)
         results = (*results, *run_attacks([ATTACKS[name] for name in joint], both, limits=limits))
     exceeded = [result for result in results if result.exceeded]
     if exceeded:
@@ -87,7 +90,7 @@ def attack_draft(
             f"{100 * (result.limit or 0):g} % are allowed"
             for result in exceeded
         )
-        more = ", or release what is out again" if any(result.name in joint for result in exceeded) else ""
+        more = ", or release what is out again" if any(len(result.releases) > 1 for result in exceeded) else ""
         raise PolicyNotSatisfiedError(f"nothing was released: {sentences}; mask more{more}")
     return results
 

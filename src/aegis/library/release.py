@@ -149,6 +149,7 @@ def release(options: Release) -> Released:
             attacks=attacks,
             masks=counts.masked.masks,
             roles=source.published_roles,
+            all_roles=source.roles,
             policy=source.policy,
             standing=source.standing,
         )

@@ -205,3 +205,36 @@ def test_attribute_inference_counts_what_the_own_row_adds(stage: Stage, find: Fi
     )
     assert general.right == rows, "age tells the illness"
     assert general.exposed_share == 0.0, "it does so without the person"
+
+
+NINE = range(54)
+CROSSED: dict[str, list[Any]] = {
+    "name": [f"person-{row:04d}" for row in NINE],
+    "age": [30 + 10 * (row // 18) for row in NINE],
+    "zip": [f"z{row // 6 % 3}" for row in NINE],
+    "illness": [("flu", "cold", "gout")[(row // 18 + row // 6) % 3] for row in NINE],
+    "visit": [f"v{row}" for row in NINE],
+}
+
+
+@pytest.mark.parametrize("linked_by", ["visit", None])
+def test_groups_of_several_releases_are_read_off_where_their_rows_are_linked(
+    stage: Stage, find: Find, linked_by: str | None
+) -> None:
+    """By age or by place three illnesses are possible, by both only one."""
+    shown = ["illness", *([linked_by] if linked_by else [])]
+    by_age = {name: CROSSED[name] for name in ("age", *shown)}
+    by_zip = {name: CROSSED[name] for name in ("zip", *(name for name in shown if name != "illness"))}
+    alone = find("homogeneity", stage(CROSSED, by_age))
+    both = find("homogeneity", stage(CROSSED, by_age, by_zip))
+    assert alone.singled_out == 0
+    assert (both.singled_out, both.right) == ((54, 54) if linked_by else (0, 0))
+    assert both.releases == (("release-0", "release-1") if linked_by else ("release-0",))
+
+
+def test_a_value_is_ruled_out_in_linked_groups_too(stage: Stage, find: Find) -> None:
+    ills = [("flu", "cold", "gout")[(row // 18 + row // 6 + row % 2) % 3] for row in NINE]
+    people = {**CROSSED, "illness": ills}
+    by_age, by_zip = ({name: people[name] for name in (key, "illness", "visit")} for key in ("age", "zip"))
+    assert find("background-knowledge", stage(people, by_age)).singled_out == 0
+    assert find("background-knowledge", stage(people, by_age, by_zip)).singled_out == 54

@@ -113,3 +113,17 @@ def test_a_role_of_the_roles_file_is_remembered(table: Path) -> None:
     table.with_name("people.roles.yaml").unlink()
     with pytest.raises(PolicyNotSatisfiedError, match="'ill' was sensitive when entry 2"):
         _release(table, BY_AGE, {**POLICY, "insensitive": ["visit", "pay", "again", "ill"]})
+
+
+def test_a_limit_on_homogeneity_holds_for_what_is_out_and_the_new_release_together(table: Path) -> None:
+    """Linked by the visit, everybody of an age in a place has one illness; the second release need not show it."""
+    policy = {**POLICY, "sensitive": ["ill"], "attacks": {"homogeneity": 0}}
+    _release(table, BY_AGE, policy)
+    for columns in (None, ["zip", "visit"]):
+        with pytest.raises(
+            PolicyNotSatisfiedError, match=r"homogeneity exposes 66.67 % .* or release what is out again"
+        ):
+            _release(table, BY_ZIP, policy, columns=columns)
+    again = _release(table, BY_AGE, policy)
+    (attacked,) = again.certificate.content["attacks"]
+    assert (attacked["name"], attacked["singled_out"]) == ("homogeneity", 0)

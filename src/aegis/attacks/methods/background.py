@@ -12,6 +12,7 @@ from aegis.attacks.scene import Scene
 @attack(
     "background-knowledge",
     knows="all quasi-identifiers, and one sensitive value that the person does not have",
+    linked=True,
     cheap=True,
 )
 def background_knowledge(scene: Scene) -> Claims | NotApplicable:

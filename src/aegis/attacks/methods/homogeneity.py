@@ -61,6 +61,7 @@ def unanimous(scene: Scene, view: View, candidates: Candidates) -> Unanimous:
 @attack(
     "homogeneity",
     knows="all quasi-identifiers of the person; claims the sensitive value that all rows that fit have in common",
+    linked=True,
     cheap=True,
 )
 def homogeneity(scene: Scene) -> Claims | NotApplicable:
