@@ -123,7 +123,7 @@ def test_a_certificate_carries_the_attacks_and_a_limit_stops_a_release(home: Pat
     page = made.certificate_path.with_suffix(".html").read_text(encoding="utf-8")
     assert "What attacks found" in page
     assert "0 of 800" in page
-    strict = {**clinic.POLICY, "attacks": {"marketer": 0}}
+    strict = {**clinic.POLICY, "attacks": {"marketer": 0, "prosecutor": 0}}
     with pytest.raises(PolicyNotSatisfiedError, match="marketer exposes"):
         aegis.release(table, config=config, policy=strict, out=tmp_path / "never.csv")
     assert not list(tmp_path.glob("never*"))
