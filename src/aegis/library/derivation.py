@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -124,13 +124,21 @@ def made_elsewhere(name: str, table: DerivedTable) -> str:
 
 
 def sketch_rows(
-    dataset: Dataset, *, focus: Sequence[str], identifying: Sequence[str] = (), rows: int | None = None
+    dataset: Dataset,
+    *,
+    focus: Sequence[str],
+    identifying: Sequence[str] = (),
+    rows: int | None = None,
+    among: Collection[str] | None = None,
 ) -> Sketch | None:
-    """The sample of a table's rows, without the columns that name people: a copy may have new numbers."""
+    """The sample of a table's rows, without the columns that name people: a copy may have new numbers.
+
+    ``among`` names the columns to look at, all unless given.
+    """
     named = {*identifying, *dataset.roles.identifying}
     if rows is None:
         rows = int(ask(dataset.table.aggregate(n=dataset.table.count()))["n"][0].as_py())
-    columns = [name for name in dataset.schema.names if name not in named]
+    columns = [name for name in dataset.schema.names if name not in named and (among is None or name in among)]
     return sketch_of(dataset.table, columns, focus=focus, rows=rows, key=register_key())
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from aegis.data.dataset import Dataset
@@ -95,8 +95,9 @@ def recognise(
     if made is not None:
         raise OtherLedgerError(made_elsewhere(dataset.name, made))
     given_up = []
+    narrower = _Narrower(dataset=dataset, focus=focus, identifying=identifying, rows=rows)
     for table in others:
-        if not _is_same(sketch, columns, table):
+        if not _is_same(sketch, columns, table) and not narrower.is_same(table):
             continue
         if _is_there(table):
             raise OtherLedgerError(_elsewhere(dataset.name, table))
@@ -123,7 +124,8 @@ def ledger_of_rows(dataset: Dataset, *, besides: Ledger | None, focus: Sequence[
     sketch = sketch_rows(dataset, focus=focus)
     if sketch is None:
         return None
-    return next((table for table in others if _is_same(sketch, dataset.schema.names, table)), None)
+    narrower, names = _Narrower(dataset=dataset, focus=focus), dataset.schema.names
+    return next((table for table in others if _is_same(sketch, names, table) or narrower.is_same(table)), None)
 
 
 def refuse_rows_of_others(dataset: Dataset, ledger: Path | None) -> None:
@@ -150,6 +152,30 @@ def _is_same(sketch: Sketch, columns: Sequence[str], table: RegisteredTable) -> 
         return sketch.shares_rows_with(table.sketch)
     # Another version of the engine took the sample: the columns are all that can be compared, and enough to ask.
     return set(table.columns) <= set(columns)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class _Narrower:
+    """A table looked at by the columns only that another one has too, whatever was added to them."""
+
+    dataset: Dataset
+    focus: Sequence[str]
+    identifying: Sequence[str] = ()
+    rows: int | None = None
+    _sketches: dict[frozenset[str], Sketch | None] = field(default_factory=dict)
+
+    def is_same(self, table: RegisteredTable) -> bool:
+        """Whether its rows are those of ``table`` with several columns more; one more is seen without this."""
+        names = set(self.dataset.schema.names)
+        shared = frozenset(names & set(table.columns))
+        if len(names - shared) < 2 or len(shared) < max(2, len(table.columns) - 2):
+            return False
+        if shared not in self._sketches:
+            self._sketches[shared] = sketch_rows(
+                self.dataset, focus=self.focus, identifying=self.identifying, rows=self.rows, among=shared
+            )
+        sketch = self._sketches[shared]
+        return sketch is not None and _is_same(sketch, tuple(shared), table)
 
 
 def _is_there(table: RegisteredTable) -> bool:

@@ -160,6 +160,22 @@ def test_a_table_in_which_every_row_stands_twice_has_no_budget_of_its_own(source
         aegis.ledger_limit(twice, epsilon=1.0)
 
 
+def test_a_table_with_columns_added_has_no_budget_of_its_own(source: Path) -> None:
+    """However many: it is looked at by the columns that the other one has too."""
+    more = {"rowid": range(ROWS), "year": 2024, "hour": [number % 24 for number in range(ROWS)]}
+    for added in (["rowid", "year"], ["rowid", "year", "hour"]):
+        frame = pd.read_csv(source, dtype={"zip": str}).assign(**{name: more[name] for name in added})
+        wider = source.with_name(f"wider{len(added)}.csv")
+        frame.to_csv(wider, index=False)
+        with pytest.raises(OtherLedgerError, match="holds rows of people"):
+            aegis.ledger_limit(wider, epsilon=1.0)
+        with pytest.raises(OtherLedgerError, match="holds rows of people"):
+            let_go(wider, BY_ZIP, insensitive="rest")
+    others = source.with_name("others.csv")
+    people(first=ROWS).assign(**more).to_csv(others, index=False)
+    aegis.ledger_limit(others, epsilon=1.0)
+
+
 def test_rows_of_the_same_kind_are_another_table_where_many_are_alike(tmp_path: Path) -> None:
     """Two wards full of people who differ in little: equal rows say nothing of whose they are."""
     for name, first in (("east.csv", 0), ("west.csv", 7)):
