@@ -26,6 +26,7 @@ from aegis.masking.configuration import Configuration
 from aegis.masking.mask import Mask
 from aegis.privacy.policy import Policy
 from aegis.releases.certificate import certificate_paths, hash_of, read_certificate
+from aegis.releases.certificate_kinds import CertificateKind
 from aegis.releases.write import check_format
 
 Texts = Mapping[str, tuple[tuple[str | None, ...], Codes]]
@@ -104,7 +105,7 @@ def written_texts(table: pa.Table) -> Texts:
 def masks_of(path: Path, configuration: Configuration | None, roles: Roles) -> dict[str, Mask]:
     """What is known of a release's masking: from the configuration that is given, or from the certificate beside it.
 
-    Without either the values are read as they stand.
+    Without either, or where no masks made it, the values are read as they stand.
     """
     check_format(path)
     if not path.is_file():
@@ -119,6 +120,8 @@ def masks_of(path: Path, configuration: Configuration | None, roles: Roles) -> d
         raise VerificationError(
             f"the certificate beside {path.name} is not of this file; give the masks with --config, or remove it"
         )
+    if certificate.kind is not CertificateKind.MASKS:
+        return {}
     return all_masks(masks_behind(certificate, file=path.name), roles)
 
 

@@ -27,6 +27,7 @@ from aegis.masking.configuration import Configuration
 from aegis.masking.mask import Mask
 from aegis.masking.masks.suppress import Suppress
 from aegis.releases.certificate import certificate_paths, hash_of, read_certificate
+from aegis.releases.certificate_kinds import CertificateKind
 from aegis.releases.row_digest import OWN
 from aegis.releases.write import check_format
 
@@ -87,7 +88,7 @@ def _certified(path: Path, quasi: Sequence[str]) -> Configuration | None:
     certificate = read_certificate(beside)
     if certificate.file_sha256 != hash_of(path):
         raise VerificationError(f"the certificate beside {path.name} is not of this file; remove it, or give the file")
-    if "configuration" not in certificate.content:
+    if certificate.kind is not CertificateKind.MASKS:
         return None
     configuration = masks_behind(certificate, file=path.name)
     if not any(column in configuration.masks for column in quasi):

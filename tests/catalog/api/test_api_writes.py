@@ -174,3 +174,17 @@ def test_pages_give_everything_once(stage: Stage) -> None:
             break
     assert seen == [each["id"] for each in whole["items"]]
     assert len(seen) >= 5
+
+
+def test_a_body_says_nothing_twice(stage: Stage) -> None:
+    """Of two readers one takes the first value, one the last: what was looked at may not be what is kept."""
+    twice = b'{"content": {"masks": {"age": "suppress"}, "masks": {"age": "identity"}}}'
+    answer = stage.send(
+        "expert",
+        "POST",
+        f"/products/{stage.product}/configurations",
+        content=twice,
+        headers={"Content-Type": "application/json"},
+    )
+    assert answer.status_code == 422
+    assert "stands twice" in answer.text

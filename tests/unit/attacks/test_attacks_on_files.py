@@ -14,6 +14,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+import aegis
 from aegis.attacks.methods.forensics import texts_beside_rows
 from aegis.data.schema import Roles
 
@@ -107,3 +108,15 @@ def test_metadata_that_names_somebody_is_found(stage: Stage, find: Find, tmp_pat
     scene = stage(table, {"illness": table["illness"]}, roles=ROLES)
     scene = replace(scene, releases=(replace(scene.release, path=path),))
     assert (find("file-metadata", scene).singled_out, find("file-metadata", scene).right) == (1, 1)
+
+
+def test_boxes_are_attacked_as_they_stand_beside_their_certificate(tmp_path: Path) -> None:
+    """Their certificate states no masks: what is published of each row is read off the file."""
+    table, out = tmp_path / "people.csv", tmp_path / "boxes.csv"
+    lines = [f"n{number:02d},{20 + number % 10},{'flu' if number % 3 else 'gout'}" for number in range(30)]
+    table.write_text("\n".join(["name,age,ill", *lines]) + "\n", encoding="utf-8")
+    policy = {"quasi_identifying": ["age"], "identifying": ["name"], "sensitive": ["ill"], "k": 4}
+    aegis.anonymize(table, policy=policy, method="boxes", out=out)
+    assert "n01" not in out.read_text(encoding="utf-8")
+    found = aegis.attack([out], original=table, policy=policy, attacks=["prosecutor"])
+    assert [result.singled_out for result in found.results] == [0]

@@ -224,7 +224,7 @@ def _field_error(error: Mapping[str, Any]) -> dict[str, str]:
         where = ".".join(str(part)[:60] for part in error["loc"][:-1])
         return {"where": where, "said": "there is a field here that is not known"}
     if error.get("type") == "json_invalid":
-        return {"where": "body", "said": "this is not JSON"}
+        return {"where": "body", "said": "this is not JSON, or a key stands twice in one object"}
     message = str(error.get("msg", "it cannot be used"))
     if error.get("type") in {"value_error", "assertion_error"}:
         message = message.removeprefix("Value error, ").removeprefix("Assertion failed, ")

@@ -12,11 +12,11 @@ from aegis.catalog import records
 from aegis.catalog.database.audit_chain import ACTS
 from aegis.catalog.records import Page
 from aegis.catalog.server.api.bodies import Id, Moment, Name, ProductRef
-from aegis.catalog.server.api.calls import Paged, Read, Write
+from aegis.catalog.server.api.calls import JsonRoute, Paged, Read, Write
 from aegis.catalog.server.lanes import in_costly_lane
 from aegis.catalog.service import audit_log
 
-router = APIRouter(prefix="/audit", tags=["audit"])
+router = APIRouter(prefix="/audit", tags=["audit"], route_class=JsonRoute)
 Act = Annotated[str, Field(json_schema_extra={"enum": sorted(ACTS)})]
 
 

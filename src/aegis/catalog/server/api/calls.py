@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Annotated, Any, TypeVar
 
 from fastapi import Depends, Header, Request
+from fastapi.routing import APIRoute
 from pydantic import BaseModel
 from starlette.responses import JSONResponse, Response
 
@@ -22,9 +23,32 @@ from aegis.catalog.service.idempotency import Remembered
 from aegis.catalog.service.paging import DEFAULT_SIZE, PageRequest
 from aegis.catalog.service.permissions import Actor
 from aegis.errors import ConflictError
+from aegis.releases.json_keys import RepeatedKeyError, without_repeated_keys
 
 IDEMPOTENCY_KEY = "Idempotency-Key"
 T = TypeVar("T")
+
+
+class _JsonRequest(Request):
+    """A request whose body says nothing twice."""
+
+    async def json(self) -> Any:
+        try:
+            return json.loads(await self.body(), object_pairs_hook=without_repeated_keys)
+        except RepeatedKeyError:
+            raise json.JSONDecodeError("a key stands twice in one object", "", 0) from None
+
+
+class JsonRoute(APIRoute):
+    """A route that refuses a body in which a key stands twice: of two readers one takes the first, one the last."""
+
+    def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
+        handle = super().get_route_handler()
+
+        async def handle_json(request: Request) -> Response:
+            return await handle(_JsonRequest(request.scope, request.receive))
+
+        return handle_json
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

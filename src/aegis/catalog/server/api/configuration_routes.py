@@ -10,11 +10,11 @@ from starlette.responses import Response
 from aegis.catalog import records
 from aegis.catalog.server.api import bodies
 from aegis.catalog.server.api.bodies import IdPath, ProductPath
-from aegis.catalog.server.api.calls import Read, Write
+from aegis.catalog.server.api.calls import JsonRoute, Read, Write
 from aegis.catalog.server.lanes import in_costly_lane
 from aegis.catalog.service import configurations, previews
 
-router = APIRouter(tags=["configurations"])
+router = APIRouter(tags=["configurations"], route_class=JsonRoute)
 
 
 @router.get("/products/{product}/configurations", response_model=records.Configurations, summary="Configurations")

@@ -9,13 +9,13 @@ from starlette.responses import JSONResponse, Response
 
 from aegis.catalog.server.api import bodies
 from aegis.catalog.server.api.bodies import ProductPath
-from aegis.catalog.server.api.calls import Paged, Read, ReadCall
+from aegis.catalog.server.api.calls import JsonRoute, Paged, Read, ReadCall
 from aegis.catalog.server.lanes import in_costly_lane
 from aegis.catalog.server.session import public_origin
 from aegis.catalog.service import dataspace
 from aegis.catalog.service.paging import PageRequest
 
-router = APIRouter(tags=["data spaces"])
+router = APIRouter(tags=["data spaces"], route_class=JsonRoute)
 
 Continuation = Annotated[
     str | None,

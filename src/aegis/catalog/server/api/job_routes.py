@@ -11,11 +11,11 @@ from aegis.catalog import records
 from aegis.catalog.records import Page
 from aegis.catalog.server.api import bodies
 from aegis.catalog.server.api.bodies import IdPath, ProductPath, ProductRef
-from aegis.catalog.server.api.calls import Paged, Read, Write
+from aegis.catalog.server.api.calls import JsonRoute, Paged, Read, Write
 from aegis.catalog.service import jobs
 from aegis.errors import NotFoundError
 
-router = APIRouter(tags=["jobs"])
+router = APIRouter(tags=["jobs"], route_class=JsonRoute)
 
 
 @router.post("/products/{product}/advice", response_model=records.Job, status_code=202, summary="Start the advisor")

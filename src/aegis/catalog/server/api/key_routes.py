@@ -10,10 +10,10 @@ from starlette.responses import Response
 from aegis.catalog import records
 from aegis.catalog.server.api import bodies
 from aegis.catalog.server.api.bodies import IdPath
-from aegis.catalog.server.api.calls import Read, Write
+from aegis.catalog.server.api.calls import JsonRoute, Read, Write
 from aegis.catalog.service import signing_keys
 
-router = APIRouter(prefix="/keys", tags=["keys"])
+router = APIRouter(prefix="/keys", tags=["keys"], route_class=JsonRoute)
 
 
 @router.get("", response_model=records.SigningKeys, summary="Signing keys")

@@ -11,10 +11,10 @@ from aegis.catalog import records
 from aegis.catalog.records import JointVerdict, MaskedPart, ModelBroken
 from aegis.catalog.server.api import bodies
 from aegis.catalog.server.api.bodies import ProductPath
-from aegis.catalog.server.api.calls import Read, Write
+from aegis.catalog.server.api.calls import JsonRoute, Read, Write
 from aegis.catalog.service import judged_together, ledger
 
-router = APIRouter(tags=["ledger"])
+router = APIRouter(tags=["ledger"], route_class=JsonRoute)
 
 
 @router.get("/products/{product}/ledger", response_model=records.ProductLedger, summary="What left of a product")

@@ -11,10 +11,10 @@ from aegis.catalog import records
 from aegis.catalog.records import Page
 from aegis.catalog.server.api import bodies
 from aegis.catalog.server.api.bodies import IdPath
-from aegis.catalog.server.api.calls import Paged, Read, Write
+from aegis.catalog.server.api.calls import JsonRoute, Paged, Read, Write
 from aegis.catalog.service import notification_choices, notifications
 
-router = APIRouter(tags=["notifications"])
+router = APIRouter(tags=["notifications"], route_class=JsonRoute)
 
 
 @router.get("/notifications", response_model=Page[records.Notification], summary="What was I told?")

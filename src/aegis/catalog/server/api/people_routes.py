@@ -11,11 +11,11 @@ from aegis.catalog import records
 from aegis.catalog.records import Page
 from aegis.catalog.server.api import bodies
 from aegis.catalog.server.api.bodies import IdPath
-from aegis.catalog.server.api.calls import Paged, Read, Write
+from aegis.catalog.server.api.calls import JsonRoute, Paged, Read, Write
 from aegis.catalog.service import open_sessions, overview, people
 from aegis.catalog.service.catalog import Work
 
-router = APIRouter(tags=["people"])
+router = APIRouter(tags=["people"], route_class=JsonRoute)
 
 
 @router.get("/me", response_model=records.Me, summary="Who am I?")

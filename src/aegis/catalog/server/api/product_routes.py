@@ -11,13 +11,13 @@ from aegis.catalog import records
 from aegis.catalog.records import Page
 from aegis.catalog.server.api import bodies
 from aegis.catalog.server.api.bodies import Line, ProductPath
-from aegis.catalog.server.api.calls import Paged, Read, Write
+from aegis.catalog.server.api.calls import JsonRoute, Paged, Read, Write
 from aegis.catalog.server.lanes import in_costly_lane
 from aegis.catalog.server.session import public_origin
 from aegis.catalog.service import croissant, finding, products
 
-router = APIRouter(prefix="/products", tags=["products"])
-facet_router = APIRouter(tags=["products"])
+router = APIRouter(prefix="/products", tags=["products"], route_class=JsonRoute)
+facet_router = APIRouter(tags=["products"], route_class=JsonRoute)
 
 Words = Annotated[
     Line, Query(description="Words in names, titles, descriptions, tags, and the names and meanings of columns.")

@@ -12,13 +12,13 @@ from aegis.catalog import records
 from aegis.catalog.records import Page, Standing
 from aegis.catalog.server.api import bodies
 from aegis.catalog.server.api.bodies import Id, IdPath, ProductPath
-from aegis.catalog.server.api.calls import Paged, Read, Write, WriteCall
+from aegis.catalog.server.api.calls import JsonRoute, Paged, Read, Write, WriteCall
 from aegis.catalog.server.uploads import Multipart, Part, attachment, body_of, chunks_of, uploading, whole
 from aegis.catalog.service import lineage, releases
 from aegis.catalog.service.certificates import certificate_text
 from aegis.errors import InputError
 
-router = APIRouter(tags=["releases"])
+router = APIRouter(tags=["releases"], route_class=JsonRoute)
 PRESENT_POLICY = "Aegis-Present-Policy"
 _SIGNATURE_BYTES = 4_096
 

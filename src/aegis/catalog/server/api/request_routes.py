@@ -11,11 +11,11 @@ from aegis.catalog import records
 from aegis.catalog.records import Page
 from aegis.catalog.server.api import bodies
 from aegis.catalog.server.api.bodies import IdPath, ProductPath, ProductRef
-from aegis.catalog.server.api.calls import Paged, Read, Write
+from aegis.catalog.server.api.calls import JsonRoute, Paged, Read, Write
 from aegis.catalog.service import comments, requests
 from aegis.catalog.states import RequestState
 
-router = APIRouter(tags=["requests"])
+router = APIRouter(tags=["requests"], route_class=JsonRoute)
 
 
 @router.post(

@@ -10,12 +10,12 @@ from starlette.responses import Response, StreamingResponse
 from aegis.catalog import records
 from aegis.catalog.records import Page
 from aegis.catalog.server.api.bodies import ProductPath
-from aegis.catalog.server.api.calls import Paged, Read, Write
+from aegis.catalog.server.api.calls import JsonRoute, Paged, Read, Write
 from aegis.catalog.server.uploads import body_of, chunks_of, uploading
 from aegis.catalog.service import summaries
 from aegis.errors import InputError, NotFoundError
 
-router = APIRouter(prefix="/products/{product}", tags=["summaries"])
+router = APIRouter(prefix="/products/{product}", tags=["summaries"], route_class=JsonRoute)
 ARCHIVES = ("application/octet-stream", "application/x-tar", "application/gzip", "application/zip")
 
 _ARCHIVE: dict[str, Any] = {

@@ -11,10 +11,10 @@ from aegis.catalog import records
 from aegis.catalog.records import Page
 from aegis.catalog.server.api import bodies
 from aegis.catalog.server.api.bodies import Id, IdPath
-from aegis.catalog.server.api.calls import Paged, Read, Write
+from aegis.catalog.server.api.calls import JsonRoute, Paged, Read, Write
 from aegis.catalog.service import tokens
 
-router = APIRouter(prefix="/tokens", tags=["tokens"])
+router = APIRouter(prefix="/tokens", tags=["tokens"], route_class=JsonRoute)
 
 
 @router.get("", response_model=Page[records.Token], summary="Tokens")
