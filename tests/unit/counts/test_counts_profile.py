@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import pyarrow as pa
 import pytest
 
@@ -11,7 +13,7 @@ from aegis.data.kind import Kind
 from aegis.data.schema import Role
 
 
-def _suggested(**columns: list[object]) -> dict[str, Role]:
+def _suggested(**columns: Sequence[object]) -> dict[str, Role]:
     return {column.name: column.suggested for column in profile(open_dataset(pa.table(columns))).columns}
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 import pyarrow as pa
 import pytest
@@ -159,7 +160,7 @@ def test_one_trait_is_not_enough_and_a_copy_of_it_is_no_second() -> None:
 def test_values_are_counted_by_people_where_people_are_counted() -> None:
     """Whoever was tested again after an invalid test has another result too: nobody has that one alone."""
     results = [("invalid" if i % 2 else "negative") if i < 40 else "negative" for i in range(ROWS)]
-    columns = {
+    columns: dict[str, list[Any]] = {
         "patient_id": [i // 2 for i in range(ROWS)],
         "age": [20 + (i * 7) % 50 for i in range(ROWS)],
         "result": results,
