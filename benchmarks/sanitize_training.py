@@ -2,6 +2,7 @@
 
 For each column that is a category the law is counted as `aegis sanitize` counts it; networks learn from the columns as
 they are. What they found is brought under the caps and judged under that law, beside the program and its bound.
+Errors are shares of wrong guesses, or bits with ``--loss log``.
 """
 
 from __future__ import annotations
@@ -18,14 +19,15 @@ from numpy.typing import NDArray
 
 from _result import dataset, write
 from aegis.candidates.sanitizers.capped_problem import CappedProblem
-from aegis.candidates.sanitizers.capped_program import refined, solve_or_none, with_bound
+from aegis.candidates.sanitizers.capped_program import solve_or_none, with_bound
 from aegis.candidates.sanitizers.caps import Caps
 from aegis.candidates.sanitizers.cells import ADVERSARY_LEVELS, AUTHORIZED_LEVELS, fit_cells
 from aegis.candidates.sanitizers.cones import cone_of
-from aegis.candidates.sanitizers.costs import MatrixCost
+from aegis.candidates.sanitizers.costs import Cost, LogCost, MatrixCost
 from aegis.candidates.sanitizers.encoding import Encoder
 from aegis.candidates.sanitizers.joint import joined, joint_cost
 from aegis.candidates.sanitizers.law import estimated_law
+from aegis.candidates.sanitizers.refined_release import refined
 from aegis.candidates.sanitizers.row_training import Part, Rows, RowSettings, symbols_for, train_rows
 from aegis.candidates.sanitizers.trained_release import best_trained, spent, under_caps
 
@@ -100,6 +102,7 @@ def main() -> None:
     parser.add_argument("--steps", type=int, default=2400)
     parser.add_argument("--trials", type=int, default=6)
     parser.add_argument("--batch-rows", type=int, default=256)
+    parser.add_argument("--loss", choices=("guesses", "log"), default="guesses")
     parser.add_argument("--cases", default="", help="numbers of cases, comma separated; all unless given")
     parser.add_argument("--name", default="sanitize_training")
     arguments = parser.parse_args()
@@ -113,6 +116,7 @@ def main() -> None:
             arguments.name,
             {
                 "device": str(jax.devices()[0].device_kind),
+                "loss": arguments.loss,
                 "rows": arguments.rows,
                 "steps": arguments.steps,
                 "trials": arguments.trials,
@@ -139,7 +143,12 @@ def compared(
     text = joined(some, private) if len(private) > 1 else some[private[0]].astype(str)
     values, codes = np.unique(text, return_inverse=True)
     size, half = len(values), len(order) // 2
-    cost = joint_cost(text) if len(private) > 1 else 1.0 - np.eye(size)
+    matrix = joint_cost(text) if len(private) > 1 else 1.0 - np.eye(size)
+    cost: Cost = MatrixCost(matrix)
+    part = Part(codes=np.arange(size), cost=matrix)
+    if arguments.loss == "log":
+        cost = LogCost(size)
+        part = Part(codes=np.arange(size), cost=np.zeros((size, 1)), loss="log")
     sides = [
         Encoder.fit(known, party="a").matrix(known, rows=len(order))
         for names in (authorized, *adversaries)
@@ -159,7 +168,7 @@ def compared(
     coded = [cell.of(side[half // 2 :]) for cell, side in zip(cells, sides, strict=True)]
     law = estimated_law(codes[half // 2 :], coded[:1], coded[1:], size=size, confidence=0.975).estimate
     problem = CappedProblem(
-        law=law, authorized_costs=(MatrixCost(cost),), adversary_cost=MatrixCost(cost), distortions=(1.0,), caps=caps
+        law=law, authorized_costs=(cost,), adversary_cost=cost, distortions=(1.0,), caps=caps
     )
     problem = replace(problem, distortions=(share * problem.silent_distortions[0],))
     began = time.perf_counter()
@@ -172,7 +181,7 @@ def compared(
             codes=codes[half // 2 :],
             groups=(sides[0][half // 2 :],),
             adversaries=tuple(side[half // 2 :] for side in sides[1:]),
-            parts=(Part(codes=np.arange(size), cost=cost),),
+            parts=(part,),
         ),
         distortions=list(problem.distortions),
         cone=cone,

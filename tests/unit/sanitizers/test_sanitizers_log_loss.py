@@ -10,13 +10,14 @@ from scipy.optimize import linprog
 from aegis.candidates.sanitizers.attackers import bits, fit_table, fit_table_shares, stating
 from aegis.candidates.sanitizers.belief_bound import most_a_belief_is_worth
 from aegis.candidates.sanitizers.capped_problem import CappedProblem
-from aegis.candidates.sanitizers.capped_program import refined, solve, with_bound
+from aegis.candidates.sanitizers.capped_program import solve, with_bound
 from aegis.candidates.sanitizers.caps import Caps
 from aegis.candidates.sanitizers.cones import cone_of
 from aegis.candidates.sanitizers.costs import LogCost, bayes, zero_one
 from aegis.candidates.sanitizers.law import Law, exact_law
 from aegis.candidates.sanitizers.pricing import Prices, symbol_values
 from aegis.candidates.sanitizers.proof import adversary_proofs
+from aegis.candidates.sanitizers.refined_release import refined
 
 Floats = NDArray[np.float64]
 
@@ -101,6 +102,28 @@ def test_the_program_in_bits_equals_a_list_of_symbols_and_reaches_its_bound(
     again = refined(problem, found.release)
     assert again is not None
     assert again.worst == pytest.approx(found.worst, rel=1e-3)
+
+
+@pytest.mark.parametrize("size", [3, 4])
+def test_a_release_that_tells_too_little_is_made_to_meet_the_distortion(size: int) -> None:
+    law, cost = some_law(size, size), LogCost(size)
+    silent = float(bayes(cost, law.authorized[0].T).sum())
+    problem = CappedProblem(
+        law=law,
+        authorized_costs=(cost,),
+        adversary_cost=cost,
+        distortions=(0.7 * silent,),
+        caps=Caps(posterior=0.95),
+    )
+    best = solve(problem)
+    quieter = 0.5 * best.release + 0.5 * (law.prior @ best.release)
+    assert problem.distortions_of(quieter)[0] > 0.8 * silent
+    found = refined(problem, quieter)
+    assert found is not None
+    assert found.distortions[0] <= 0.7 * silent * 1.0001
+    assert 0.98 * best.worst <= found.worst <= 1.002 * best.worst
+    shown = found.release.T / (found.release.T @ law.prior)[:, None]
+    assert cone_of(law, problem.caps).inside(shown).all()
 
 
 def test_no_symbol_is_worth_more_than_the_bound_however_few_simplices_there_are() -> None:

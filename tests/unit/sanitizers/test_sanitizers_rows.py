@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,7 @@ from aegis.candidates.sanitizers.capped_problem import CappedProblem
 from aegis.candidates.sanitizers.capped_program import solve
 from aegis.candidates.sanitizers.caps import Caps
 from aegis.candidates.sanitizers.cones import Cone, cone_of
-from aegis.candidates.sanitizers.costs import zero_one
+from aegis.candidates.sanitizers.costs import LogCost, zero_one
 from aegis.candidates.sanitizers.joint import BETWEEN, Ranges, joined, joint_cost, ranges_of, split_tuples
 from aegis.candidates.sanitizers.law import estimated_law
 from aegis.candidates.sanitizers.trained_release import best_trained, spent, under_caps
@@ -77,6 +78,29 @@ def test_what_networks_find_ends_near_the_program_and_a_stopped_run_goes_on(
     assert 0.9 * solve(problem).worst <= worst <= 1.002 * solve(problem).worst
     with pytest.raises(SanitizerError, match="other settings"):
         train_rows(rows, distortions=[0.15], cone=cone, settings=SETTINGS, checkpoint=kept)
+
+
+def test_networks_that_state_chances_end_near_the_program_in_bits(rows: Rows, problem: CappedProblem) -> None:
+    cost = LogCost(3)
+    silent = replace(problem, authorized_costs=(cost,), adversary_cost=cost)
+    in_bits = replace(silent, distortions=(0.6 * silent.silent_distortions[0],))
+    cone = cone_of(in_bits.law, in_bits.caps)
+    part = Part(codes=np.arange(3), cost=np.zeros((3, 1)), loss="log")
+    trained = train_rows(
+        Rows(codes=rows.codes, groups=rows.groups, adversaries=rows.adversaries, parts=(part,)),
+        distortions=in_bits.distortions,
+        cone=cone,
+        settings=SETTINGS,
+    )
+    # what was trained less tells too little, and no mixture of its symbols tells more
+    quieter = 0.8 * trained.releases + 0.2 * trained.releases.mean(axis=1, keepdims=True)
+    assert min(in_bits.distortions_of(release)[0] for release in quieter) > in_bits.distortions[0]
+    found = best_trained(quieter, in_bits, cone)
+    assert found is not None
+    release, worst = found
+    assert in_bits.distortions_of(release)[0] <= in_bits.distortions[0] * (1 + 1e-6)
+    assert bool(cone.inside(release.T).all())
+    assert 0.98 * solve(in_bits).worst <= worst <= 1.002 * solve(in_bits).worst
 
 
 def test_a_table_is_drawn_under_the_caps_and_spends_its_distortion(problem: CappedProblem) -> None:

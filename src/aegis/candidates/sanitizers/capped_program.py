@@ -33,7 +33,6 @@ _POOL = 600  # symbols that are tried without a program
 _ADDED = 6  # symbols a round
 _ROUNDS = 40
 _GAIN = 2e-4  # a symbol worth less than this share of the loss ends the search
-_REFINING = 24  # times that tangents are added where no symbol will be
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -86,7 +85,7 @@ def with_bound(problem: CappedProblem, optimum: CappedOptimum, *, seconds: float
     if optimum.prices is None:
         return optimum
     cone = cone_of(problem.law, problem.caps)
-    if _by_belief(problem):
+    if by_belief(problem):
         missing = most_a_belief_is_worth(problem, cone, optimum.prices)
     else:
         missing = most_a_symbol_is_worth(problem, cone, optimum.prices, seconds=seconds)
@@ -97,30 +96,21 @@ def with_bound(problem: CappedProblem, optimum: CappedOptimum, *, seconds: float
 def solve_or_none(problem: CappedProblem, *, seed: int = 0) -> CappedOptimum | None:
     """As `solve`, and None where nothing satisfies the caps within the distortions."""
     optimum, missed = _searched(problem, seed=seed)
-    return optimum if _met(problem, missed) else None
+    return optimum if met(problem, missed) else None
 
 
-def refined(problem: CappedProblem, release: Floats) -> CappedOptimum | None:
-    """The best release whose symbols are used by the same rules as those of ``release``; None where none is feasible.
-
-    What a search of another kind found becomes exact: caps and distortions hold, and the probabilities are the best.
-    """
-    cone = cone_of(problem.law, problem.caps)
-    symbols = release.T[release.max(axis=0) > 1e-6]
-    symbols = cone.drawn_in(symbols / (symbols @ problem.law.prior)[:, None])
-    limits = [min(asked, left) for asked, left in zip(problem.distortions, problem.silent_distortions, strict=True)]
-    master = MixtureMaster(problem, limits) if _by_belief(problem) else Master(problem, cone, limits)
-    master.add(np.vstack([symbols, np.ones((1, problem.law.size))]))
-    master.solve(max(1e-12, *problem.silent_losses), once=False, rounds=_REFINING)
-    return _found(problem, master) if _met(problem, master.missed) else None
-
-
-def _by_belief(problem: CappedProblem) -> bool:
+def by_belief(problem: CappedProblem) -> bool:
     """Whether a rule is a belief: then no two symbols share one, and symbols are mixed as they are."""
     return any(isinstance(cost, LogCost) for cost in (problem.adversary_cost, *problem.authorized_costs))
 
 
-def _met(problem: CappedProblem, missed: Sequence[float]) -> bool:
+def limits_of(problem: CappedProblem) -> list[float]:
+    """What each group may err by: no more than without a release, where more was allowed."""
+    return [min(asked, left) for asked, left in zip(problem.distortions, problem.silent_distortions, strict=True)]
+
+
+def met(problem: CappedProblem, missed: Sequence[float]) -> bool:
+    """Whether what is missed of each distortion is nothing but rounding."""
     return max(missed) <= 1e-6 * max(1e-12, *problem.silent_distortions)
 
 
@@ -129,12 +119,11 @@ def _searched(problem: CappedProblem, *, seed: int, feasible: bool = False) -> t
 
     ``feasible`` asks only whether the distortions can be met: the search ends as soon as they are.
     """
-    silent = problem.silent_distortions
-    limits = [min(asked, left) for asked, left in zip(problem.distortions, silent, strict=True)]
+    limits = limits_of(problem)
     cone = cone_of(problem.law, problem.caps)
     pool = _pool(problem.law, cone, np.random.default_rng(seed))
     master: Master | MixtureMaster
-    if _by_belief(problem):
+    if by_belief(problem):
         master = MixtureMaster(problem, limits)
         master.add(pool)
     else:
@@ -143,7 +132,7 @@ def _searched(problem: CappedProblem, *, seed: int, feasible: bool = False) -> t
     scale = max(1e-12, *problem.silent_losses)
     for _ in range(_ROUNDS):
         master.solve(scale, once=feasible)
-        if feasible and _met(problem, master.missed):
+        if feasible and met(problem, master.missed):
             break
         prices = master.prices()
         worth = symbol_values(problem, prices, pool)
@@ -165,10 +154,11 @@ def _searched(problem: CappedProblem, *, seed: int, feasible: bool = False) -> t
         pool = np.vstack([pool, made])
         master.drop_unused()
         master.add(np.array(made))
-    return _found(problem, master), master.missed
+    return optimum_of(problem, master), master.missed
 
 
-def _found(problem: CappedProblem, master: Master | MixtureMaster) -> CappedOptimum:
+def optimum_of(problem: CappedProblem, master: Master | MixtureMaster) -> CappedOptimum:
+    """The solution of a program as a release, with its figures under the law."""
     release = master.release()
     losses = problem.losses_of(release)
     return CappedOptimum(
@@ -252,7 +242,7 @@ def _nearest_cap(problem: CappedProblem, name: str, seed: int) -> float | None:
             distortions=problem.distortions,
             caps=caps,
         )
-        fits = _met(problem, _searched(trial, seed=seed, feasible=True)[1])
+        fits = met(problem, _searched(trial, seed=seed, feasible=True)[1])
         if step == 0 and not fits:
             return None
         near, far = (near, share) if fits else (share, far)

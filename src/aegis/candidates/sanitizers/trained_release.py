@@ -12,8 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from aegis.candidates.sanitizers.capped_problem import CappedProblem
-from aegis.candidates.sanitizers.capped_program import refined
 from aegis.candidates.sanitizers.cones import Cone
+from aegis.candidates.sanitizers.refined_release import refined
 
 Floats = NDArray[np.float64]
 _STEPS = 24
