@@ -4,7 +4,8 @@ For each of twelve private columns: the mechanism is fitted on some rows and jud
 adversary is compared with the exact posterior and six attackers that are fitted on fresh rows; the reconstructor's
 error on fresh rows with the distortion asked for; and, under the estimated law, at equal distortion and equal caps, the
 program with randomized response, noise and erasure, each mixed with silence as well as it can be, and with its own
-proved bound. What is done is kept, and a run that is started again goes on after it.
+proved bound. Concept erasure (LEACE) of the authorised columns is measured by attackers. What is done is kept, and a
+run that is started again goes on after it.
 """
 
 from __future__ import annotations
@@ -34,6 +35,7 @@ from sklearn.neural_network import MLPClassifier, MLPRegressor
 from sklearn.tree import DecisionTreeRegressor
 
 from _kept import Kept
+from _leace import erased
 from _result import dataset, write
 from aegis.candidates.sanitizers.attackers import View
 from aegis.candidates.sanitizers.audited_column import Fitted
@@ -232,6 +234,36 @@ def rivals(case: Case, table: Table, rows: NDArray[np.int64]) -> dict[str, Any]:
     }
 
 
+def leace(case: Case, table: Table, rows: NDArray[np.int64]) -> dict[str, Any]:
+    """What attackers reach where the authorised columns are published with the private one erased from them by LEACE.
+
+    Erased columns tell the authorised party nothing that it does not know, so for its distortion the value itself is
+    shown in the share of records that brings it there, as erasure by a blank does. Who sees the rest has no more than a
+    blank and the erased columns to go by.
+    """
+    x, half = table[case.column][rows], len(rows) // 2
+    known, other = sides(case, table, rows)
+    features, side = (Encoder.fit(s, party="a").matrix(s, rows=len(rows)) for s in (known, other))
+    of_category = category(x)
+    truth = coded(x)[0].astype(float) if of_category else x.astype(float)
+    concept = np.eye(int(truth.max()) + 1)[truth.astype(int)] if of_category else truth[:, None]
+    seen = np.hstack([erased(features, concept, fitted=slice(0, half)), side])
+    reached = {}
+    for name, model in attackers(of_category).items():
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # some stop before they converge: they are attackers all the same
+            guess = model.fit(seen[:half], truth[:half]).predict(seen[half:])
+        wrong = guess != truth[half:] if of_category else (guess - truth[half:]) ** 2
+        reached[name] = float(np.mean(wrong))
+    best = min(reached, key=lambda name: reached[name])
+    return {
+        "best_attacker": best,
+        "error_on_erased_columns": reached[best],
+        "adversary_error": case.share * reached[best],
+        "keeps_the_caps": False,  # values are shown as they are
+    }
+
+
 def coded(x: NDArray[Any]) -> tuple[NDArray[np.int64], int]:
     values, codes = np.unique(x.astype(str), return_inverse=True)
     return codes, len(values)
@@ -324,6 +356,7 @@ def main() -> None:
                 "adversary": list(case.adversary),
                 "distortion": distortion,
                 "law": kept.get([case.table, case.column, "law"], partial(rivals, case, table, rows)),
+                "leace": kept.get([case.table, case.column, "leace"], partial(leace, case, table, rows)),
                 "seeds": [],
             }
         )
@@ -404,10 +437,20 @@ def summary(cases: list[dict[str, Any]]) -> dict[str, Any]:
             if values
         },
         "ratio_to_the_best_rival_of_each_column": _best_ratio(laws),
+        "ratio_to_leace_at_equal_distortion": _leace_ratio(cases),
         "columns_where_no_weight_keeps_caps_and_distortion": {
             name: len(laws) - len(values) for name, values in ratios.items()
         },
     }
+
+
+def _leace_ratio(cases: list[dict[str, Any]]) -> dict[str, float | int]:
+    ratios = [
+        case["law"]["program"] / case["leace"]["adversary_error"]
+        for case in cases
+        if case["law"]["program"] is not None
+    ]
+    return {"columns": len(ratios), "least": min(ratios), "mean": float(np.mean(ratios))} if ratios else {"columns": 0}
 
 
 def _best_ratio(laws: list[dict[str, Any]]) -> dict[str, float | int]:

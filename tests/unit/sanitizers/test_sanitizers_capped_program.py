@@ -253,3 +253,12 @@ def test_the_proved_loss_fails_as_seldom_as_it_says() -> None:
 def test_a_cap_that_is_none_is_refused(given: dict[str, float], words: str) -> None:
     with pytest.raises(SanitizerError, match=words):
         Caps(**given)
+
+
+def test_the_search_goes_on_until_losses_are_those_that_adversaries_have() -> None:
+    """Six values: the losses of the last program were above the true ones, and its symbols were used by old rules."""
+    rng = np.random.default_rng(4)
+    law = exact_law(rng.dirichlet(np.full(6, 3.0)), [rng.dirichlet(np.full(4, 0.5), 6)], [rng.dirichlet(np.ones(8), 6)])
+    found = solve(posed(law, 0.5, Caps(local_dp=4.0)))
+    assert found.worst == pytest.approx(found.value, rel=1e-6)
+    assert found.worst == pytest.approx(0.341221, abs=1e-5), "what the mixed-integer program bounds it by"

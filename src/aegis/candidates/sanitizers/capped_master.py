@@ -65,20 +65,21 @@ class Master:
         self.rule_costs = [costs for costs, kept in zip(self.rule_costs, used, strict=True) if kept]
         self.cuts = [lines for lines, kept in zip(self.cuts, used, strict=True) if kept]
 
-    def solve(self, scale: float, *, once: bool, rounds: int = 12) -> None:
-        """Solve, tighten where a loss lies above what an adversary has, and solve again."""
+    def solve(self, scale: float, *, once: bool, rounds: int = 12) -> bool:
+        """Solve, tighten where a loss lies above what an adversary has, and solve again; whether no loss does now."""
         for _ in range(rounds):
             self._solved()
             if once:
-                return
+                return True
             symbols = self.symbols()
             true = self.tables[None] * symbols[:, None, :]
             costs = self.problem.adversary_cost.best(true)
             over = self._losses() - (true * costs).sum(axis=2)
             if over.clip(0).sum() <= _TIGHT * scale:
-                return
+                return True
             for f, cell in zip(*np.nonzero(over > _TIGHT * scale / (4 * over.size)), strict=True):
                 self.cuts[f].append((int(cell), self.tables[cell] * costs[f, cell]))
+        return False
 
     def _solved(self) -> None:
         problem, size, count = self.problem, self.size, self.count

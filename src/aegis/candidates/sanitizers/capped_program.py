@@ -22,7 +22,7 @@ from aegis.candidates.sanitizers.belief_bound import most_a_belief_is_worth
 from aegis.candidates.sanitizers.capped_master import Master
 from aegis.candidates.sanitizers.capped_problem import CappedProblem
 from aegis.candidates.sanitizers.cones import Cone, cone_of
-from aegis.candidates.sanitizers.costs import LogCost
+from aegis.candidates.sanitizers.costs import LogCost, MatrixCost
 from aegis.candidates.sanitizers.law import Law
 from aegis.candidates.sanitizers.mixture_master import MixtureMaster
 from aegis.candidates.sanitizers.pricing import Prices, best_symbol, most_a_symbol_is_worth, symbol_values
@@ -33,6 +33,7 @@ _POOL = 600  # symbols that are tried without a program
 _ADDED = 6  # symbols a round
 _ROUNDS = 40
 _GAIN = 2e-4  # a symbol worth less than this share of the loss ends the search
+_TIGHTENING = 60  # times that tangents are added where no symbol is
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -131,7 +132,7 @@ def _searched(problem: CappedProblem, *, seed: int, feasible: bool = False) -> t
         master.add(_spread(pool, problem))
     scale = max(1e-12, *problem.silent_losses)
     for _ in range(_ROUNDS):
-        master.solve(scale, once=feasible)
+        tight = master.solve(scale, once=feasible)
         if feasible and met(problem, master.missed):
             break
         prices = master.prices()
@@ -150,11 +151,33 @@ def _searched(problem: CappedProblem, *, seed: int, feasible: bool = False) -> t
             if len(seen) >= _ADDED:
                 break
         if not made:
-            break
+            if feasible or isinstance(master, MixtureMaster) or not isinstance(problem.adversary_cost, MatrixCost):
+                break  # only a matrix has as many tangents as guesses, so that all of them are soon there
+            if not tight and master.solve(scale, once=False, rounds=_TIGHTENING):
+                continue  # what a symbol is worth was read off losses that nobody has
+            again = _used_anew(problem, cone, master)
+            again.solve(scale, once=False, rounds=_TIGHTENING)
+            if _worst(problem, again) <= _worst(problem, master) + _GAIN * scale:
+                break
+            master = again
+            continue
         pool = np.vstack([pool, made])
         master.drop_unused()
         master.add(np.array(made))
     return optimum_of(problem, master), master.missed
+
+
+def _used_anew(problem: CappedProblem, cone: Cone, master: Master) -> Master:
+    """The program over the symbols of a solution, each by the rule that is best for it now."""
+    again = Master(problem, cone, master.limits)
+    symbols = master.release().T
+    again.add(np.vstack([symbols / (symbols @ problem.law.prior)[:, None], np.ones((1, problem.law.size))]))
+    return again
+
+
+def _worst(problem: CappedProblem, master: Master) -> float:
+    """What the solution truly leaves the worst adversary; nothing where it misses a distortion."""
+    return min(problem.losses_of(master.release())) if met(problem, master.missed) else -np.inf
 
 
 def optimum_of(problem: CappedProblem, master: Master | MixtureMaster) -> CappedOptimum:

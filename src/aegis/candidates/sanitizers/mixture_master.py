@@ -45,7 +45,7 @@ class MixtureMaster:
     def drop_unused(self) -> None:
         """Nothing: a symbol costs a column of a few numbers."""
 
-    def solve(self, scale: float, *, once: bool, rounds: int = 1) -> None:
+    def solve(self, scale: float, *, once: bool, rounds: int = 1) -> bool:
         """Solve; all losses are exact, so that once is enough."""
         problem, count = self.problem, len(self.pool)
         groups, adversaries = len(self.limits), len(self.adversary_losses)
@@ -70,6 +70,7 @@ class MixtureMaster:
         if not solution.success:
             raise NotConvergedError("the linear program under caps was not solved; try a slightly larger distortion")
         self.solution = solution
+        return True
 
     def symbols(self) -> Floats:
         assert self.solution is not None
