@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from aegis.counts.class_table import SUPPRESSED, ClassTable, suppressed_classes
 from aegis.counts.content import Content
-from aegis.counts.grouping import Codes, Tuples, group_keys, group_tuples, summed
+from aegis.counts.grouping import Codes, Tuples, group_keys, group_tuples, row_keys, summed
 from aegis.errors import LedgerError
 from aegis.privacy.judgement import Judgement, judge_all
 from aegis.privacy.policy import Policy, Suppressed
@@ -182,6 +182,27 @@ def judge_together(
     all_shown = first.suppressed == 0 and bool((treatment == SHOWN).all())
     final = first if all_shown else judge_all(_released(state, treatment), policy, suppress=False)
     return _answer(state, final if final.satisfied else first, treatment, broken, None if final.satisfied else "", seen)
+
+
+def must_be_hidden(table: ClassTable, policy: Policy, *, gone: Gone | None = None) -> int:
+    """How many records that are out a release has to hide at least, by the sizes of what it shows of each known class.
+
+    A part that is too small stays too small whatever else is hidden. Quickly counted: more than the policy allows, and
+    nothing else needs to be judged. Records that are gone are left out of account, which makes the number smaller; 0
+    where recipients hold different things, or people are counted.
+    """
+    least = max((int(model.threshold) for model in policy.models if model.name == "k-anonymity"), default=1)
+    if least == 1 or table.people is not None or (gone is not None and gone.holders):
+        return 0
+    known = table.domains[-1].values.astype(np.int64)[table.codes[:, -1]] % COMPANION
+    keys, room = row_keys(table.codes[:, :-1], [domain.size for domain in table.domains[:-1]])
+    if room * (int(known.max(initial=0)) + 1) >= 2**62:
+        return 0
+    parts, part_of = np.unique(known * room + keys, return_inverse=True)
+    sizes = summed(table.sizes, part_of, len(parts))
+    classes = parts // room
+    whole = summed(sizes, classes, int(classes.max(initial=0)) + 1)
+    return int(sizes[(classes > 0) & (sizes < least) & (sizes < whole[classes])].sum())
 
 
 def without_known(table: ClassTable) -> ClassTable:

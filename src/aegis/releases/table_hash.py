@@ -73,7 +73,7 @@ def short_digest(text: Any, *, backend: str) -> Any:
     if backend == "postgres":
         digest = _sha256(_convert_to(text, "UTF8"))
         return reduce(add, (_get_byte(digest, place).cast("int64") * (1 << (8 * (6 - place))) for place in range(7)))
-    digits = text.hexdigest("sha256").substr(0, 14)
+    digits = text.hexdigest("sha256").left(14)
     if backend == "pyspark":
         return _conv(digits, 16, 10).cast("int64")
     return ("0x" + digits).cast("int64")

@@ -21,7 +21,7 @@ from aegis.errors import PolicyNotSatisfiedError
 from aegis.masking.partition import Partition
 from aegis.privacy.judgement import Judgement, hopeless, judge_all
 from aegis.privacy.policy import Policy, Suppressed
-from aegis.privacy.together import Gone, GoneFrom, judge_together, nobody_gone
+from aegis.privacy.together import Gone, GoneFrom, judge_together, must_be_hidden, nobody_gone
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -169,7 +169,10 @@ class Gate:
             judgement = judge_all(self.table.merged(partitions), self.policy)
             return judgement if judgement.satisfied else None
         seen = self.out.table.merged(partitions)
-        together = judge_together(seen, self.policy, gone=self.out.gone_from(seen))  # by itself too, and first
+        gone = self.out.gone_from(seen)
+        if must_be_hidden(seen, self.policy, gone=gone) > self.limit:
+            return None
+        together = judge_together(seen, self.policy, gone=gone)  # by itself too, and first
         return together.own if together.satisfied else None
 
     def must_go(self, classes: Classes, partitions: Mapping[str, Partition]) -> int:

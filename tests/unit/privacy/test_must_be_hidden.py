@@ -1,0 +1,53 @@
+"""The quick count of what a release has to hide beside what is out never exceeds what judging it finds."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import aegis
+from aegis.counts.class_table import ClassTable
+from aegis.counts.collect_classes import count_classes
+from aegis.privacy.policy import Policy
+from aegis.privacy.together import HELD, KNOWN_CLASS, STARRED, Gone, Holder, judge_together, must_be_hidden
+
+
+def _table(known: list[int], shown: list[int]) -> ClassTable:
+    frame = pd.DataFrame({"a": shown, KNOWN_CLASS: known})
+    return count_classes(aegis.open_dataset(frame), ("a", KNOWN_CLASS))
+
+
+def _policy(**given: object) -> Policy:
+    return Policy.from_mapping({"quasi_identifying": ["a"], "k": 3, **given})
+
+
+def test_small_parts_of_known_classes_count_and_whole_ones_and_newcomers_do_not() -> None:
+    known = [1] * 5 + [2] * 2 + [0] * 2
+    shown = [7, 7, 7, 8, 8, 9, 9, 7, 8]
+    assert must_be_hidden(_table(known, shown), _policy()) == 2
+    assert must_be_hidden(_table(known, shown), _policy(k=4)) == 5
+    assert must_be_hidden(_table(known, shown), _policy(k=1)) == 0
+
+
+def test_where_recipients_hold_different_things_nothing_is_said() -> None:
+    holder = Holder(known_as=np.array([0, 1, 1]))
+    gone = Gone.nobody(unseen=frozenset(), holders=(holder,))
+    assert must_be_hidden(_table([1, 1, 1, 2], [7, 7, 8, 8]), _policy(), gone=gone) == 0
+
+
+@pytest.mark.parametrize("seed", range(12))
+@pytest.mark.parametrize("suppressed", ["judged", "exempt", "dropped"])
+def test_it_is_no_more_than_what_judging_hides(seed: int, suppressed: str) -> None:
+    rng = np.random.default_rng(seed)
+    table = _table(rng.integers(0, 4, 60).tolist(), rng.integers(0, 5, 60).tolist())
+    policy = _policy(max_suppression=1, suppressed=suppressed)
+    judged = judge_together(table, policy)
+    known = table.domains[-1].values.astype(int)[table.codes[:, -1]] > 0
+    hidden = int(table.sizes[((judged.treatment == STARRED) | (judged.treatment == HELD)) & known].sum())
+    least = must_be_hidden(table, policy)
+    if judged.satisfied:
+        assert least <= hidden
+    strict = _policy(max_suppression=(least - 1) / 60 if least else 0, suppressed=suppressed)
+    if least:
+        assert not judge_together(table, strict).satisfied
