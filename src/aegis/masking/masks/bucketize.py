@@ -18,6 +18,7 @@ from aegis.errors import MaskError
 from aegis.masking.grid import Grid
 from aegis.masking.mask import MASKS, ExpressionMask, apart, as_objects, by_threshold, is_multiple
 from aegis.masking.parameter import Number, Rule, Whole, check_finite, check_parameters, fifteen_digits, is_list
+from aegis.masking.round_ends import round_ends, without_few
 from aegis.plural import count
 
 if TYPE_CHECKING:
@@ -51,7 +52,8 @@ class Bucketize(ExpressionMask):
 
     Give exactly one of ``width`` (with ``origin``, where a bucket starts), ``edges``, ``count`` (as many buckets of
     equal width) or ``quantiles`` (as many buckets of about equal frequency). The last two read their edges off the
-    data. Numbers outside the edges fall in ``(-inf, first)`` and ``[last, inf)``.
+    data; those of equal width lie between round numbers that a few records are at or beyond, so that they give away
+    neither the smallest nor the largest. Numbers outside the edges fall in ``(-inf, first)`` and ``[last, inf)``.
 
     >>> Bucketize(width=10).on_values(np.array([43, 40, -1])).tolist()
     ['[40, 50)', '[40, 50)', '[-10, 0)']
@@ -98,7 +100,7 @@ class Bucketize(ExpressionMask):
         if len(values) < 2:
             return Bucketize(edges=(float(values[0]) if len(values) else 0.0,))
         if self.count is not None:
-            edges = _equal_width(values, domain.kind, self.count)
+            edges = _equal_width(without_few(values, counts), domain.kind, self.count)
         else:
             assert self.quantiles is not None
             edges = _equal_frequency(values, np.asarray(counts[: len(values)], dtype=np.float64), self.quantiles)
@@ -165,7 +167,7 @@ def _labels(edges: tuple[float, ...]) -> list[str]:
 
 
 def _equal_width(values: Values, kind: Kind, count: int) -> tuple[float, ...]:
-    low, high = float(values[0]), float(values[-1])
+    low, high = round_ends(values)
     shares = np.arange(1, count) / count
     inner = low * (1 - shares) + high * shares
     if kind is Kind.INTEGER:

@@ -15,6 +15,7 @@ from aegis.data.kind import Kind, Values
 from aegis.errors import MaskError
 from aegis.masking.mask import MASKS, ExpressionMask, apart, as_objects, by_threshold
 from aegis.masking.parameter import Rule, Whole, check_parameters
+from aegis.masking.round_ends import round_ends
 
 if TYPE_CHECKING:
     import ibis.expr.types as ir
@@ -26,11 +27,12 @@ _WRITTEN = re.compile(r"(-?[0-9]+):(-?[0-9]+)")
 @MASKS.register("ranges")
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ranges(ExpressionMask):
-    """Replace a whole number by one of ``count`` ranges between the column's smallest and largest, shown ``s:e``.
+    """Replace a whole number by one of ``count`` ranges of about equal size, shown ``s:e``.
 
     With ``size, rest = divmod(high - low, count)`` the i-th range runs from its start to ``start + size``, one further
     for the first ``rest`` ranges, both ends included; the next starts one later. Whatever lies outside all of them
-    belongs to the last. ``low`` and ``high`` are read off the column unless given.
+    belongs to the last. ``low`` and ``high`` are round numbers around the column's smallest and largest unless given,
+    which would be somebody's.
 
     >>> Ranges(count=3, low=0, high=10).on_values(np.array([0, 4, 5, 8, 9, 99])).tolist()
     ['0:4', '0:4', '5:8', '5:8', '9:12', '9:12']
@@ -60,11 +62,11 @@ class Ranges(ExpressionMask):
         return Kind.TEXT
 
     def resolve(self, domain: Domain, counts: NDArray[Any]) -> Ranges:
-        """With the smallest and the largest value of the column."""
+        """With round numbers around the smallest and the largest value of the column."""
         if self.low is not None:
             return self
-        ends = (int(domain.values[0]), int(domain.values[-1])) if len(domain.values) else (0, 0)
-        return Ranges(count=self.count, low=ends[0], high=ends[1])
+        low, high = round_ends(domain.values) if len(domain.values) else (0, 0)
+        return Ranges(count=self.count, low=max(int(low), -_FAR), high=min(int(high), _FAR))
 
     def on_values(self, values: Values) -> Values:
         starts, labels = self._ranges()
