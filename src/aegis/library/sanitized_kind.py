@@ -57,13 +57,14 @@ def sanitized(workshop: Workshop) -> list[Made]:
 
 
 def _reason(sanitizers: Sanitizers, share: float) -> str:
-    """What was hidden, at which distortion, and what the audit found."""
+    """What was hidden, at which distortion, what the audit found, and what could not be had."""
     fitted: Sequence[str] = [
         f"{each.mechanism.column}: the adversary errs by {each.audit.worst:.4g}, "
         f"{100 * each.protection[0].after.certain:.1f} % of the records are determined for it"
         for each in sanitizers.fitted[share]
     ]
+    refused = "".join(f"; {note}" for note in sanitizers.notes)
     return (
         f"{count(len(sanitizers.private), 'column')} released at {100 * share:.0f} % of the error that knowing the "
-        f"others leaves ({'; '.join(fitted)}), the quasi-identifiers as the search masks them"
+        f"others leaves ({'; '.join(fitted)}), the quasi-identifiers as the search masks them{refused}"
     )

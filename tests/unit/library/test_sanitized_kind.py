@@ -10,6 +10,7 @@ import pytest
 from aegis.candidates.sanitizers.mechanism import CategoryMechanism
 from aegis.candidates.sanitizers.split import CERTAIN_CAP
 from aegis.data.engine import open_dataset
+from aegis.evaluation.sanitizing import Sanitizers
 from aegis.learners.candidate import MaskedCandidate, MaskTables, Part
 from aegis.library import sanitized_kind
 from aegis.library.candidate_kinds import Made, Workshop
@@ -84,3 +85,11 @@ def test_what_passes_leaves_doubt_given_everything_in_the_release(
         np.add.at(belief, classes, by_symbol[:, symbols].T)
         belief /= sizes[:, None]
         assert belief.max() < 0.99, "no class says the value of its records"
+
+
+def test_a_distortion_that_no_release_has_is_told_beside_those_that_one_has() -> None:
+    note = "ill is not sanitized at 40 %: no release keeps posterior at most 0.98 within a distortion of 0.1"
+    sanitizers = Sanitizers(
+        private=("ill",), adversary=(), authorized=(), by_share={0.8: ()}, fitted={0.8: ()}, notes=(note,)
+    )
+    assert sanitized_kind._reason(sanitizers, 0.8).endswith(f"; {note}")
