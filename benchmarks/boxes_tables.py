@@ -252,7 +252,7 @@ def verdict_of(summary: list[dict[str, Any]]) -> dict[str, Any]:
     return {
         "places": len(margins),
         "ahead": sum(margin >= 0 for margin in margins.values()),
-        "farthest_behind": round(-min(0.0, *margins.values()), 5),
+        "farthest_behind": round(max(0.0, -min(margins.values())), 5),
         "behind": [[*place, round(margin, 5)] for place, margin in margins.items() if margin < 0],
     }
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from aegis.candidates.boxes import expected_labels
-from aegis.candidates.boxes.expected_labels import with_expected_labels
+from aegis.candidates.boxes.expected_labels import trusted, with_expected_labels
 from aegis.candidates.boxes.growing import grow_boxes
 from aegis.candidates.boxes.growth import Growth
 from aegis.candidates.boxes.tuples import box_tuples
@@ -98,3 +98,21 @@ def test_too_few_records_speak_for_themselves() -> None:
     policy = Policy.from_mapping({"k": 5})
     own = grow_boxes(table, policy, labels=["label"], growth=Growth(expected_labels=False)).boxes
     assert grow_boxes(table, policy, labels=["label"]).boxes == own
+
+
+def test_learners_are_trusted_by_how_well_they_tell_records_that_they_were_not_trained_on() -> None:
+    rng = np.random.default_rng(6)
+    chance = rng.random(2_000)
+    wanted = np.eye(2)[(rng.random(2_000) < chance).astype(int)]
+    by_chance = rng.random(2_000)
+    answers = np.stack([np.column_stack([1 - said, said]) for said in (chance, by_chance)])
+    trust = trusted(answers, wanted)
+    assert trust[0] > 0.9
+    assert trust.min() >= 0.0
+    assert trust.sum() == pytest.approx(1.0)
+
+
+def test_learners_that_tell_nothing_are_trusted_alike() -> None:
+    wanted = np.array([[0.0], [1.0], [2.0]])
+    np.testing.assert_allclose(trusted(np.ones((3, 3, 1)), wanted), 1 / 3)
+    np.testing.assert_allclose(trusted(-np.stack([wanted, wanted]), wanted), 1 / 2)

@@ -1,11 +1,11 @@
 """Which way to grow boxes: the one on which learners do best with records that were held out.
 
-Ways are tried round by round. The first round holds the usual way, which looks ahead and goes by what learners expect,
-beside a greedy one, one that does not look ahead, one that goes by the records' own labels, larger boxes and, where the
-policy allows suppression, smaller ones. A way
-that is clearly better than the present one takes its place, and the next round holds its neighbours; when none is
-clearly better, the score has stopped rising. Clearly is by more than two standard errors of the difference, record by
-record: of several ways one always seems better by chance, on a small table much better.
+Ways are tried round by round. The first round holds the usual way, which goes by what learners expect and looks ahead
+where the table is not too large for that, beside a greedy one, one that goes by the records' own labels, on a small
+table larger boxes, on a large one looking ahead and, where the policy allows suppression, smaller boxes. A way that is
+clearly better than the present one takes its place, and the next round holds its neighbours; when none is clearly
+better, the score has stopped rising. Clearly is by more than two standard errors of the difference, record by record:
+of several ways one always seems better by chance, on a small table much better.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ import numpy as np
 
 from aegis.candidates.boxes.compiled import Floats, Ints
 from aegis.candidates.boxes.expected_labels import sampled_records
-from aegis.candidates.boxes.growing import grow_boxes
+from aegis.candidates.boxes.growing import grow_from_tuples, tuples_to_grow
 from aegis.candidates.boxes.growth import GREEDY, Growth
 from aegis.candidates.boxes.model_columns import box_columns
 from aegis.candidates.boxes.recoding import Boxes
-from aegis.candidates.boxes.tuples import FEW_NUMBERS, label_numbers
+from aegis.candidates.boxes.tuples import FEW_NUMBERS, BoxTuples, label_numbers
 from aegis.counts.class_table import ClassTable
 from aegis.data.domain import Domain
 from aegis.learners.features import Split
@@ -44,6 +44,9 @@ CLEARLY = 0.001
 STANDARD_ERRORS = 2.0
 LARGER = 40
 """Boxes may be larger than the policy asks: so many records are tried with the usual way."""
+NEARLY_ALL = 0.5
+"""Larger boxes are tried where a turn trains on this share of the table: on a small sample of it learners know less
+than they will, and boxes that even that out seem better than they are."""
 AHEAD = 3
 MOST_TUPLES = 200_000
 """Looking ahead doubles the time: a larger table does so only where learners do clearly better by it."""
@@ -74,7 +77,11 @@ def growth_for(
     k = max((model.k for model in policy.models if isinstance(model, KAnonymity)), default=1)
     reached = {chosen: trial.scores(chosen)}
     for number in range(MOST_ROUNDS):
-        ways = [way for way in _ways(chosen, k, policy, first=number == 0) if way not in reached]
+        ways = [
+            way
+            for way in _ways(chosen, k, policy, first=number == 0, larger=trial.share >= NEARLY_ALL)
+            if way not in reached
+        ]
         if label_weight is not None:
             ways = [way for way in ways if way.label_weight == label_weight]
         for at, way in enumerate(ways):
@@ -94,13 +101,13 @@ def _rise(scores: Floats, present: Floats) -> float:
     return float(apart.mean() - max(CLEARLY, STANDARD_ERRORS * apart.std() / np.sqrt(len(apart))))
 
 
-def _ways(present: Growth, k: int, policy: Policy, *, first: bool) -> list[Growth]:
+def _ways(present: Growth, k: int, policy: Policy, *, first: bool, larger: bool) -> list[Growth]:
     """What is tried beside the present way."""
-    ways = [replace(present, look_ahead=0 if present.look_ahead else AHEAD)]
+    ways = [] if present.look_ahead else [replace(present, look_ahead=AHEAD)]
     least = present.least_records or k
     if first:
         ways += [GREEDY, replace(present, expected_labels=False)]
-        ways += [replace(present, least_records=LARGER)] if k < LARGER else []
+        ways += [replace(present, least_records=LARGER)] if larger and k < LARGER else []
     elif present.expected_labels:
         ways += [replace(present, least_records=2 * least)]
     else:
@@ -120,6 +127,8 @@ class _Trial:
         self._table, self._policy, self._label, self._seed = table, policy, label, seed
         self._tuples, self._labels = sampled_records(table, label, most=MOST_ROWS, rng=rng)
         self.rows = len(self._tuples)
+        self.share = (1 - TESTED) * self.rows / max(table.records, 1)
+        self._ready: dict[tuple[int, bool], BoxTuples] = {}
         domain = table.contents[label].domain
         self._target = _target(domain.kind.is_ordered and len(domain.values) > FEW_NUMBERS, domain, self._labels)
         number = min(max(MOST_ROWS // max(self.rows, 1), 1), turns)
@@ -128,11 +137,11 @@ class _Trial:
     def scores(self, growth: Growth) -> Floats:
         """What learners reach on each record that was held out, its mean over turns."""
         sums, times = np.zeros(self.rows), np.zeros(self.rows)
-        for testing, training in self._turns:
+        for turn, (testing, training) in enumerate(self._turns):
             share = len(training) / self._table.records
             least = None if growth.least_records is None else max(1, round(growth.least_records * share))
-            grown = grow_boxes(
-                self._part(training),
+            grown = grow_from_tuples(
+                self._tuples_of_turn(turn, growth),
                 _scaled(self._policy, share),
                 labels=[self._label],
                 growth=replace(growth, least_records=least),
@@ -141,6 +150,13 @@ class _Trial:
             times[testing] += 1
         met = times > 0
         return np.asarray(sums[met] / times[met])
+
+    def _tuples_of_turn(self, turn: int, growth: Growth) -> BoxTuples:
+        """What boxes of a turn are grown from; learners are asked once for all ways that go by what they expect."""
+        key = turn, growth.expected_labels
+        if key not in self._ready:
+            self._ready[key] = tuples_to_grow(self._part(self._turns[turn][1]), growth, labels=[self._label])
+        return self._ready[key]
 
     def _part(self, training: Ints) -> ClassTable:
         domain = self._table.contents[self._label].domain

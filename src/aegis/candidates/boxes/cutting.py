@@ -245,3 +245,29 @@ def grown(
             made += 2
         node += 1
     return nodes[:made]
+
+
+@compiled
+def ends_of_cuts(columns: Ints, order: Ints, nodes: Ints, missing: Ints) -> Ints:
+    """The codes on either side of each cut that `grown` made: a line (lowest, highest, any missing) × 2 per node.
+
+    Missing codes are apart from the lowest and highest, which are −1 where nothing else is left; so are those of
+    leaves.
+    """
+    ends = np.full((len(nodes), 6), -1, dtype=np.int64)
+    for node in range(len(nodes)):
+        column = nodes[node, 0]
+        if column < 0:
+            continue
+        for side in range(2):
+            low, high, any_missing = -1, -1, 0
+            for at in range(nodes[node, 1 + side], nodes[node, 2 + side]):
+                code = columns[column, order[at]]
+                if code == missing[column]:
+                    any_missing = 1
+                    continue
+                high = max(high, code)
+                if low < 0 or code < low:
+                    low = code
+            ends[node, 3 * side], ends[node, 3 * side + 1], ends[node, 3 * side + 2] = low, high, any_missing
+    return ends

@@ -3,7 +3,8 @@
 A box of five records says little about its label, and the best of many cuts of it says mostly what chance made of those
 five. The learners of the race, trained on the whole table, say what records like these have in general. Each record is
 told by learners that were trained without it: the records are parted into folds, and a tuple that stands in several of
-them gets the mean by its records. Only labels are replaced, and only for choosing cuts; nothing of this is released.
+them gets the mean by its records. How much each learner counts is settled by how well they tell together the labels of
+records that they were trained without. Only labels are replaced, and only for choosing cuts; nothing of it is released.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
+from scipy.optimize import nnls
 
 from aegis.candidates.boxes.compiled import Floats, Ints
 from aegis.candidates.boxes.tuples import BoxTuples, is_of_numbers, label_numbers, whole_uncertainty
@@ -46,7 +48,7 @@ def with_expected_labels(ready: BoxTuples, names: tuple[str, ...]) -> BoxTuples:
         labels[:, first : first + width] = held
         whole = whole_uncertainty(held, classes)
         scales[block] = 1.0 / (telling * whole) if whole > 0 else 0.0
-    return replace(ready, labels=labels, scales=scales)
+    return replace(ready, labels=labels, scales=scales, expects_labels=True)
 
 
 def labelled_records(table: ClassTable, label: str) -> int:
@@ -76,22 +78,41 @@ def _expected(table: ClassTable, label: str) -> Floats:
     tuples, values = sampled_records(table, label, most=most, rng=rng)
     target = Target.of_numbers(label_numbers(domain)[values]) if of_numbers else Target.of_classes(values, classes)
     fold = rng.permutation(len(tuples)) % FOLDS
-    sums, weights = np.zeros((table.classes, max(classes, 1))), np.zeros(table.classes)
+    learners, outputs = len(list(LEARNERS)), max(classes, 1)
+    sums, weights = np.zeros((learners, table.classes, outputs)), np.zeros(table.classes)
+    answers = np.empty((learners, len(tuples), outputs))
     unseen = np.ones(table.classes, dtype=bool)
     unseen[tuples] = False
     for turn in range(FOLDS):
-        asked, records = np.unique(tuples[fold == turn], return_counts=True)
+        asked, place, records = np.unique(tuples[fold == turn], return_inverse=True, return_counts=True)
         others = np.flatnonzero(unseen)[turn::FOLDS]  # what the sample left out is told by one of the folds
         told = np.concatenate([asked, others])
         counts = np.concatenate([records, np.ones(len(others), dtype=np.int64)])
         learnt = np.flatnonzero(fold != turn)
-        sums[told] += counts[:, None] * _learnt(table, tuples[learnt], target.at(learnt), told)
+        told_answers = _learnt(table, tuples[learnt], target.at(learnt), told)
+        answers[:, fold == turn] = told_answers[:, place]
+        sums[:, told] += counts[:, None] * told_answers
         weights[told] += counts
-    return np.asarray(sums / weights[:, None])
+    wanted = np.eye(classes)[values] if classes else target.numbers[:, None]
+    return np.asarray(np.tensordot(trusted(answers, wanted), sums, axes=1) / weights[:, None])
+
+
+def trusted(answers: Floats, wanted: Floats) -> Floats:
+    """How much each learner is trusted, 1 together: so that the squared error of what they say together is least.
+
+    ``answers`` has a table per learner, with a line for each record that it was trained without.
+
+    >>> trusted(np.array([[[0.0], [1.0]], [[1.0], [0.0]]]), np.array([[0.0], [1.0]]))
+    array([1., 0.])
+    """
+    centre = wanted.mean(axis=0)
+    trust, _ = nnls((answers - centre).reshape(len(answers), -1).T, (wanted - centre).ravel())
+    total = float(trust.sum())
+    return np.asarray(trust / total) if total > 0 else np.full(len(answers), 1.0 / len(answers))
 
 
 def _learnt(table: ClassTable, tuples: Ints, target: Target, asked: Ints) -> Floats:
-    """What the learners expect of some tuples, the mean of all of them."""
+    """What each of the learners expects of some tuples."""
     columns = tuple(
         SplitColumn(
             CodedColumn.of(domain),
@@ -101,5 +122,4 @@ def _learnt(table: ClassTable, tuples: Ints, target: Target, asked: Ints) -> Flo
         for at, domain in enumerate(table.domains)
     )
     split = Split(columns=columns, target=target, test_rows=len(asked))
-    answers = [expect(LEARNERS[name], split, seed=0) for name in LEARNERS]
-    return np.asarray(np.mean(answers, axis=0)).reshape(len(asked), -1)
+    return np.stack([expect(LEARNERS[name], split, seed=0).reshape(len(asked), -1) for name in LEARNERS])

@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from aegis.candidates.boxes.compiled import Ints
-from aegis.candidates.boxes.cutting import grown
+from aegis.candidates.boxes.cutting import ends_of_cuts, grown
 from aegis.candidates.boxes.expected_labels import LEAST_RECORDS, labelled_records, with_expected_labels
 from aegis.candidates.boxes.gains import uncertainty
 from aegis.candidates.boxes.growing_by_models import grown_by_models
@@ -62,11 +62,35 @@ def grow_boxes(
     is, where not even all records in one box satisfy the policy.
     """
     chosen = growth or Growth()
+    ready = tuples_to_grow(table, chosen, labels=labels, hierarchies=hierarchies, by_branch=by_branch)
+    return grow_from_tuples(ready, policy, labels=labels, growth=chosen)
+
+
+def tuples_to_grow(
+    table: ClassTable,
+    growth: Growth,
+    *,
+    labels: Sequence[str] = (),
+    hierarchies: Mapping[str, Hierarchy] | None = None,
+    by_branch: bool = False,
+) -> BoxTuples:
+    """What boxes are grown from: with expected labels where the growth asks for them and enough records have one.
+
+    Growths that agree in that may share it.
+    """
     ready = box_tuples(table, labels, hierarchies=hierarchies, by_branch=by_branch)
+    enough = all(labelled_records(table, label) >= LEAST_RECORDS for label in labels)
+    if growth.expected_labels and enough and ready.scales.any():
+        return with_expected_labels(ready, tuple(labels))
+    return ready
+
+
+def grow_from_tuples(ready: BoxTuples, policy: Policy, *, labels: Sequence[str], growth: Growth) -> Grown:
+    """The boxes of tuples that `tuples_to_grow` made ready for this growth."""
+    table, chosen = ready.table, growth
     if not ready.scales.any():
         chosen = replace(chosen, label_weight=0.0, look_ahead=0)  # width is the same in whichever order
-    elif chosen.expected_labels and all(labelled_records(table, label) >= LEAST_RECORDS for label in labels):
-        ready = with_expected_labels(ready, tuple(labels))
+    elif ready.expects_labels:
         chosen = replace(chosen, doubt_nats=0.0)  # learners have smoothed chance away
     k = max((model.k for model in policy.models if isinstance(model, KAnonymity)), default=1)
     order = np.arange(table.classes, dtype=np.int64)
@@ -239,25 +263,26 @@ def _as_boxes(ready: BoxTuples, pruned: _Pruned, policy: Policy, labels: tuple[s
     number = {place: at for at, place in enumerate(reached)}
     suppressed = {place for place, keep in zip(leaves, kept.tolist(), strict=True) if not keep}
     made: list[Cut | Leaf] = []
+    running = np.concatenate([[0], np.cumsum(ready.sizes[order])]).tolist()
+    ends = ends_of_cuts(ready.columns, order, nodes, ready.missing).tolist()
     for place in reached:
         column, start, middle, end, left, right = nodes[place].tolist()
         if column < 0:
-            made.append(Leaf(records=int(ready.sizes[order[start:end]].sum()), suppressed=place in suppressed))
+            made.append(Leaf(records=running[end] - running[start], suppressed=place in suppressed))
             continue
-        codes = [np.unique(ready.columns[column][part]) for part in (order[start:middle], order[middle:end])]
         children = [number[left], number[right]]
-        domain = table.domains[column]
-        if domain.kind.is_ordered:
-            made.append(_ordered_cut(column, domain, codes, children))
+        if ready.ordered[column]:
+            made.append(_ordered_cut(column, table.domains[column], ends[place], children))
             continue
-        weights = [ready.sizes[part].sum() for part in (order[start:middle], order[middle:end])]
-        light = int(weights[1] < weights[0])  # the smaller part is named value by value, the other is the rest
+        # the smaller part is named value by value, the other is the rest
+        light = int(running[end] - running[middle] < running[middle] - running[start])
+        codes = np.unique(ready.columns[column][order[middle:end] if light else order[start:middle]])
         made.append(
             Cut(
                 column=column,
                 then=children[light],
                 other=children[1 - light],
-                values=tuple(shown[column][code] for code in codes[light].tolist()),
+                values=tuple(shown[column][code] for code in codes.tolist()),
             )
         )
     return Boxes(
@@ -272,16 +297,15 @@ def _as_boxes(ready: BoxTuples, pruned: _Pruned, policy: Policy, labels: tuple[s
     )
 
 
-def _ordered_cut(column: int, domain: Domain, codes: list[Ints], children: list[int]) -> Cut:
-    missing = len(domain.values) if domain.missing else -1
-    present = [part[part != missing] for part in codes]
-    holds_missing = [len(part) < len(whole) for part, whole in zip(present, codes, strict=True)]
-    if not len(present[0]) or not len(present[1]):
-        apart = int(not len(present[1]))
+def _ordered_cut(column: int, domain: Domain, ends: list[int], children: list[int]) -> Cut:
+    """A cut along the order of a column; ``ends`` is what `ends_of_cuts` says of it."""
+    lowest, highest, holds_missing = ends[::3], ends[1::3], ends[2::3]
+    if lowest[0] < 0 or lowest[1] < 0:
+        apart = int(lowest[1] < 0)
         return Cut(column=column, then=children[apart], other=children[1 - apart], missing="then")
-    low = int(present[0].max() > present[1].max())  # the part with the smaller values
+    low = int(highest[0] > highest[1])  # the part with the smaller values
     below: float | str
-    first, second = domain.values[present[low].max()], domain.values[present[1 - low].min()]
+    first, second = domain.values[highest[low]], domain.values[lowest[1 - low]]
     if domain.kind.is_number:
         below = edge_between(float(first), float(second), domain.kind)
     else:

@@ -39,6 +39,7 @@ class BoxTuples:
     rank_starts: Ints
     by: Ints
     depths: Ints  # for each rank how far down a hierarchy it and the next one part
+    expects_labels: bool = False  # whether the labels are what learners expect, not the records' own
 
     def __repr__(self) -> str:
         return f"BoxTuples({self.table!r})"
