@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import argparse
 import math
+import sys
 import tempfile
 from functools import partial
 from pathlib import Path
@@ -111,6 +112,8 @@ def main() -> None:
     parser.add_argument("--kept", default=".bench/synthesis_audit.jsonl", help="what is done; a later run goes on")
     chosen = parser.parse_args()
     kept = Kept.of(Path(chosen.kept))
+    # Where the parts lie is nobody's business but the machine's.
+    sys.argv[1:] = ["--runs", str(chosen.runs)]
     rows = []
     for what, part, leaks in (("as promised", 1.0, False), ("half the noise", 0.5, False), ("a leak", 1.0, True)):
         found = audited(kept, what, chosen.runs // PIECE, part=part, leaks=leaks)
