@@ -130,7 +130,7 @@ def _searched(workshop: Workshop) -> list[Made]:
     )
     counts = seen
     if standing is not None:
-        counts, out = without_known(seen), Out(table=seen, gone=standing.gone_from)
+        counts, out = without_known(seen), Out(table=seen, gone=standing.gone_from, apart=standing.apart)
     found = search_classes(
         counts, label=label, policy=policy, hierarchies=workshop.hierarchies, seconds=workshop.seconds, out=out
     )

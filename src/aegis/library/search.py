@@ -196,7 +196,7 @@ def search(options: Search) -> Found | FoundBoxes:
     else:
         shown = masked_data(standing.dataset, repeated).dataset if repeated else standing.dataset
         seen = classes_of(shown, policy, roles, contents=(label,), hierarchies=hierarchies, known=True)
-        table, out = without_known(seen), Out(table=seen, gone=standing.gone_from)
+        table, out = without_known(seen), Out(table=seen, gone=standing.gone_from, apart=standing.apart)
     declared = declared_orders(options.order)
     check_quasi_identifying(declared, table)
     table = with_orders(table, {**dataset.orders, **declared})

@@ -18,8 +18,9 @@ from numpy.typing import NDArray
 
 from aegis.counts.class_table import SUPPRESSED, ClassTable, suppressed_classes
 from aegis.counts.content import Content
-from aegis.counts.grouping import Codes, Tuples, group_keys, group_tuples, row_keys, summed
+from aegis.counts.grouping import Codes, Tuples, group_keys, group_tuples, summed
 from aegis.errors import LedgerError
+from aegis.masking.partition import Partition
 from aegis.privacy.judgement import Judgement, judge_all
 from aegis.privacy.policy import Policy, Suppressed
 from aegis.privacy.verdict import Verdict
@@ -184,23 +185,34 @@ def judge_together(
     return _answer(state, final if final.satisfied else first, treatment, broken, None if final.satisfied else "", seen)
 
 
-def must_be_hidden(table: ClassTable, policy: Policy, *, gone: Gone | None = None) -> int:
+def must_be_hidden(
+    table: ClassTable, policy: Policy, *, partitions: Mapping[str, Partition] | None = None, apart: bool = False
+) -> int:
     """How many records that are out a release has to hide at least, by the sizes of what it shows of each known class.
 
     A part that is too small stays too small whatever else is hidden. Quickly counted: more than the policy allows, and
-    nothing else needs to be judged. Records that are gone are left out of account, which makes the number smaller; 0
-    where recipients hold different things, or people are counted.
+    nothing else needs to be judged. ``partitions`` are masks that are not in the table yet. Records that are gone are
+    left out of account, which makes the number smaller; 0 where recipients hold different things (``apart``), or people
+    are counted.
     """
     least = max((int(model.threshold) for model in policy.models if model.name == "k-anonymity"), default=1)
-    if least == 1 or table.people is not None or (gone is not None and gone.holders):
+    if least == 1 or table.people is not None or apart:
         return 0
-    known = table.domains[-1].values.astype(np.int64)[table.codes[:, -1]] % COMPANION
-    keys, room = row_keys(table.codes[:, :-1], [domain.size for domain in table.domains[:-1]])
-    if room * (int(known.max(initial=0)) + 1) >= 2**62:
-        return 0
-    parts, part_of = np.unique(known * room + keys, return_inverse=True)
+    known = (table.domains[-1].values.astype(np.int64) % COMPANION)[table.codes[:, -1]]
+    keys, room = known.copy(), int(known.max(initial=0)) + 1
+    for place, (column, domain) in enumerate(zip(table.columns[:-1], table.domains[:-1], strict=True)):
+        change = None if partitions is None else partitions.get(column)
+        size = domain.size if change is None else change.target.size
+        if size < 2:
+            continue
+        if room > 2**62 // size:
+            return 0  # no number holds a tuple: judging finds it
+        codes = table.codes[:, place]
+        keys, room = keys * size + (codes if change is None else change.codes[codes]), room * size
+    width = room // (int(known.max(initial=0)) + 1)
+    parts, part_of = group_keys(keys, room)
     sizes = summed(table.sizes, part_of, len(parts))
-    classes = parts // room
+    classes = parts // width
     whole = summed(sizes, classes, int(classes.max(initial=0)) + 1)
     return int(sizes[(classes > 0) & (sizes < least) & (sizes < whole[classes])].sum())
 

@@ -9,8 +9,10 @@ import pytest
 import aegis
 from aegis.counts.class_table import ClassTable
 from aegis.counts.collect_classes import count_classes
+from aegis.masking.configuration_file import configurations_from_mapping
 from aegis.privacy.policy import Policy
-from aegis.privacy.together import HELD, KNOWN_CLASS, STARRED, Gone, Holder, judge_together, must_be_hidden
+from aegis.privacy.together import HELD, KNOWN_CLASS, STARRED, judge_together, must_be_hidden
+from aegis.ranking.verdicts import partitions_of
 
 
 def _table(known: list[int], shown: list[int]) -> ClassTable:
@@ -31,9 +33,22 @@ def test_small_parts_of_known_classes_count_and_whole_ones_and_newcomers_do_not(
 
 
 def test_where_recipients_hold_different_things_nothing_is_said() -> None:
-    holder = Holder(known_as=np.array([0, 1, 1]))
-    gone = Gone.nobody(unseen=frozenset(), holders=(holder,))
-    assert must_be_hidden(_table([1, 1, 1, 2], [7, 7, 8, 8]), _policy(), gone=gone) == 0
+    table = _table([1, 1, 1, 2, 2, 2], [7, 7, 8, 8, 7, 7])
+    assert must_be_hidden(table, _policy()) == 6
+    assert must_be_hidden(table, _policy(), apart=True) == 0
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_masks_that_are_not_on_yet_count_as_if_they_were(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    frame = pd.DataFrame({name: rng.integers(0, 6, 80) for name in ("a", "b")})
+    frame[KNOWN_CLASS] = rng.integers(0, 3, 80)
+    table = count_classes(aegis.open_dataset(frame), ("a", "b", KNOWN_CLASS))
+    policy = Policy.from_mapping({"quasi_identifying": ["a", "b"], "k": 4})
+    for masks in ({"a": "suppress"}, {"a": {"bucketize": {"width": 3}}, "b": {"bucketize": {"width": 2}}}):
+        partitions = partitions_of(configurations_from_mapping(masks, name="m")[0], table)
+        assert partitions is not None
+        assert must_be_hidden(table, policy, partitions=partitions) == must_be_hidden(table.merged(partitions), policy)
 
 
 @pytest.mark.parametrize("seed", range(12))

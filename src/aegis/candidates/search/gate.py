@@ -52,9 +52,13 @@ class Weighed:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Out:
-    """What is out of the table: its classes with the known class of every record, and the records that are gone."""
+    """What is out of the table: its classes with the known class of every record, and the records that are gone.
+
+    ``apart`` says that those who get the next release hold different things.
+    """
 
     table: ClassTable
+    apart: bool = False
     gone: GoneFrom = nobody_gone
     _raw: list[Gone | None] = field(default_factory=list)
 
@@ -168,11 +172,10 @@ class Gate:
         if self.out is None:
             judgement = judge_all(self.table.merged(partitions), self.policy)
             return judgement if judgement.satisfied else None
-        seen = self.out.table.merged(partitions)
-        gone = self.out.gone_from(seen)
-        if must_be_hidden(seen, self.policy, gone=gone) > self.limit:
+        if must_be_hidden(self.out.table, self.policy, partitions=partitions, apart=self.out.apart) > self.limit:
             return None
-        together = judge_together(seen, self.policy, gone=gone)  # by itself too, and first
+        seen = self.out.table.merged(partitions)
+        together = judge_together(seen, self.policy, gone=self.out.gone_from(seen))  # by itself too, and first
         return together.own if together.satisfied else None
 
     def must_go(self, classes: Classes, partitions: Mapping[str, Partition]) -> int:
