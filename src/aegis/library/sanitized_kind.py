@@ -35,8 +35,8 @@ def sanitized(workshop: Workshop) -> list[Made]:
     missing = [name for name in private if name not in complete]
     if missing:
         raise SanitizerError(
-            f"{missing[0]!r} is sensitive and misses values, and candidates are made of complete columns; aegis sanitize "
-            "fills them and says so"
+            f"{missing[0]!r} is sensitive and misses values, and candidates are made of complete columns; aegis "
+            "sanitize fills them and says so"
         )
     sanitizers = find_sanitizers(
         {name: column_values(sample, name)[:MOST_ROWS] for name in complete},  # rows come in random order
