@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from bisect import bisect_left
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Self
+
+from numpy.typing import NDArray
 
 from aegis.data.domain import Domain, show
 from aegis.data.hierarchy import Hierarchy
@@ -33,7 +36,8 @@ class _OfColumn:
 class Generalize(MappedMask):
     """Replace a value by its label at ``level`` of the column's ``hierarchy`` (level 0 is the value itself).
 
-    A value that the hierarchy does not hold is an error while advising, and ``*`` in rows that come later.
+    A value that the hierarchy does not hold is an error while advising, and ``*`` in rows that come later. A range of
+    a column that has too many values to be counted one by one goes with the first value in it.
 
     >>> sizes = Hierarchy.of([["1", "few", "*"], ["2", "few", "*"], ["9", "many", "*"]])
     >>> Generalize(level=1, hierarchy=sizes).on_values(as_objects(["9", "2"])).tolist()
@@ -71,7 +75,26 @@ class Generalize(MappedMask):
     def check_domain(self, domain: Domain, *, column: str) -> None:
         self.check(domain.kind, column=column)
         assert self.hierarchy is not None
-        self.hierarchy.check_covers(domain, column=column)
+        if not domain.discretised:
+            self.hierarchy.check_covers(domain, column=column)
+
+    def resolve(self, domain: Domain, counts: NDArray[Any]) -> Generalize:
+        """With a row for every range, where the column was counted in ranges: the row of the first value in it."""
+        if not domain.discretised or self.hierarchy is None:
+            return self
+        held = {row[0] for row in self.hierarchy.rows}
+        ranges = [text for text in map(show, domain.values.tolist()) if text not in held]
+        if not ranges:
+            return self
+        place: Callable[[str], Any] = float if domain.kind.is_number else str  # days and times sort as they are written
+        try:
+            rows = sorted(self.hierarchy.rows, key=lambda row: place(row[0]))
+        except ValueError:
+            raise HierarchyError("a hierarchy of a column of numbers begins a line with something else") from None
+        places = [place(row[0]) for row in rows]
+        nearest = [min(bisect_left(places, place(text)), len(rows) - 1) for text in ranges]
+        added = [(text, *rows[at][1:]) for text, at in zip(ranges, nearest, strict=True)]
+        return Generalize(level=self.level, hierarchy=Hierarchy.of([*self.hierarchy.rows, *added]))
 
     def on_values(self, values: Values) -> Values:
         if self.hierarchy is None:
