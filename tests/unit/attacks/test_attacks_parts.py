@@ -12,9 +12,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from aegis.attacks.attack import ATTACKS, Attack, AttackResult, Claims, NotApplicable
+from aegis.attacks.attack import ATTACKS, Attack, AttackResult, Claims, NotApplicable, clopper_pearson
 from aegis.attacks.candidates import Candidates, People
-from aegis.attacks.confidence import clopper_pearson
 from aegis.attacks.reading import read_column
 from aegis.counts.answer import encode
 from aegis.data.domain import Domain
