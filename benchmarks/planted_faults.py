@@ -21,9 +21,9 @@ import pyarrow as pa
 
 from _result import write
 from aegis.counts.findings import find, leaks
+from aegis.counts.identifying_text import luhn
 from aegis.counts.profile import profile
 from aegis.data.engine import open_dataset
-from aegis.data.identifying_text import luhn
 from aegis.data.schema import Role
 from aegis.library.guided.looking import Look, suggest_roles
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from aegis.counts.answer import ask
+from aegis.counts.identifying_text import texts_that_identify
 from aegis.counts.person_column import several_rows_each
 from aegis.counts.role_words import (
     NUMBERS,
@@ -19,7 +20,6 @@ from aegis.counts.role_words import (
     names_somebody,
     words_of,
 )
-from aegis.counts.text_sample import texts_that_identify
 from aegis.data.dataset import Dataset
 from aegis.data.kind import DATES, Kind
 from aegis.data.schema import Role

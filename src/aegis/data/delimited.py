@@ -18,9 +18,8 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
 from aegis.data.interruption import is_interruption
-from aegis.data.line_ends import evened
 from aegis.data.sql_text import quoted_name, quoted_text
-from aegis.data.unpacked import unpacked
+from aegis.data.unpacked import evened, unpacked
 from aegis.errors import DataError
 from aegis.plural import count
 

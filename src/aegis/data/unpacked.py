@@ -1,4 +1,4 @@
-"""Compressed text as plain text: gzip, bzip2, xz, Zstandard, or a zip archive that holds one file.
+"""A file as plain text that engines read: unpacked from gzip, bzip2, xz, Zstandard or zip, its lines ending alike.
 
 A file that is cut or damaged is an error, never the rows that happen to be there.
 """
@@ -18,7 +18,7 @@ from typing import IO, Any
 
 from aegis.errors import DataError
 
-_BLOCK = 1 << 20
+_BLOCK = 1 << 22
 
 
 def _zstandard(path: Path) -> Any:
@@ -64,6 +64,30 @@ def unpacked(path: Path) -> Iterator[Path]:
             for block in _blocks(path):
                 file.write(block)
         yield plain
+
+
+@contextmanager
+def evened(path: Path) -> Iterator[Path]:
+    """A copy whose lines all end alike, readable by nobody else; what stands in quotes stays as it is.
+
+    Files that were joined, or edited on two systems, have lines that end in different ways.
+    """
+    with tempfile.TemporaryDirectory(prefix="aegis-") as folder:
+        even = Path(folder) / "even"
+        with path.open("rb") as source, even.open("wb") as target:
+            quoted, held = False, b""
+            while block := source.read(_BLOCK):
+                block, held = held + block, b""
+                if block.endswith(b"\r"):  # its other half may be in the next block
+                    block, held = block[:-1], b"\r"
+                parts = block.split(b'"')
+                for number, part in enumerate(parts):
+                    quoted = quoted != bool(number)  # every quote opens or closes; a doubled one does both
+                    if not quoted:
+                        parts[number] = part.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
+                target.write(b'"'.join(parts))
+            target.write(b"\n" if held and not quoted else held)
+        yield even
 
 
 def _blocks(path: Path) -> Iterator[bytes]:

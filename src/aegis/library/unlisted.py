@@ -6,8 +6,8 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 
 from aegis.counts.answer import ask
+from aegis.counts.identifying_text import texts_that_identify
 from aegis.counts.profile import suggest_role
-from aegis.counts.text_sample import texts_that_identify
 from aegis.data.dataset import Dataset
 from aegis.data.schema import Role, Roles
 from aegis.data.shell import word

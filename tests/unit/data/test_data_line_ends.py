@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from aegis.data import line_ends
+from aegis.data import unpacked
 from aegis.data.engine import open_dataset
 from aegis.errors import DataError
 
@@ -31,7 +31,7 @@ def test_lines_that_end_in_different_ways_are_read(tmp_path: Path, content: byte
 
 @pytest.mark.parametrize("block", [1, 3, 1 << 22])
 def test_what_stands_in_quotes_stays(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, block: int) -> None:
-    monkeypatch.setattr(line_ends, "_BLOCK", block)
+    monkeypatch.setattr(unpacked, "_BLOCK", block)
     data = tmp_path / "joined.csv"
     data.write_bytes(b'a,b\r\n"x\ny",2\n"say ""p\r\nq""",4\r\n')
     rows = open_dataset(data).table.to_pyarrow().to_pylist()

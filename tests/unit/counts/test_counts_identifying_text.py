@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from aegis.data.first_names import FIRST_NAMES
-from aegis.data.identifying_text import (
+from aegis.counts.identifying_text import (
+    FIRST_NAMES,
     is_card,
     is_iban,
     is_ip_address,

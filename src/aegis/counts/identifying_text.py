@@ -1,23 +1,28 @@
-"""What a text looks like that names somebody: an address, a number with a check digit, a person's name.
+"""Columns of texts that name somebody: by an address, a number with a check digit, a person's name.
 
 Every kind is a pattern with a check where there is one (Luhn, modulo 97, ISO 7064), so that a column of plain numbers
-is not taken for one of cards. The verdict is about a column, from a sample of its distinct values; no value leaves it.
+is not taken for one of cards. The verdict is about a column, from a sample of its distinct values, which are looked at
+and forgotten: no value leaves this module.
 """
 
 from __future__ import annotations
 
 import ipaddress
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 
-from aegis.data.first_names import FIRST_NAMES
+from aegis.counts.answer import ask
+from aegis.data.dataset import Dataset
+from aegis.data.kind import Kind
 
 _ENOUGH = 0.8
 """The share of a column's values that must have a form before the column is said to look like it."""
 _ENOUGH_WITHIN = 0.05
 """The share of longer texts that must hold something before that is said of the column."""
 _FEWEST = 5
+_ROWS = 20_000
+_VALUES = 500
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,6 +40,26 @@ class _Form:
     mask: str
     fits: Callable[[str], bool]
     enough: float = _ENOUGH
+
+
+def texts_that_identify(dataset: Dataset, columns: Collection[str] | None = None) -> dict[str, LooksLike]:
+    """The columns of texts and whole numbers whose values look like something that names people."""
+    wanted = [
+        column.name
+        for column in dataset.schema
+        if column.kind in (Kind.TEXT, Kind.INTEGER) and (columns is None or column.name in columns)
+    ]
+    if not wanted:
+        return {}
+    first = dataset.table.select(*wanted).limit(_ROWS)
+    identifying = {}
+    for name in wanted:
+        # distinct values in an order of their own: few cells leave an engine, and the same ones each time
+        texts = first.select(text=first[name].cast("string")).distinct().order_by("text").limit(_VALUES)
+        seen = looks_like(ask(texts)["text"].drop_null().to_pylist())
+        if seen is not None:
+            identifying[name] = seen
+    return identifying
 
 
 def looks_like(values: Sequence[str]) -> LooksLike | None:
@@ -229,3 +254,37 @@ _FORMS = (
     _Form(what="telephone numbers", mask="pseudonym", fits=is_phone),
     _Form(what="names of people", mask="pseudonym", fits=is_name, enough=0.5),
 )
+# Usual in several languages: enough to recognise a column of names, not to list everybody.
+_USUAL = """
+    aaron adam adrian agnes ahmed aisha alan albert alejandra alejandro alex alexander alexandra alfred ali alice
+    alicia alina amanda amelia amina amy ana andrea andreas andrew angela angelika anita anja ann anna anne anneliese
+    annette annika anthony antoine anton antonella antonia antonio arnaud arthur asha astrid aurelie ava axel barbara
+    beatrice beatriz ben benedict benjamin bernard bernd bettina betty bianca birgit bjorn bob brandon brian brigitte
+    bruno camille carla carlos carmen carol caroline catherine cecilia celine charles charlotte chen chiara chloe
+    chris christa christian christina christine christoph christopher claire clara claude claudia clemens cornelia
+    cristina cynthia daniel daniela david deborah denise dennis diana diego dieter dirk dmitri dominik donald donna
+    dorothy douglas edith edward elena elisabeth elizabeth ella elsa emil emily emma enrique eric erica erik ernst
+    esther ethan eugen eva evelyn fabian fatima federico felix fernando filip florence florian fran frances francesca
+    francesco francisco frank franz fred freya frida friedrich gabriel gabriele gary georg george gerald gerd gerhard
+    gertrud gisela giulia giuseppe gloria grace gregory greta guido gunther gustav hanna hannah hannelore hans harald
+    harold harry hassan heather heidi heike heinrich heinz helen helena helga helmut henri henrik henry herbert
+    hermann hugo ian ibrahim ida igor ilse ines inga ingrid irene isaac isabel isabella ivan jack jacob jacqueline
+    jacques jakob james jan jana jane janet jasmin jason javier jean jeff jeffrey jennifer jens jeremy jessica jesus
+    jim joan joanna joe joel johan johann johanna johannes john jonas jonathan jorge jose josef joseph joshua juan
+    juana judith julia julian julie juliette jurgen justin kai karen karin karl karolina kate katharina katherine
+    kathleen kathrin katja keith kenneth kevin khalid kim klaus kristin kurt kyle lara larry laura lauren laurent lea
+    lena leo leon leonard leonie liam lilly lina linda lisa lorenzo louis louise luca lucas lucia lucy luis luisa
+    lukas lydia madison magdalena manfred manuel manuela marc marcel marco marcus margaret margit maria mariam
+    marianne marie marina mario marion mark markus marlene marta martha martin martina mary mateo mathilde matteo
+    matthew matthias max maximilian maya megan mehmet mei melanie melissa mia michael michaela michel michelle miguel
+    mike mila mohamed mohammed monica monika moritz muhammad nadia nadine nancy natalia natalie natasha nathan
+    nicholas nick nicolas nicole nils nina noah nora norbert oleg oliver olivia omar oscar oskar pablo pamela paola
+    pascal patricia patrick paul paula paulina pedro peggy peter petra philip philipp philippe pierre pietro priya
+    rachel rainer ralf ralph raul raymond rebecca regina reinhard renate rene ricardo richard rita robert roberto
+    robin roger roland rolf roman ronald rosa rosemary ruth ryan sabine sabrina sally samantha samuel sandra sara
+    sarah scott sean sebastian sergei sergio sharon silke silvia simon simone sofia sonja sophia sophie stefan
+    stefanie stephan stephanie stephen steven susan susanne sven svetlana sylvia tanja tara teresa theo theresa thomas
+    tim timothy tina tobias tom tomas ulrich ulrike ursula uwe valentina vanessa vera veronica victor victoria viktor
+    vincent virginia walter wei werner wilhelm william wolfgang xavier yasmin yuki yusuf yvonne zoe
+"""
+FIRST_NAMES = frozenset(_USUAL.split())
