@@ -14,7 +14,7 @@ from aegis.data.engine import open_dataset
 from aegis.evaluation.coded_rows import read_rows
 from aegis.masking.partition import Partition
 from aegis.measures.measure import find_attribute_measure
-from aegis.reconstruction.per_configuration import closed_form
+from aegis.reconstruction.rebuilt_joints import closed_form
 from aegis_papers.aegis_data import MEASURES, configurations, summary_of
 from aegis_papers.aegis_recipe import STAGES, Stages, algorithm_1
 from aegis_papers.reproduction import Between, Claim, LineFigure, Section, Series, TableFigure, Verdict, judged

@@ -17,8 +17,7 @@ from aegis.masking.transition import transition
 from aegis.measures.deviation import deviation, losses
 from aegis.measures.information import entropy
 from aegis.measures.measure import find_attribute_measure
-from aegis.reconstruction.per_configuration import per_configuration
-from aegis.reconstruction.pooled import pooled
+from aegis.reconstruction.rebuilt_joints import per_configuration, pooled
 
 AGES = np.array([21, 25, 30, 42, 48, 55])
 ONES = np.ones(6, dtype=np.int64)  # table 1: every age once

@@ -35,7 +35,7 @@ PAPER_MEASURES = (PAPER_MEASURE, "mutual-information", "chi-square")
 class PaperCase:
     """What a case takes as known, how it fits and rounds, and how it adds up what attributes lost.
 
-    ``start`` is that of `aegis.reconstruction.per_configuration`.
+    ``start`` is that of `aegis.reconstruction.rebuilt_joints`.
     """
 
     name: str

@@ -14,9 +14,7 @@ from aegis.errors import SummaryError
 from aegis.masking.partition import Partition
 from aegis.measures.measure import AttributeMeasure, find_attribute_measure, measures_of
 from aegis.reconstruction.constraint import Constraint
-from aegis.reconstruction.per_configuration import Start, closed_form, per_configuration
-from aegis.reconstruction.pooled import pooled
-from aegis.reconstruction.sampling import sample
+from aegis.reconstruction.rebuilt_joints import Start, closed_form, per_configuration, pooled, sample
 
 Ints = NDArray[np.int64]
 laws = settings(max_examples=50, deadline=None)
