@@ -13,6 +13,7 @@ from aegis.candidates.boxes.growing import check_possible, grow_boxes
 from aegis.candidates.clusters.candidate import MOST_ROWS, ClustersCandidate
 from aegis.candidates.search.gate import Out
 from aegis.candidates.search.search import search as search_classes
+from aegis.candidates.synthesis.candidate import SyntheticCandidate
 from aegis.counts.class_table import ClassTable
 from aegis.data.domain import Domain
 from aegis.data.kind import Kind
@@ -35,6 +36,9 @@ from aegis.privacy.models.k_anonymity import KAnonymity
 from aegis.privacy.policy import Policy, Suppressed
 from aegis.privacy.together import Together, nobody_gone, without_known
 from aegis.ranking.verdicts import CandidateVerdict, verdicts_on
+
+EPSILONS = (1.0, 3.0)
+DELTA = 1e-6
 
 
 def boxes(workshop: Workshop) -> list[Made]:
@@ -150,6 +154,29 @@ def _searched(workshop: Workshop) -> list[Made]:
     )
     masks = ", ".join(f"{column}: {mask.describe()}" for column, mask in configuration.masks.items())
     return [Made(candidate=candidate, verdict=verdict, reason=masks, id=configuration.id, configuration=configuration)]
+
+
+def synthetic(workshop: Workshop) -> list[Made]:
+    """Made-up rows, a table for each budget that people ask for most.
+
+    The rows are nobody's, so the models of the policy have nothing to judge in them.
+    """
+    made = []
+    for epsilon in EPSILONS:
+        candidate = SyntheticCandidate(workshop.sample, epsilon=epsilon, delta=DELTA)
+        model = candidate.learnt(np.arange(workshop.sample.rows, dtype=np.int64), seed=0)
+        left_out = "".join(f"; {column.name} left out" for column in model.left_out)
+        made.append(
+            Made(
+                candidate=candidate,
+                verdict=CandidateVerdict(satisfied=True, suppressed=0, smallest_class=0, failing=()),
+                reason=f"made-up rows that promise ε = {epsilon:g} at δ = {DELTA:g}; they train and real rows test; "
+                f"no row is anybody's, so the policy's models do not apply{left_out}",
+                command=f"aegis synthesize DATA --epsilon {word(f'{epsilon:g}')} --delta {word(f'{DELTA:g}')} "
+                f"--label {word(workshop.label)} --out OUT.csv",
+            )
+        )
+    return made
 
 
 def check_counts_records(policy: Policy, because: str) -> None:

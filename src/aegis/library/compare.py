@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.parquet
 
 from aegis._version import __version__
 from aegis.candidates.boxes.estimator import k_and_l
@@ -16,7 +20,7 @@ from aegis.commands.compare import Compare
 from aegis.counts.answer import ask
 from aegis.data.dataset import Dataset
 from aegis.data.domain import Domain
-from aegis.data.output import check_free
+from aegis.data.output import PRIVATE, check_free, draft_of
 from aegis.errors import LabelError, RoleError
 from aegis.evaluation.anonymizer_comparison import compare_tables
 from aegis.evaluation.classifiers import check_models
@@ -25,14 +29,16 @@ from aegis.evaluation.parallel import available_cores
 from aegis.evaluation.result_cache import ResultCache
 from aegis.evaluation.splits import SplitPlan
 from aegis.learners.learner import LEARNERS
+from aegis.library.anonymize import anonymize
 from aegis.library.model_tables import label_codes, model_table, split_recoding, with_published
 from aegis.library.opening import open_table
-from aegis.library.published_cache import RESULTS, published
 from aegis.operation import operation
 from aegis.report.comparison_report import render_comparison
 from aegis.report.page import write_page
 from aegis.result import Result
 
+RESULTS = "results.jsonl"
+"""The file of a comparison's folder that holds what was published and how models did on it."""
 RARE = 0.1  # a label below this share is balanced by weights unless the options say otherwise
 
 
@@ -135,7 +141,7 @@ def compare(options: Compare) -> AnonymizerComparison:
         }
         if ANONYMIZERS[method].recodes:
             settings["label"] = [label]
-        columns, facts = published(dataset, settings, quasi, sensitive, home, original.fingerprint(codes))
+        columns, facts = _published(dataset, settings, quasi, sensitive, home, original.fingerprint(codes))
         recodes = ANONYMIZERS[method].recodes
         # Whoever uses a recoding recodes new rows by it: an original row is tested as the box that it falls into.
         raw = table if options.test_on == "original" and not recodes else None
@@ -193,6 +199,38 @@ def compare(options: Compare) -> AnonymizerComparison:
         )
         write_page(target, page, overwrite=options.overwrite)
     return answer
+
+
+def _published(
+    dataset: Dataset,
+    settings: dict[str, Any],
+    quasi: Sequence[str],
+    sensitive: Sequence[str],
+    home: Path | None,
+    fingerprint: str,
+) -> tuple[pa.Table, dict[str, Any]]:
+    """The published quasi-identifiers and what they cost, from the cache folder where they are there.
+
+    A search that ran by the clock is not run twice for a comparison.
+    """
+    asked = json.dumps([fingerprint, settings, list(quasi), list(sensitive)], sort_keys=True)
+    key = f"{settings['method']}-{hashlib.sha256(asked.encode()).hexdigest()[:16]}"
+    with ResultCache(None if home is None else home / RESULTS) as results:
+        if home is not None and key in results:
+            try:
+                return pa.parquet.read_table(home / f"{key}.parquet"), results[key]["facts"]
+            except (OSError, ValueError, pa.ArrowException):
+                pass  # a broken file is no result: it is made again
+        done = anonymize(dataset, quasi=quasi, sensitive=sensitive, **settings)
+        if done.result.diagnosis.finished == "interrupted":  # valid, but not what its time would have given
+            raise KeyboardInterrupt
+        assert done.table is not None
+        columns, facts = done.table.select(list(quasi)), done.to_json()
+        if home is not None:
+            with draft_of(home / f"{key}.parquet", overwrite=True, mode=PRIVATE) as draft:
+                pa.parquet.write_table(columns, draft)
+            results.add(key, facts=facts)
+    return columns, facts
 
 
 def _check_roles(dataset: Dataset, label: str | None, quasi: Sequence[str], sensitive: Sequence[str]) -> None:

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from aegis.candidates.sanitizers.audited_column import AuditedColumn, Fitted
 from aegis.candidates.sanitizers.caps import Caps
 from aegis.candidates.sanitizers.checkpoint import check_checkpoint
+from aegis.candidates.sanitizers.costs import read_costs
 from aegis.candidates.sanitizers.gaussian import check_distortion
 from aegis.candidates.sanitizers.joint import Parts, joined, joint_cost, joint_name, ranges_of
 from aegis.candidates.sanitizers.mechanism import (
@@ -36,7 +37,6 @@ from aegis.data.dataset import Dataset
 from aegis.data.engine import open_dataset
 from aegis.data.kind import Kind
 from aegis.errors import DataError, MissingExtraError, PolicyNotSatisfiedError, RoleError, SanitizerError
-from aegis.library.costs_table import read_costs
 from aegis.library.curve import installed
 from aegis.library.filling import FilledColumn, filled_columns
 from aegis.library.judging import classes_of, read_policy, why_not

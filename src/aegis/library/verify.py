@@ -18,8 +18,7 @@ from aegis.errors import AegisError, DataError, OptionError, VerificationError
 from aegis.library.identifying_masks import pseudonymous
 from aegis.library.proposals import find_hierarchies
 from aegis.library.recoded_certificate import check_recoding
-from aegis.library.verify_masked import certified_masks, certified_roles, check_masked
-from aegis.library.verify_synthetic import check_columns, check_promise
+from aegis.library.verify_rows import certified_masks, certified_roles, check_columns, check_masked, check_promise
 from aegis.library.written import measure_written, open_written
 from aegis.operation import operation
 from aegis.privacy.judgement import Judgement
