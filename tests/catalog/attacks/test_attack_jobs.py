@@ -21,7 +21,7 @@ from aegis.catalog.service.queue import ADVISE, Claimed, enqueue
 from aegis.catalog.states import JobState
 from aegis.catalog.worker.job_process import JobProcess
 from aegis.catalog.worker.loop import run_worker
-from aegis.catalog.worker.table_size import check_decoded_size
+from aegis.catalog.worker.verification import check_decoded_size
 from aegis.errors import AegisError, EngineError, TooLargeError
 
 MIB = 1 << 20

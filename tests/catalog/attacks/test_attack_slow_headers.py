@@ -18,8 +18,7 @@ import httpx
 import pytest
 import uvicorn
 
-from aegis.catalog.server.connections import limited
-from aegis.catalog.server.process import event_loop
+from aegis.catalog.server.process import event_loop, limited
 
 
 @contextmanager

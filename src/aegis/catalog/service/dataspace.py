@@ -8,16 +8,21 @@ Both come in pages, so that a catalog of any size costs each answer the same.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import datetime
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from sqlalchemy import bindparam, func, or_, select
+
 from aegis.catalog import records
+from aegis.catalog.database.tables import Release, Request
 from aegis.catalog.service import products
 from aegis.catalog.service.catalog import Work
 from aegis.catalog.service.paging import FIRST, PageRequest
-from aegis.catalog.service.released_files import ReleasedFile, released_files
-from aegis.catalog.states import ProductState
+from aegis.catalog.service.permissions import Permission, may, require
+from aegis.catalog.states import ProductState, ReleaseState
 from aegis.errors import NotFoundError
 
 DCAT_PATH = "/api/v1/dcat"
@@ -39,6 +44,7 @@ _RE_IDENTIFY = "urn:aegis:re-identify"
 _RESTRICTED = "http://publications.europa.eu/resource/authority/access-right/RESTRICTED"
 _MEDIA = "https://www.iana.org/assignments/media-types/"
 _MEDIA_TYPES = {".csv": "text/csv", ".parquet": "application/vnd.apache.parquet"}
+_MOST_FILES = 50
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,6 +55,17 @@ class CatalogPage:
     next_url: str | None
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReleasedFile:
+    """A verified release as a file that portals list."""
+
+    release_id: str
+    file_name: str
+    bytes: int
+    digest: str
+    created_at: datetime.datetime
+
+
 def dcat_catalog(work: Work, *, base_url: str, page: PageRequest = FIRST) -> CatalogPage:
     """The published products that the actor sees as a DCAT-AP 3 catalogue in JSON-LD.
 
@@ -56,7 +73,7 @@ def dcat_catalog(work: Work, *, base_url: str, page: PageRequest = FIRST) -> Cat
     """
     base = base_url.rstrip("/")
     listed = products.list_products(work, published=True, page=page)
-    files = released_files(work, [product.id for product in listed.items])
+    files = _released_files(work, [product.id for product in listed.items])
     first_url = f"{base}{DCAT_PATH}?page_size={page.size}"
     next_url = None if listed.next is None else f"{first_url}&cursor={listed.next}"
     document = {
@@ -82,7 +99,7 @@ def dcat_catalog(work: Work, *, base_url: str, page: PageRequest = FIRST) -> Cat
 def dcat_dataset(work: Work, *, product: str, base_url: str) -> dict[str, Any]:
     """One product as a DCAT-AP 3 dataset in JSON-LD."""
     record = products.product(work, product=product)
-    files = released_files(work, [record.id]).get(record.id, ())
+    files = _released_files(work, [record.id]).get(record.id, ())
     return {"@context": _DCAT_CONTEXT, **_dataset(work, record, files, base_url.rstrip("/"))}
 
 
@@ -262,3 +279,47 @@ def _typed_node(address: str, kind: str) -> dict[str, str]:
 
 def _agent(name: str) -> dict[str, Any]:
     return {"@type": "foaf:Agent", "foaf:name": name}
+
+
+_place = func.row_number().over(partition_by=Release.product_id, order_by=(Release.created_at.desc(), Release.id))
+_of_mine = select(Request.release_id).where(Request.consumer_id == bindparam("me"), Request.release_id.is_not(None))
+_numbered = (
+    select(
+        Release.id,
+        Release.product_id,
+        Release.file_name,
+        Release.bytes,
+        Release.digest,
+        Release.created_at,
+        _place.label("place"),
+    )
+    .where(
+        Release.product_id.in_(bindparam("products", expanding=True)),
+        Release.state == ReleaseState.VERIFIED.value,
+        or_(Release.product_id.in_(bindparam("all_of", expanding=True)), Release.id.in_(_of_mine)),
+    )
+    .subquery()
+)
+_FILES = select(_numbered).where(_numbered.c.place <= _MOST_FILES).order_by(_numbered.c.place)
+
+
+def _released_files(work: Work, product_ids: Sequence[str]) -> Mapping[str, Sequence[ReleasedFile]]:
+    """The verified releases of these products that the actor may see, the newest first and at most 50 of each.
+
+    Those who work on a product see all of its, others those of their own requests; as in `releases.list_releases`.
+    """
+    require(work.actor, Permission.SEE_CATALOG)
+    all_of = [product_id for product_id in product_ids if may(work.actor, Permission.SEE_RELEASES, product_id)]
+    values = {"products": list(product_ids), "all_of": all_of, "me": work.actor.user_id}
+    files: defaultdict[str, list[ReleasedFile]] = defaultdict(list)
+    for row in work.session.execute(_FILES, values):
+        files[row.product_id].append(
+            ReleasedFile(
+                release_id=row.id,
+                file_name=row.file_name,
+                bytes=row.bytes,
+                digest=row.digest,
+                created_at=row.created_at,
+            )
+        )
+    return files
