@@ -27,9 +27,8 @@ from aegis.candidates.sanitizers.costs import Cost, LogCost, MatrixCost
 from aegis.candidates.sanitizers.encoding import Encoder
 from aegis.candidates.sanitizers.joint import joined, joint_cost
 from aegis.candidates.sanitizers.law import estimated_law
-from aegis.candidates.sanitizers.refined_release import refined
 from aegis.candidates.sanitizers.row_training import Part, Rows, RowSettings, symbols_for, train_rows
-from aegis.candidates.sanitizers.trained_release import best_trained, spent, under_caps
+from aegis.candidates.sanitizers.trained_release import best_trained, refined, spent, under_caps
 
 Table = dict[str, NDArray[Any]]
 ADULT, HOTEL, AIR = (

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from aegis.data.domain import Domain
 from aegis.errors import LabelError, MeasureError
-from aegis.evaluation.classifiers import CLASSIFIERS, EXPLAINED, check_models, try_classifier
+from aegis.evaluation.classifiers import CLASSIFIERS, EXPLAINED, check_models, try_classifier, try_learner
 from aegis.evaluation.comparison_result import (
     ORIGINAL,
     Balance,
@@ -26,7 +26,6 @@ from aegis.evaluation.comparison_result import (
     F1Score,
 )
 from aegis.evaluation.features import feature_matrix
-from aegis.evaluation.learner_trial import try_learner
 from aegis.evaluation.model_table import ModelTable
 from aegis.evaluation.parallel import in_parallel
 from aegis.evaluation.propensity import matched_rows, propensity

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from aegis.candidates.clusters.information_loss import Scale, centers_of, information_loss
+from aegis.candidates.clusters.joined_classes import PolicyClasses
 from aegis.candidates.clusters.mo_obam import MOOBAM
 from aegis.candidates.clusters.records import Records
-from aegis.candidates.clusters.under_policy import PolicyClasses
 from aegis.errors import AnonymizerError, LabelError, OptionError, PolicyNotSatisfiedError
 from aegis.library.anonymize import anonymize
 from aegis.library.check import check

@@ -17,7 +17,7 @@ from aegis.candidates.sanitizers.costs import LogCost, bayes, zero_one
 from aegis.candidates.sanitizers.law import Law, exact_law
 from aegis.candidates.sanitizers.pricing import Prices, symbol_values
 from aegis.candidates.sanitizers.proof import adversary_proofs
-from aegis.candidates.sanitizers.refined_release import refined
+from aegis.candidates.sanitizers.trained_release import refined
 
 Floats = NDArray[np.float64]
 

@@ -27,8 +27,8 @@ from aegis.candidates.clusters.information_loss import (
     published_columns,
     value_counts,
 )
+from aegis.candidates.clusters.joined_classes import check_enough_people, joined_until_enough
 from aegis.candidates.clusters.lower_bound import gap_in_words, objective_in_words
-from aegis.candidates.clusters.people import check_enough_people, joined_until_enough
 from aegis.candidates.clusters.records import Records, Tuples, group_rows
 from aegis.candidates.clusters.risk import (
     Risk,

@@ -35,11 +35,11 @@ from aegis.candidates.clusters.information_loss import (
     information_loss,
     total_deviation,
 )
+from aegis.candidates.clusters.joined_classes import PolicyClasses
 from aegis.candidates.clusters.lower_bound import lower_bound, nearest_bound
 from aegis.candidates.clusters.optimise import Search
 from aegis.candidates.clusters.records import Records, collapse
 from aegis.candidates.clusters.risk import class_entropies_bits, entropy_ceiling_bits, sum_of_minima_bits
-from aegis.candidates.clusters.under_policy import PolicyClasses
 from aegis.errors import AnonymizerError
 from aegis.privacy.policy import Policy
 from aegis.progress import Progress
