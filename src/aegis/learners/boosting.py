@@ -20,8 +20,8 @@ BOOST = Loop(
     module="aegis.learners.boosting_loop",
     sources=("aegis.learners.compiled", "aegis.learners.parting"),
     takes=(
-        *("u1*", "i4*", "i8*", "b1*", "i8*", "f8*", "u1*", "f8*", "f8*", "f8*", "f8*", "i8*", "i8*", "i8*", "f8*"),
-        *("i4*", "i8", "i8", "i8", "i8", "i8", "i8", "i8", "i8", "f8", "f8"),
+        *("u1*", "u4*", "i8*", "b1*", "i8*", "f8*", "u1*", "f8*", "f8*", "f8*", "f8*", "i8*", "i8*", "i8*", "f8*"),
+        *("u4*", "i8", "i8", "i8", "i8", "i8", "i8", "i8", "i8", "f8", "f8"),
     ),
 )
 
@@ -52,7 +52,7 @@ class Boosting:
         answers = np.empty((asked, outputs))
         BOOST(
             training,
-            np.ascontiguousarray((training + starts[:-1, None]).T, dtype=np.int32),
+            np.ascontiguousarray((training + starts[:-1, None]).T, dtype=np.uint32),
             starts,
             split.ordered,
             target.labels,
@@ -66,7 +66,7 @@ class Boosting:
             np.empty((self.leaves, int(starts[-1])), dtype=np.int64),
             np.empty((4, self.leaves), dtype=np.int64),
             np.empty((self.leaves, 4)),
-            np.empty((3, max(rows, asked)), dtype=np.int32),
+            np.empty((3, max(rows, asked)), dtype=np.uint32),
             columns,
             rows,
             asked,

@@ -80,7 +80,7 @@ def boost(
 @compiled
 def grow(
     bins: NDArray[np.uint8],
-    places: NDArray[np.int32],
+    places: NDArray[np.uint32],
     starts: NDArray[np.int64],
     ordered: NDArray[np.bool_],
     labels: NDArray[np.int64],
@@ -94,7 +94,7 @@ def grow(
     cells: NDArray[np.int64],
     places_of_leaves: NDArray[np.int64],
     best: NDArray[np.float64],
-    orders: NDArray[np.int32],
+    orders: NDArray[np.uint32],
     classes: int,
     trees: int,
     least: int,
@@ -102,7 +102,7 @@ def grow(
     penalty: float,
 ) -> None:
     """The trees, one after the other."""
-    columns, rows = bins.shape
+    rows = bins.shape[1]
     asked, outputs = answers.shape
     leaves = len(cells)
     begins, ends, asked_begins, asked_ends = (
@@ -126,7 +126,7 @@ def grow(
             for i in range(asked):
                 asked_order[i] = i
             begins[0], ends[0], asked_begins[0], asked_ends[0] = 0, rows, 0, asked
-            gather(cells[0], places, packed, order, 0, rows)
+            gather(cells[0], places, packed, order[:rows])
             find_cut(best[0], cells[0], starts, ordered, least, held)
             grown = 1
             while grown < leaves:
@@ -138,10 +138,9 @@ def grow(
                     break
                 column, first, last = int(best[chosen, 1]), int(best[chosen, 2]), int(best[chosen, 3])
                 begin, end = begins[chosen], ends[chosen]
-                middle = parted(order, spare, bins[column], first, last, begin, end)
-                asked_middle = parted(
-                    asked_order, spare, tests[column], first, last, asked_begins[chosen], asked_ends[chosen]
-                )
+                middle = begin + parted(order[begin:end], spare, bins[column], first, last)
+                asking = asked_order[asked_begins[chosen] : asked_ends[chosen]]
+                asked_middle = asked_begins[chosen] + parted(asking, spare, tests[column], first, last)
                 begins[chosen], ends[chosen] = begin, middle
                 begins[grown], ends[grown] = middle, end
                 asked_begins[grown], asked_ends[grown] = asked_middle, asked_ends[chosen]
@@ -149,30 +148,32 @@ def grow(
                 grown += 1
                 if grown == leaves:
                     break  # nothing will be cut any more, so nothing need be summed
-                small, large = chosen, grown - 1
+                of_first, of_second = cells[chosen], cells[grown - 1]
                 # The smaller part is summed; what is left of the whole is the larger part.
                 if middle - begin <= end - middle:
-                    gather(cells[large], places, packed, order, begin, middle)
-                    for place in range(starts[columns]):
-                        here = cells[large, place]
-                        cells[large, place] = cells[small, place] - here
-                        cells[small, place] = here
+                    gather(of_second, places, packed, order[begin:middle])
+                    for place in range(len(of_first)):
+                        here = of_second[place]
+                        of_second[place] = of_first[place] - here
+                        of_first[place] = here
                 else:
-                    gather(cells[large], places, packed, order, middle, end)
-                    for place in range(starts[columns]):
-                        cells[small, place] -= cells[large, place]
-                find_cut(best[small], cells[small], starts, ordered, least, held)
-                find_cut(best[large], cells[large], starts, ordered, least, held)
+                    gather(of_second, places, packed, order[middle:end])
+                    for place in range(len(of_first)):
+                        of_first[place] -= of_second[place]
+                find_cut(best[chosen], of_first, starts, ordered, least, held)
+                find_cut(best[grown - 1], of_second, starts, ordered, least, held)
             for leaf in range(grown):
                 slope_sum, curve_sum = 0.0, 0.0
-                for i in range(begins[leaf], ends[leaf]):
-                    slope_sum += gradient[order[i]]
-                    curve_sum += curvature[order[i]]
+                inside = order[begins[leaf] : ends[leaf]]
+                for i in range(len(inside)):
+                    slope_sum += gradient[inside[i]]
+                    curve_sum += curvature[inside[i]]
                 step = -rate * slope_sum / (curve_sum + penalty + 1e-12)
-                for i in range(begins[leaf], ends[leaf]):
-                    scores[order[i], output] += step
-                for i in range(asked_begins[leaf], asked_ends[leaf]):
-                    answers[asked_order[i], output] += step
+                for i in range(len(inside)):
+                    scores[inside[i], output] += step
+                asking = asked_order[asked_begins[leaf] : asked_ends[leaf]]
+                for i in range(len(asking)):
+                    answers[asking[i], output] += step
 
 
 @compiled
@@ -261,17 +262,15 @@ def set_slopes(
 @compiled
 def gather(
     cells: NDArray[np.int64],
-    places: NDArray[np.int32],
+    places: NDArray[np.uint32],
     packed: NDArray[np.int64],
-    order: NDArray[np.int32],
-    begin: int,
-    end: int,
+    rows: NDArray[np.uint32],
 ) -> None:
     """Sum the rows by column and bin."""
     for place in range(len(cells)):
         cells[place] = 0
-    for i in range(begin, end):
-        row = order[i]
+    for i in range(len(rows)):
+        row = rows[i]
         value = packed[row]
         for j in range(places.shape[1]):
             cells[places[row, j]] += value

@@ -20,7 +20,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import cached_property
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,7 +30,7 @@ from aegis.learners.numbers import as_numbers
 from aegis.learners.target import Codes, Floats, Places, Target
 
 Bins = NDArray[np.uint8]
-T = TypeVar("T", np.float64, np.int64)
+T = TypeVar("T", np.float64, np.uint32)
 
 MOST_BINS, FEWEST_BINS, ROWS_A_BIN = 128, 16, 24
 """A column of many values is cut into bins of so many training rows, within these limits: a finer cut would rest on
@@ -176,7 +176,7 @@ class Split:
         lines = [column.numbers[part] for column in self.prepared if column.numbers is not None]
         return _by_row(lines, self._rows(part), np.float64)
 
-    def places(self, part: int) -> Places:
+    def places(self, part: int) -> NDArray[np.uint32]:
         """The places of the indicators among the weights, a line for each row."""
         offset = 1 + sum(column.numbers is not None for column in self.prepared)
         lines = []
@@ -184,14 +184,17 @@ class Split:
             if column.places is not None:
                 lines.append(column.places[part] + offset)
                 offset += column.levels
-        return _by_row(lines, self._rows(part), np.int64)
+        return _by_row(lines, self._rows(part), np.uint32)
 
     def _rows(self, part: int) -> int:
         return self.test_rows if part else len(self.target)
 
 
-def _by_row(lines: Sequence[NDArray[T]], rows: int, dtype: type[T]) -> NDArray[T]:
-    return np.ascontiguousarray(np.stack(lines, axis=1)) if lines else np.empty((rows, 0), dtype=dtype)
+def _by_row(lines: Sequence[NDArray[Any]], rows: int, dtype: type[T]) -> NDArray[T]:
+    together = np.empty((rows, len(lines)), dtype=dtype)
+    for number, line in enumerate(lines):
+        together[:, number] = line
+    return together
 
 
 def _prepare(column: CodedColumn, training: Codes, testing: Codes, target: Target) -> PreparedColumn | None:

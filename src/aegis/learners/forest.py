@@ -18,7 +18,7 @@ GROW = Loop(
     module="aegis.learners.forest_loop",
     sources=("aegis.learners.compiled", "aegis.learners.parting"),
     takes=(
-        *("u1*", "u2*", "i8*", "b1*", "i8*", "f8*", "u1*", "f8*", "i4*", "f8*", "f8*", "f8*", "i8*", "i4*", "i8*"),
+        *("u1*", "u2*", "i8*", "b1*", "i8*", "f8*", "u1*", "f8*", "i4*", "f8*", "f8*", "f8*", "i8*", "u4*", "i8*"),
         *("i8", "i8", "i8", "i8", "i8", "i8", "i8", "i8", "i8", "i8"),
     ),
 )
@@ -62,7 +62,7 @@ class Forest:
             np.empty((3, sums)),
             np.empty((rows + 2, sums)),
             np.empty((5, rows + 2), dtype=np.int64),
-            np.empty((3, max(rows, asked)), dtype=np.int32),
+            np.empty((3, max(rows, asked)), dtype=np.uint32),
             np.empty(columns, dtype=np.int64),
             columns,
             rows,

@@ -10,6 +10,8 @@ from numpy.typing import NDArray
 from aegis.learners.compiled import at, compiled
 from aegis.learners.parting import parted
 
+ONE = np.uint64(1)
+
 
 def grow_forest(
     bins_at: Any,
@@ -87,7 +89,7 @@ def grow(
     sums: NDArray[np.float64],
     totals: NDArray[np.float64],
     nodes: NDArray[np.int64],
-    orders: NDArray[np.int32],
+    orders: NDArray[np.uint32],
     shuffled: NDArray[np.int64],
     classes: int,
     trees: int,
@@ -115,13 +117,7 @@ def grow(
             asked_order[i] = i
         depth = 1
         nodes[0, 0], nodes[1, 0], nodes[2, 0], nodes[3, 0], nodes[4, 0] = 0, drawn, 0, asked, np.int64(mixed(state))
-        for k in range(outputs):
-            totals[0, k] = 0.0
-        for i in range(drawn):
-            if classes:
-                totals[0, labels[order[i]]] += 1.0
-            else:
-                totals[0, 0] += numbers[order[i]]
+        add_up(totals[0], order[:drawn], labels, numbers, classes)
         while depth > 0:
             depth -= 1
             begin, end, asked_begin, asked_end = nodes[0, depth], nodes[1, depth], nodes[2, depth], nodes[3, depth]
@@ -134,6 +130,7 @@ def grow(
                 total[k] = totals[depth, k]
                 pure = pure or (classes > 0 and total[k] >= count)
             best, best_column, best_first, best_last = -1.0, -1, 0, 0
+            here = order[begin:end]
             if not pure:
                 for i in range(columns):
                     shuffled[i] = i
@@ -146,9 +143,10 @@ def grow(
                     shuffled[swap] = shuffled[place]
                     shuffled[place] = column
                     alone = not ordered[column] and sizes[column] > 2
+                    part, part_second = 0.0, 0.0
                     if classes == 2:
-                        gain, first, last = cut_of_two(
-                            both_counts, joined[column], order, begin, end, total, least, alone
+                        gain, first, last, part, part_second = cut_of_two(
+                            both_counts, joined[column], here, total[1], least, alone
                         )
                     else:
                         gain, first, last = cut_of_many(
@@ -156,10 +154,7 @@ def grow(
                             amounts,
                             joined[column],
                             numbers,
-                            order,
-                            begin,
-                            end,
-                            sizes[column],
+                            here,
                             total,
                             left,
                             classes,
@@ -168,22 +163,22 @@ def grow(
                         )
                     if gain > best:
                         best, best_column, best_first, best_last = gain, column, first, last
+                        if classes == 2:  # the cut has counted them already
+                            best_left[0], best_left[1] = part - part_second, part_second
             if best_column < 0:
                 for k in range(outputs):
-                    total[k] /= count
-                for i in range(asked_begin, asked_end):
+                    total[k] = total[k] / count / trees
+                asking = asked_order[asked_begin:asked_end]
+                for i in range(len(asking)):
                     for k in range(outputs):
-                        answers[asked_order[i], k] += total[k] / trees
+                        answers[asking[i], k] += total[k]
                 continue
-            middle = parted(order, spare, bins[best_column], best_first, best_last, begin, end)
-            asked_middle = parted(asked_order, spare, tests[best_column], best_first, best_last, asked_begin, asked_end)
-            for k in range(outputs):
-                best_left[k] = 0.0
-            for i in range(begin, middle):
-                if classes:
-                    best_left[labels[order[i]]] += 1.0
-                else:
-                    best_left[0] += numbers[order[i]]
+            middle = begin + parted(here, spare, bins[best_column], best_first, best_last)
+            asked_middle = asked_begin + parted(
+                asked_order[asked_begin:asked_end], spare, tests[best_column], best_first, best_last
+            )
+            if classes != 2:
+                add_up(best_left, order[begin:middle], labels, numbers, classes)
             nodes[0, depth], nodes[1, depth] = begin, middle
             nodes[2, depth], nodes[3, depth] = asked_begin, asked_middle
             nodes[4, depth] = np.int64(mixed(state ^ np.uint64(0x5851F42D4C957F2D)))
@@ -215,46 +210,67 @@ def below(state: Any, limit: Any) -> Any:
 
 
 @compiled
+def add_up(
+    sums: NDArray[np.float64],
+    rows: NDArray[np.uint32],
+    labels: NDArray[np.int64],
+    numbers: NDArray[np.float64],
+    classes: int,
+) -> None:
+    """How many of the rows each class has, or the sum of their numbers."""
+    for k in range(len(sums)):
+        sums[k] = 0.0
+    for i in range(len(rows)):
+        if classes:
+            sums[np.uint64(labels[rows[i]])] += 1.0
+        else:
+            sums[0] += numbers[rows[i]]
+
+
+@compiled
 def cut_of_two(
     both_counts: NDArray[np.int32],
     line: NDArray[np.uint16],
-    order: NDArray[np.int32],
-    begin: int,
-    end: int,
-    total: NDArray[np.float64],
+    rows: NDArray[np.uint32],
+    second: float,
     least: int,
     alone: bool,
-) -> tuple[float, int, int]:
-    """The best cut of one column for two classes: what it gains, and its first and last bin; −1 where there is none.
+) -> tuple[float, Any, Any, float, float]:
+    """The best cut of one column for two classes: what it gains, its first and last bin, and how many rows lie in
+    these, in all and of the ``second`` class; −1 where there is none.
 
     Only bins between the lowest and the highest that occur are looked at. Fractions are compared crosswise: a division
     costs more than the rest.
     """
     counts, others = both_counts[0], both_counts[1]
-    lowest, highest = line[order[begin]], line[order[begin]]
-    for i in range(begin, end - 1, 2):
-        code, other = line[order[i]], line[order[i + 1]]
+    half = len(rows) // 2
+    early, late = rows[:half], rows[half:]
+    lowest = highest = line[rows[0]]
+    for i in range(half):
+        code, other = line[early[i]], line[late[i]]
         counts[code] += 1
         others[other] += 1
-        lowest = min(lowest, code, other)
-        highest = max(highest, code, other)
-    if (end - begin) % 2:
-        code = line[order[end - 1]]
+        lowest = min(lowest, min(code, other))
+        highest = max(highest, max(code, other))
+    if len(late) > half:
+        code = line[late[half]]
         counts[code] += 1
         lowest = min(lowest, code)
         highest = max(highest, code)
-    low, high = lowest // 2, highest // 2
-    best, best_first, best_last = -1.0, 0, 0
-    count, second = float(end - begin), total[1]
-    least_rows = float(least)
+    best, best_part, best_second = -1.0, 0.0, 0.0
+    none: Any = np.uint64(0)
+    best_first, best_last = none, none
+    count, least_rows = float(len(rows)), float(least)
     left, left_second = 0.0, 0.0
-    for b in range(low, high + 1):
-        ones = float(counts[2 * b + 1] + others[2 * b + 1])
-        here = float(counts[2 * b] + others[2 * b]) + ones
-        counts[2 * b] = 0
-        counts[2 * b + 1] = 0
-        others[2 * b] = 0
-        others[2 * b + 1] = 0
+    for b in range(np.uint64(lowest // 2), np.uint64(highest // 2 + 1)):
+        zero = b + b
+        one = zero + ONE
+        ones = float(counts[one] + others[one])
+        here = float(counts[zero] + others[zero]) + ones
+        counts[zero] = 0
+        counts[one] = 0
+        others[zero] = 0
+        others[one] = 0
         if here == 0.0:
             continue
         left += here
@@ -272,8 +288,9 @@ def cut_of_two(
             ) * part
             if above > best * (part * rest):
                 best = above / (part * rest)
-                best_first, best_last = (b if single else 0), b
-    return best, best_first, best_last
+                best_first, best_last = (b if single else none), b
+                best_part, best_second = part, part_second
+    return best, np.int64(best_first), np.int64(best_last), best_part, best_second
 
 
 @compiled
@@ -282,10 +299,7 @@ def cut_of_many(
     amounts: NDArray[np.float64],
     line: NDArray[np.uint16],
     numbers: NDArray[np.float64],
-    order: NDArray[np.int32],
-    begin: int,
-    end: int,
-    size: int,
+    rows: NDArray[np.uint32],
     total: NDArray[np.float64],
     left: NDArray[np.float64],
     classes: int,
@@ -295,9 +309,9 @@ def cut_of_many(
     """The best cut of one column for more classes or for numbers, as `cut_of_two` gives it."""
     counts = both_counts[0]  # numbers are summed beside: a second array of counts would gain little
     outputs = max(classes, 1)
-    lowest, highest = line[order[begin]], line[order[begin]]
-    for i in range(begin, end):
-        row = order[i]
+    lowest = highest = line[rows[0]]
+    for i in range(len(rows)):
+        row = rows[i]
         code = line[row]
         counts[code] += 1
         if not classes:
@@ -306,7 +320,7 @@ def cut_of_many(
         highest = max(highest, code)
     low, high = lowest // outputs, highest // outputs
     best, best_first, best_last = -1.0, 0, 0
-    count, left_count = end - begin, 0
+    count, left_count = len(rows), 0
     for k in range(outputs):
         left[k] = 0.0
     for b in range(low, high + 1):
@@ -319,8 +333,8 @@ def cut_of_many(
         for k in range(outputs):
             left[k] += float(counts[b * outputs + k]) if classes else amounts[b]
         for single in range(2 if alone else 1):
-            rows = here if single else left_count
-            if rows < least or count - rows < least:
+            part_rows = here if single else left_count
+            if part_rows < least or count - part_rows < least:
                 continue
             squares, squares_rest = 0.0, 0.0
             for k in range(outputs):
@@ -330,7 +344,7 @@ def cut_of_many(
                 rest = total[k] - part
                 squares += part * part
                 squares_rest += rest * rest
-            gain = squares / rows + squares_rest / (count - rows)
+            gain = squares / part_rows + squares_rest / (count - part_rows)
             if gain > best:
                 best = gain
                 best_first, best_last = (b if single else 0), b

@@ -17,7 +17,7 @@ FIT = Loop(
     module="aegis.learners.line_loop",
     sources=("aegis.learners.compiled",),
     takes=(
-        *("f8*", "i8*", "i8*", "f8*", "f8*", "i8*", "f8*", "f8*", "f8*"),
+        *("f8*", "u4*", "i8*", "f8*", "f8*", "u4*", "f8*", "f8*", "f8*"),
         *("i8", "i8", "i8", "i8", "i8", "i8", "i8", "i8", "f8", "f8"),
     ),
 )

@@ -65,25 +65,39 @@ def fit_line(
 
 @compiled
 def product(
-    out: NDArray[np.float64], weights: NDArray[np.float64], dense: NDArray[np.float64], places: NDArray[np.int64]
+    out: NDArray[np.float64], weights: NDArray[np.float64], dense: NDArray[np.float64], places: NDArray[np.uint32]
 ) -> None:
     """The scores of all rows: ``weights`` holds a line per output, its intercept first, then numbers, then places."""
     rows, numbers = dense.shape
     indicators = places.shape[1]
+    half = rows // 2
+    late_dense, late_places, late_out = dense[half:], places[half:], out[half:]
     for output in range(weights.shape[0]):
         line = weights[output]
-        for i in range(rows):
-            total = line[0]
+        slopes = line[1 : 1 + numbers]
+        # Two rows at a time: each addition waits for the one before, and those of the other row fill the gaps.
+        for i in range(half):
+            total, other = line[0], line[0]
             for j in range(numbers):
-                total += line[1 + j] * dense[i, j]
+                total += slopes[j] * dense[i, j]
+                other += slopes[j] * late_dense[i, j]
             for j in range(indicators):
                 total += line[places[i, j]]
+                other += line[late_places[i, j]]
             out[i, output] = total
+            late_out[i, output] = other
+        if rows % 2:
+            last = line[0]
+            for j in range(numbers):
+                last += slopes[j] * dense[rows - 1, j]
+            for j in range(indicators):
+                last += line[places[rows - 1, j]]
+            out[rows - 1, output] = last
 
 
 @compiled
 def turned(
-    out: NDArray[np.float64], residual: NDArray[np.float64], dense: NDArray[np.float64], places: NDArray[np.int64]
+    out: NDArray[np.float64], residual: NDArray[np.float64], dense: NDArray[np.float64], places: NDArray[np.uint32]
 ) -> None:
     """The transposed product: a number per row and output to a number per weight."""
     rows, numbers = dense.shape
@@ -92,13 +106,16 @@ def turned(
         line = out[output]
         for j in range(len(line)):
             line[j] = 0.0
+        slopes = line[1 : 1 + numbers]
+        intercept = 0.0
         for i in range(rows):
             r = residual[i, output]
-            line[0] += r
+            intercept += r
             for j in range(numbers):
-                line[1 + j] += r * dense[i, j]
+                slopes[j] += r * dense[i, j]
             for j in range(indicators):
                 line[places[i, j]] += r
+        line[0] = intercept
 
 
 @compiled
@@ -157,7 +174,7 @@ def squares(weights: NDArray[np.float64]) -> float:
 @compiled
 def fit(
     dense: NDArray[np.float64],
-    places: NDArray[np.int64],
+    places: NDArray[np.uint32],
     labels: NDArray[np.int64],
     numbers: NDArray[np.float64],
     by_weight: NDArray[np.float64],
@@ -294,7 +311,7 @@ def set_diagonal(
     diagonal: NDArray[np.float64],
     chances: NDArray[np.float64],
     dense: NDArray[np.float64],
-    places: NDArray[np.int64],
+    places: NDArray[np.uint32],
     classes: int,
     penalty: float,
 ) -> None:

@@ -25,7 +25,10 @@ import llvmlite
 import llvmlite.binding as llvm
 import numpy as np
 
-_KINDS = {"u1": np.uint8, "u2": np.uint16, "i4": np.int32, "i8": np.int64, "f8": np.float64, "b1": np.bool_}
+_KINDS = {
+    **{"u1": np.uint8, "u2": np.uint16, "u4": np.uint32, "i4": np.int32, "i8": np.int64},
+    **{"f8": np.float64, "b1": np.bool_},
+}
 _LIBRARY = frozenset({"exp", "log", "sqrt", "rint", "memset", "memcpy", "memmove"})
 """What machine code may call from outside: functions that every process has."""
 _NEVER = frozenset(
