@@ -47,6 +47,7 @@ Fits = np.ndarray[Any, np.dtype[np.float64]]
 MADE = ("search", "clusters", "boxes", "sanitized", "synthetic")
 MOST_ROWS = 12_000
 REPEATS = 2
+MODELS = ("logistic regression", "forest", "boosted trees")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -153,6 +154,7 @@ def one(case: Case, folder: Path) -> dict[str, Any]:
             "kind": kinds[place.name],
             "race": round(place.performance, 4),
             "scikit_learn": round(gold[place.name], 4),
+            "by_model": dict(zip(MODELS, by_fit[place.name].mean(axis=0).round(4).tolist(), strict=True)),
             "gold_error": round(error_beside(by_fit[place.name], by_fit[best_of_all]), 4),
             "in_best_group": place.in_best_group,
         }
