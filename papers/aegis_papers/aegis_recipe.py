@@ -15,8 +15,7 @@ from numpy.typing import NDArray
 from aegis.counts.summary import Summary
 from aegis.masking.partition import Partition
 from aegis.measures.measure import find_attribute_measure
-from aegis.reconstruction.rebuilt_joints import per_configuration
-from aegis.reconstruction.rounding import randomised
+from aegis.reconstruction.rebuilt_joints import per_configuration, randomised
 
 Codes = NDArray[np.int64]
 STAGES = ("masking", "reconstruction", "estimation")

@@ -19,8 +19,7 @@ from aegis.measures.measure import find_attribute_measure
 from aegis.reconstruction.constraint import Constraint
 from aegis.reconstruction.ipf import fit
 from aegis.reconstruction.nearest_to_uniform import nearest_to_uniform
-from aegis.reconstruction.rebuilt_joints import closed_form, per_configuration
-from aegis.reconstruction.rounding import randomised
+from aegis.reconstruction.rebuilt_joints import closed_form, per_configuration, randomised
 
 # Figure 3a, six records; figure 3b, the marginals of a hundred (health from very poor to very good).
 AGE_3A = np.array([10, 10, 43, 65, 75, 80])

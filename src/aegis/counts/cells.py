@@ -8,7 +8,6 @@ seconds since 1970.
 from __future__ import annotations
 
 import datetime
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -261,11 +260,3 @@ def number_from(value: Any, kind: Kind) -> float:
     if isinstance(value, bool) or not isinstance(value, int | float):
         raise ValueError("not a number")  # noqa: TRY004  another value than was asked for, not a mistake in code
     return float(value)
-
-
-def combined_size(cells: Sequence[Cells]) -> int:
-    """How many combinations several columns have."""
-    product = 1
-    for each in cells:
-        product *= each.size
-    return product

@@ -146,11 +146,6 @@ class FirstRows:
         return _tells(column, other, self.codes[column], self.codes[other])
 
 
-def first_rows(dataset: Dataset) -> FirstRows:
-    """Read the beginning of a table."""
-    return _coded(_fetched(dataset), dataset)
-
-
 def find(dataset: Dataset, profile: Profile) -> tuple[Findings, FirstRows]:
     """Look at the rows of a table whose columns were counted."""
     table = _fetched(dataset)

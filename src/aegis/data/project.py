@@ -166,15 +166,3 @@ def read_project(path: Path) -> Project:
         release=content.get("release"),
         seed=seed,
     )
-
-
-def project_beside(data: object) -> Project | None:
-    """The project of a table: the file ``aegis.yaml`` in its folder, if it is about this table."""
-    if not isinstance(data, str | Path):
-        return None
-    folder = Path() if "://" in str(data) else Path(data).parent
-    path = folder / PROJECT_FILE
-    if not path.is_file():
-        return None
-    project = read_project(path)
-    return project if project.is_about(data) else None

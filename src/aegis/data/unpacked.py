@@ -35,8 +35,6 @@ _OPENERS: dict[str, tuple[str, Callable[[Path], Any]]] = {
     ".zstd": ("Zstandard", _zstandard),
     ".zip": ("zip", Path.open),
 }
-COMPRESSED = tuple(_OPENERS)
-"""The endings of compressed files."""
 
 
 def is_compressed(path: Path) -> bool:

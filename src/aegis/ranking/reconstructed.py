@@ -13,8 +13,15 @@ from aegis.measures.measure import AttributeMeasure
 from aegis.ranking.reference import Rebuild
 from aegis.reconstruction.constraint import Constraint
 from aegis.reconstruction.nearest_to_uniform import nearest_to_uniform
-from aegis.reconstruction.rebuilt_joints import Start, closed_form, per_configuration, pooled, sample
-from aegis.reconstruction.rounding import randomised, systematic
+from aegis.reconstruction.rebuilt_joints import (
+    Start,
+    closed_form,
+    per_configuration,
+    pooled,
+    randomised,
+    sample,
+    systematic,
+)
 
 Floats = NDArray[np.float64]
 

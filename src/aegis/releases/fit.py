@@ -12,7 +12,6 @@ import numpy as np
 
 from aegis.data.domain import Domain
 from aegis.data.kind import Kind
-from aegis.data.schema import Schema
 from aegis.masking.generator import ColumnCounts
 from aegis.masking.mask import MappedMask, Mask
 from aegis.masking.transition import Chain
@@ -42,11 +41,6 @@ def is_fitted(mask: Mask, kind: Kind) -> bool:
 def is_joined(mask: Mask) -> bool:
     """Whether a mask is computed on the distinct values and joined to the rows."""
     return any(isinstance(link, MappedMask) for link in links_of(mask))
-
-
-def unfitted(masks: Mapping[str, Mask], schema: Schema) -> tuple[str, ...]:
-    """The columns whose masks still have to read something off the table."""
-    return tuple(column for column, mask in masks.items() if not is_fitted(mask, schema.kind(column)))
 
 
 def fitted(masks: Mapping[str, Mask], histograms: Mapping[str, ColumnCounts]) -> dict[str, Mask]:

@@ -106,17 +106,10 @@ class Svg:
 
     def markup(self) -> str:
         """The picture, to stand inside a page."""
-        return self._markup("", "")
-
-    def standalone(self, style: str) -> str:
-        """The picture as a file of its own, with its style sheet."""
-        return self._markup(' xmlns="http://www.w3.org/2000/svg"', f"<style>{style}</style>")
-
-    def _markup(self, space: str, style: str) -> str:
         size = f'viewBox="0 0 {num(self.width)} {num(self.height)}" width="{num(self.width)}"'
-        head = f'<svg{space} class="chart" role="img" {size} height="{num(self.height)}">'
+        head = f'<svg class="chart" role="img" {size} height="{num(self.height)}">'
         about = f"<title>{clean(self._title)}</title><desc>{clean(self._description)}</desc>"
-        return f"{head}{about}{style}{''.join(self._parts)}</svg>"
+        return f"{head}{about}{''.join(self._parts)}</svg>"
 
     def _shape(self, inner: str, tip: str | None) -> None:
         if tip is None:

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from aegis.data.project import Project, project_beside, read_project
+from aegis.data.project import Project, read_project
 from aegis.data.schema import Roles, read_roles
 from aegis.errors import ConfigurationError, ProjectError
 from aegis.masking.configuration_file import load_configurations
@@ -63,8 +63,6 @@ def test_the_table_of_a_project_is_known_by_every_spelling(tmp_path: Path, monke
     assert project.is_about("./mine.csv")
     assert not project.is_about("other.csv")
     assert not project.is_about("postgres://host/mine.csv")
-    assert project_beside(tmp_path / "mine.csv") == project
-    assert project_beside(tmp_path / "other.csv") is None
 
 
 @pytest.mark.parametrize(

@@ -22,7 +22,7 @@ from aegis.ranking.paper import CASES, PAPER_MEASURES
 from aegis.ranking.rank import rank
 from aegis.ranking.ranking import Ranking
 from aegis.ranking.reference import Reference
-from aegis.reconstruction.rounding import randomised
+from aegis.reconstruction.rebuilt_joints import randomised
 
 # Example 6 of the paper: eight ages, of which two masked values are left, and health in five degrees.
 AGES = [10, 17, 43, 55, 60, 65, 75, 80]

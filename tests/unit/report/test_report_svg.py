@@ -46,12 +46,6 @@ def test_shortened_text_keeps_the_whole_in_its_title() -> None:
     assert "…" in (text[0].tail or "")
 
 
-def test_a_picture_of_its_own_carries_name_space_and_style() -> None:
-    root = ElementTree.fromstring(Svg(10, 10, title="t", description="d").standalone(".a{fill:red}"))
-    assert root.tag == "{http://www.w3.org/2000/svg}svg"
-    assert "fill:red" in "".join(root.itertext())
-
-
 @given(st.floats(-1e6, 1e6))
 def test_coordinates_are_short_and_near(value: float) -> None:
     assert abs(float(num(value)) - value) <= 0.0500001

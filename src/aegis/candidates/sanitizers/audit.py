@@ -160,16 +160,6 @@ def verify(
             )
 
 
-def measure_party(
-    truth: Floats, party: Evidence, *, kind: Kind = "number", names: Sequence[str] | None = None, seed: int = 0
-) -> PartyAudit:
-    """The smallest loss that fresh attackers reach for one party: half of the rows to fit, the rest to measure."""
-    fitting = len(truth) // 2
-    comparing = fitting + (len(truth) - fitting) // 3
-    chosen = attackers.available() if names is None else tuple(names)
-    return _audit_party(truth, party, kind, chosen, fitting, comparing, seed)[0]
-
-
 def _audit_party(
     truth: Floats,
     party: Evidence,

@@ -47,13 +47,6 @@ class TrainedSymbols:
     compile_seconds: float
     train_seconds: float
 
-    def best_trial(self, point: int, *, slack: float = 0.02) -> int:
-        """The trial with the largest worst loss among those that end within the target, or the one nearest to it."""
-        distortion = self.distortion_by_epoch[point, :, -1]
-        worst = self.losses_by_epoch[point, :, -1].min(axis=-1)
-        within = distortion <= (1 + slack) * self.targets[point]
-        return int(np.where(within, worst, -np.inf).argmax() if within.any() else distortion.argmin())
-
 
 def train_symbols(
     sample: CodedSample,

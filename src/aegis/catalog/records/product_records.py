@@ -43,10 +43,6 @@ class Product:
     summary_id: str | None
     tags: tuple[str, ...] = ()
 
-    def role_of(self, column: str) -> str | None:
-        """The role of a column; None where the product has no such column."""
-        return next((each.role for each in self.columns if each.name == column), None)
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProductEntry:

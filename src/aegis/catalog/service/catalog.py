@@ -47,7 +47,6 @@ class Work:
         self.seen_products: dict[str, Any] = {}
         """Products that were found in this transaction, by name and id: one page asks for the same one many times."""
         self._entries: list[audit_chain.Entry] = []
-        self._afterwards: list[Callable[[], None]] = []
         self._held = ExitStack()
         self._ending = False
 
@@ -74,25 +73,14 @@ class Work:
         self._held.enter_context(self.store.referring())
         return self.store.keep(draft)
 
-    def afterwards(self, act: Callable[[], None]) -> None:
-        """Do something once the transaction is committed; it may fail without harm."""
-        self._afterwards.append(act)
-
     def _commit(self) -> None:
         self.session.flush()
         audit_chain.append(self.session, self._entries)
         self._ending = True
         self.session.commit()
 
-    def _close(self, *, committed: bool) -> None:
+    def _close(self) -> None:
         self._held.close()
-        if not committed:
-            return
-        for act in self._afterwards:
-            try:
-                act()
-            except Exception as error:  # the act itself is done; what is left over is swept up later
-                _log.warning("something after a transaction failed (%s)", type(error).__name__)
 
 
 class Catalog:
@@ -148,14 +136,12 @@ class Catalog:
     @contextmanager
     def write(self, actor: Actor) -> Iterator[Work]:
         """Work that is committed, with its audit, when the block ends well, and undone otherwise."""
-        committed = False
         work: Work | None = None
         try:
             with self.database.write() as session:
                 work = self._work(session, actor)
                 yield work
                 work._commit()
-                committed = True
         except NoConnectionError:
             raise EngineError(_BUSY) from None
         except StaleDataError:
@@ -167,7 +153,7 @@ class Catalog:
             raise _refused(error, undone=work is None or not work._ending) from None
         finally:
             if work is not None:
-                work._close(committed=committed)
+                work._close()
 
     def _work(self, session: Session, actor: Actor) -> Work:
         return Work(session=session, store=self.store, actor=actor, now=self.clock(), settings=self.settings)
