@@ -24,6 +24,20 @@ class Progress:
     bound: float
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SearchEnd:
+    """How a search ended: no configuration of its space scores above ``bound``.
+
+    ``exhaustive`` if everything that satisfies the policy was weighed, so that shortlist and front are those of the
+    whole space.
+    """
+
+    bound: float
+    proved: bool
+    interrupted: bool
+    exhaustive: bool = False
+
+
 class SearchLimitError(Exception):
     """The time or the nodes given to the search are used up; caught by the search itself."""
 

@@ -10,11 +10,11 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
-from aegis.candidates.search.board import Board, SearchLimitError
+from aegis.candidates.search.board import Board, SearchEnd, SearchLimitError
 from aegis.candidates.search.classes import Steps
 from aegis.candidates.search.gate import Gate, Outcome
 from aegis.candidates.search.grouped import Cut, Cuttable, Grouping
@@ -33,15 +33,6 @@ SPARING = 4
 LEAST_GAIN = 1e-9
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CutOutcome:
-    """How a search by cuts ended. No partition of any kind can score above ``bound``."""
-
-    bound: float
-    proved: bool
-    interrupted: bool
-
-
 class CutSearch:
     """A search through partitions of all columns."""
 
@@ -53,7 +44,7 @@ class CutSearch:
         self.space = Cuttable(gate=gate, base=base, steps=steps)
         self._outcomes: dict[Grouping, Outcome | None] = {}
 
-    def run(self) -> CutOutcome:
+    def run(self) -> SearchEnd:
         """Search until no change of the kinds above helps, time is over or somebody interrupts."""
         bound = self.gate.weigh(self.space.base).bound
         self.board.bound = bound if self.gate.objective.tells(bound) else math.inf
@@ -68,7 +59,7 @@ class CutSearch:
         except KeyboardInterrupt:
             interrupted = True
         proved = self.board.best >= bound
-        return CutOutcome(bound=max(bound, self.board.best), proved=proved, interrupted=interrupted)
+        return SearchEnd(bound=max(bound, self.board.best), proved=proved, interrupted=interrupted)
 
     def _starts(self) -> list[Grouping]:
         """Where greedy cutting ends if it may suppress nothing, a part of the limit, all of it; the best first.

@@ -13,7 +13,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from aegis.candidates.search.board import Board, SearchLimitError
+from aegis.candidates.search.board import Board, SearchEnd, SearchLimitError
 from aegis.candidates.search.chain import Chain
 from aegis.candidates.search.classes import Classes, Steps
 from aegis.candidates.search.gate import Gate, Weighed
@@ -38,17 +38,6 @@ PROJECTIONS = 2_000
 
 KEPT = 100
 """How many tables are kept for boxes that wait to be opened."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LatticeOutcome:
-    """What was proved: no node has a score above ``bound``; ``exhaustive`` if every node that satisfies the policy was
-    weighed, so that shortlist and front are those of the whole lattice."""
-
-    bound: float
-    proved: bool
-    exhaustive: bool
-    interrupted: bool
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, order=True)
@@ -88,7 +77,7 @@ class LatticeSearch:
         """What a bound must exceed to be worth a look."""
         return -math.inf if self.exhaustive else self.board.best
 
-    def run(self) -> LatticeOutcome:
+    def run(self) -> SearchEnd:
         """Search until the best node is proved, time is over or somebody interrupts."""
         boxes: list[Box] = []
         current = math.inf
@@ -111,13 +100,13 @@ class LatticeSearch:
                     heapq.heappush(boxes, child)
         except (SearchLimitError, KeyboardInterrupt) as stop:
             bound = max([current, *(-box.negative_bound for box in boxes)])
-            return LatticeOutcome(
+            return SearchEnd(
                 bound=max(bound, self.board.best),
                 proved=bound <= self.board.best,
                 exhaustive=False,
                 interrupted=isinstance(stop, KeyboardInterrupt),
             )
-        return LatticeOutcome(bound=self.board.best, proved=True, exhaustive=self.exhaustive, interrupted=False)
+        return SearchEnd(bound=self.board.best, proved=True, exhaustive=self.exhaustive, interrupted=False)
 
     def partitions(self, levels: Levels) -> dict[str, Partition]:
         """The node as partitions of the columns that it changes."""

@@ -9,7 +9,7 @@ from dataclasses import replace
 import numpy as np
 
 from aegis.candidates.search.automatic import automatic_chain
-from aegis.candidates.search.board import Board, Progress
+from aegis.candidates.search.board import Board, K, Progress, SearchEnd
 from aegis.candidates.search.chain import Chain
 from aegis.candidates.search.classes import label_counts
 from aegis.candidates.search.cuts import CutSearch
@@ -123,25 +123,7 @@ def _search_levels(
         masks = {column: level.mask for column, level in chosen.items()}
         return _candidate(gate, masks, {column: level.number for column, level in chosen.items()}, outcome)
 
-    ranked = [candidate(*entry) for entry in board.ranked()]
-    if not ranked:
-        return None
-    return SearchResult(
-        space="levels",
-        measure=gate.objective.measure.name,
-        unit=gate.objective.measure.unit,
-        best=ranked[0],
-        bound=gate.objective.shown(end.bound),
-        bound_tells=end.proved or gate.objective.tells(end.bound),
-        proved=end.proved,
-        interrupted=end.interrupted,
-        nodes=board.nodes,
-        lattice_nodes=lattice.nodes,
-        records=gate.table.records,
-        front=tuple(candidate(*entry) for entry in board.front()),
-        front_complete=end.exhaustive,
-        shortlist=tuple(ranked),
-    )
+    return _result("levels", gate, board, end, candidate, lattice_nodes=lattice.nodes)
 
 
 def _search_cuts(
@@ -167,29 +149,43 @@ def _search_cuts(
         }
         return _candidate(gate, masks, {}, outcome)
 
-    ranked = [candidate(*entry) for entry in board.ranked()]
-    if not ranked:
-        return None
-    return SearchResult(
-        space="cuts",
-        measure=gate.objective.measure.name,
-        unit=gate.objective.measure.unit,
-        best=ranked[0],
-        bound=gate.objective.shown(end.bound),
-        bound_tells=end.proved or gate.objective.tells(end.bound),
-        proved=end.proved,
-        interrupted=end.interrupted,
-        nodes=board.nodes,
-        lattice_nodes=None,
-        records=table.records,
-        front=tuple(candidate(*entry) for entry in board.front()),
-        front_complete=False,
-        shortlist=tuple(ranked),
-    )
+    return _result("cuts", gate, board, end, candidate)
 
 
 def _shape(grouping: Grouping) -> tuple[int, ...]:
     return tuple(max(groups) for groups in grouping)
+
+
+def _result(
+    space: str,
+    gate: Gate,
+    board: Board[K],
+    end: SearchEnd,
+    candidate: Callable[[K, Outcome], Candidate],
+    *,
+    lattice_nodes: int | None = None,
+) -> SearchResult | None:
+    """What a search of a space came to; None where nothing satisfies the policy."""
+    ranked = [candidate(*entry) for entry in board.ranked()]
+    if not ranked:
+        return None
+    objective = gate.objective
+    return SearchResult(
+        space=space,
+        measure=objective.measure.name,
+        unit=objective.measure.unit,
+        best=ranked[0],
+        bound=objective.shown(end.bound),
+        bound_tells=end.proved or objective.tells(end.bound),
+        proved=end.proved,
+        interrupted=end.interrupted,
+        nodes=board.nodes,
+        lattice_nodes=lattice_nodes,
+        records=gate.table.records,
+        front=tuple(candidate(*entry) for entry in board.front()),
+        front_complete=end.exhaustive,
+        shortlist=tuple(ranked),
+    )
 
 
 def _candidate(gate: Gate, masks: Mapping[str, Mask], levels: Mapping[str, int], outcome: Outcome) -> Candidate:
