@@ -30,12 +30,12 @@ from aegis.counts.collect_pairs import count_pairs
 from aegis.counts.summary import masked_counts
 from aegis.evaluation.agreement import Agreement, agreement, random_choice
 from aegis.evaluation.coded_rows import CodedRows, read_rows
-from aegis.evaluation.gold import GoldScore, GoldStandard, gold_standard, reliability, split_half
+from aegis.evaluation.gold import Candidate, GoldScore, GoldStandard, gold_standard, reliability, split_half
 from aegis.evaluation.models import LIGHT_MODELS
 from aegis.evaluation.result_cache import ResultCache
 from aegis.evaluation.selectors import Selection, select
+from aegis.evaluation.shortlist import CHEAP_MODELS, SECOND_OPINION, try_shortlist
 from aegis.evaluation.splits import SplitPlan
-from aegis.evaluation.verify import CHEAP_MODELS, SECOND_OPINION, verify
 from aegis.masking.configuration import Configuration
 from aegis.measures.pair_prediction import PROBE_WEIGHT
 
@@ -161,11 +161,11 @@ def with_rows(
     """The shortlist tried by cheap models, and on a small table all configurations: names, scores, CPU seconds."""
     first = next(s for s in selections if s.selector == SHORTLIST_BY)
     second = next(s for s in selections if s.selector == SECOND_OPINION)
+    candidates = [Candidate(rows=rows, configuration=configuration) for configuration in chosen]
     found = []
     for name, size in (("verify", SHORTLIST), *([("verify-all", len(chosen))] if rows.rows < SMALL_TABLE else [])):
-        verified = verify(
-            rows,
-            chosen,
+        tried = try_shortlist(
+            candidates,
             first.scores,
             second=second.scores,
             label=case.label,
@@ -173,8 +173,8 @@ def with_rows(
             cache=cache,
             progress=say,
         )
-        spent = first.cpu_seconds + second.cpu_seconds + verified.cpu_seconds
-        found.append((f"{name}-{size}" if name == "verify" else name, verified.scores, spent))
+        spent = first.cpu_seconds + second.cpu_seconds + tried.cpu_seconds
+        found.append((f"{name}-{size}" if name == "verify" else name, tried.scores, spent))
     return found
 
 

@@ -9,11 +9,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from aegis.errors import MeasureError
-from aegis.evaluation.coded_rows import CodedRows
 from aegis.evaluation.gold import Candidate, GoldScore, gold_of
 from aegis.evaluation.result_cache import ResultCache
 from aegis.evaluation.splits import SplitPlan
-from aegis.masking.configuration import Configuration
 from aegis.progress import Progress
 
 CHEAP_MODELS = ("logistic-regression", "small-random-forest", "small-boosted-trees")
@@ -30,7 +28,7 @@ def cheap_plan(rows: int) -> SplitPlan:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Verified:
+class TriedShortlist:
     """The shortlist in the order that the models found, and scores for all configurations that keep that order.
 
     ``scores`` puts the shortlist first, by accuracy, and leaves the others as the counts had them.
@@ -73,39 +71,7 @@ SECOND_OPINION = "label-probe"
 looks at decisions."""
 
 
-def verify(
-    rows: CodedRows,
-    configurations: Sequence[Configuration],
-    scores: ArrayLike,
-    *,
-    label: str,
-    second: ArrayLike | None = None,
-    shortlist: int = 8,
-    models: Sequence[str] = CHEAP_MODELS,
-    plan: SplitPlan | None = None,
-    cache: ResultCache | None = None,
-    jobs: int = 1,
-    progress: Progress | None = None,
-) -> Verified:
-    """Try the ``shortlist`` configurations with the highest ``scores`` and put them in order of their accuracy.
-
-    Where a ``second`` opinion is given the two fill the shortlist in turns: what one overlooks the other may see.
-    """
-    return verify_candidates(
-        [Candidate(rows=rows, configuration=configuration) for configuration in configurations],
-        scores,
-        label=label,
-        second=second,
-        shortlist=shortlist,
-        models=models,
-        plan=plan,
-        cache=cache,
-        jobs=jobs,
-        progress=progress,
-    )
-
-
-def verify_candidates(
+def try_shortlist(
     candidates: Sequence[Candidate],
     scores: ArrayLike,
     *,
@@ -117,11 +83,14 @@ def verify_candidates(
     cache: ResultCache | None = None,
     jobs: int = 1,
     progress: Progress | None = None,
-) -> Verified:
-    """The same for candidates of any kind."""
+) -> TriedShortlist:
+    """Try the ``shortlist`` candidates with the highest ``scores`` and put them in order of their accuracy.
+
+    Where a ``second`` opinion is given the two fill the shortlist in turns: what one overlooks the other may see.
+    """
     counted = np.asarray(scores, dtype=np.float64)
     if shortlist < 1 or not candidates or counted.shape != (len(candidates),):
-        raise MeasureError("verifying needs one score per configuration and a shortlist of at least one")
+        raise MeasureError("trying a shortlist needs one score per configuration and a shortlist of at least one")
     plan = plan or cheap_plan(candidates[0].rows.rows)
     falling = np.argsort(-counted, kind="stable")
     others = falling if second is None else np.argsort(-np.asarray(second, dtype=np.float64), kind="stable")
@@ -142,7 +111,7 @@ def verify_candidates(
     final = np.concatenate([places[order], falling[~np.isin(falling, places)]])
     ranked = np.empty(len(counted))
     ranked[final] = np.arange(len(counted), 0, -1)
-    return Verified(
+    return TriedShortlist(
         shortlist=tuple(tried.scores[i] for i in order),
         scores=ranked,
         models=tried.models,

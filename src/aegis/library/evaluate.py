@@ -25,8 +25,8 @@ from aegis.evaluation.models import GOLD_MODELS, check_models
 from aegis.evaluation.published_table import table_scores
 from aegis.evaluation.result_cache import ResultCache
 from aegis.evaluation.selectors import Selection, select
+from aegis.evaluation.shortlist import SECOND_OPINION, try_shortlist
 from aegis.evaluation.splits import SplitPlan
-from aegis.evaluation.verify import SECOND_OPINION, verify_candidates
 from aegis.learners.candidate import MaskedCandidate, MaskTables
 from aegis.learners.race import race
 from aegis.learners.sample import Sample
@@ -209,7 +209,7 @@ class _Judge:
         if self.shortlist:
             best = next((s for s in selections if s.selector == TOGETHER), selections[0])
             second = next((s for s in selections if s.selector == SECOND_OPINION), best)
-            tried = verify_candidates(
+            tried = try_shortlist(
                 candidates,
                 best.scores,
                 second=second.scores,

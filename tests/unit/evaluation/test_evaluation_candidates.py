@@ -19,8 +19,8 @@ from aegis.evaluation.coded_rows import CodedRows, read_rows
 from aegis.evaluation.gold import Candidate, gold_of, gold_standard, reliability, split_half
 from aegis.evaluation.published_table import PublishedTable, table_scores
 from aegis.evaluation.selectors import select
+from aegis.evaluation.shortlist import try_shortlist
 from aegis.evaluation.splits import SplitPlan
-from aegis.evaluation.verify import verify, verify_candidates
 from aegis.masking.configuration import Configuration
 
 pytest.importorskip("sklearn")
@@ -91,24 +91,24 @@ def test_a_published_table_is_scored_like_the_configuration_that_would_have_made
         assert score == pytest.approx(by_selector[name][1], abs=1e-9), name
 
 
-def test_verifying_candidates_is_verifying_configurations() -> None:
+def candidates(rows: CodedRows) -> list[Candidate]:
+    return [Candidate(rows=rows, configuration=configuration) for configuration in CONFIGURATIONS]
+
+
+def test_a_shortlist_is_tried_and_the_rest_stays_behind() -> None:
     _, rows, _ = counted(table())
-    by_counts = [0.2, 0.3, 0.1]
-    one = verify(rows, CONFIGURATIONS, by_counts, label="y", shortlist=2, models=FAST, plan=PLAN)
-    candidates = [Candidate(rows=rows, configuration=each) for each in CONFIGURATIONS]
-    two = verify_candidates(candidates, by_counts, label="y", shortlist=2, models=FAST, plan=PLAN)
-    np.testing.assert_array_equal(one.scores, two.scores)
-    assert {each.configuration for each in one.shortlist} == {"whole", "coarse"}
-    assert one.like_best[0]
-    assert one.scores[2] == 1.0, "what was not tried stays last"
+    tried = try_shortlist(candidates(rows), [0.2, 0.3, 0.1], label="y", shortlist=2, models=FAST, plan=PLAN)
+    assert {score.configuration for score in tried.shortlist} == {"whole", "coarse"}
+    assert tried.like_best[0]
+    assert tried.scores[2] == 1.0, "what was not tried stays last"
 
 
 def test_a_second_opinion_puts_what_the_first_overlooked_on_the_shortlist() -> None:
     _, rows, _ = counted(table())
     ask: dict[str, Any] = {"label": "y", "shortlist": 2, "models": FAST, "plan": PLAN}
-    alone = verify(rows, CONFIGURATIONS, [1, 2, 3], **ask)
+    alone = try_shortlist(candidates(rows), [1, 2, 3], **ask)
     assert {one.configuration for one in alone.shortlist} == {"coarse", "gone"}
-    advised = verify(rows, CONFIGURATIONS, [1, 2, 3], second=[9, 1, 0], **ask)
+    advised = try_shortlist(candidates(rows), [1, 2, 3], second=[9, 1, 0], **ask)
     assert {one.configuration for one in advised.shortlist} == {"whole", "gone"}
     assert advised.best.configuration == "whole"
     assert advised.scores.argsort().tolist() == [1, 2, 0]
@@ -116,7 +116,7 @@ def test_a_second_opinion_puts_what_the_first_overlooked_on_the_shortlist() -> N
 
 def test_what_is_far_behind_is_told_apart_from_the_best() -> None:
     _, rows, _ = counted(table())
-    tried = verify(rows, CONFIGURATIONS, [3, 2, 1], label="y", shortlist=3, models=FAST, plan=SplitPlan(splits=6))
+    tried = try_shortlist(candidates(rows), [3, 2, 1], label="y", shortlist=3, models=FAST, plan=SplitPlan(splits=6))
     assert tried.shortlist[-1].configuration == "gone"
     assert not tried.like_best[-1]
 

@@ -15,11 +15,11 @@ from aegis.data.kind import Kind
 from aegis.errors import MeasureError, MissingExtraError
 from aegis.evaluation import gold, models
 from aegis.evaluation.coded_rows import CodedRows
-from aegis.evaluation.gold import gold_standard
+from aegis.evaluation.gold import Candidate, gold_standard
 from aegis.evaluation.models import MODELS, Quality, try_model
 from aegis.evaluation.result_cache import ResultCache
+from aegis.evaluation.shortlist import try_shortlist
 from aegis.evaluation.splits import SplitPlan
-from aegis.evaluation.verify import verify
 from aegis.masking.configuration import Configuration
 
 pytest.importorskip("sklearn")
@@ -209,15 +209,17 @@ def test_unknown_models_and_a_missing_library_are_said(monkeypatch: pytest.Monke
         models.check_models(FAST)
 
 
-def test_verifying_puts_the_shortlist_in_order_and_leaves_the_rest() -> None:
+def test_trying_puts_the_shortlist_in_order_and_leaves_the_rest() -> None:
     # Counts that are wrong about the first two: the models turn them round.
-    found = verify(rows(), CONFIGURATIONS, [1.0, 3.0, 4.0, 2.0], label="y", shortlist=2, models=FAST, plan=PLAN)
+    coded = rows()
+    candidates = [Candidate(rows=coded, configuration=configuration) for configuration in CONFIGURATIONS]
+    found = try_shortlist(candidates, [1.0, 3.0, 4.0, 2.0], label="y", shortlist=2, models=FAST, plan=PLAN)
     assert [score.configuration for score in found.shortlist] == ["coarse", "blank"]
     assert found.best.configuration == "coarse"
     assert np.argsort(-found.scores).tolist() == [1, 2, 3, 0]
     assert found.cpu_seconds > 0
     with pytest.raises(MeasureError, match="shortlist"):
-        verify(rows(), CONFIGURATIONS, [1.0], label="y")
+        try_shortlist(candidates, [1.0], label="y")
 
 
 @pytest.mark.parametrize("noise", [0.01, 0.05, 0.2])
