@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -49,8 +49,9 @@ def attack_draft(
 ) -> tuple[AttackResult, ...]:
     """Attack a table as it was written; `PolicyNotSatisfiedError` where a limit of the policy is exceeded.
 
-    Attacks on several releases see what is out as well, and so do those that read off groups. ``roles`` are those of
-    the columns that are written, ``all_roles`` also of those that somebody may have from before.
+    Attacks on several releases see what is out as well, and so do those that read off groups, unless that cannot be
+    made again and the policy sets them no limit. ``roles`` are those of the columns that are written, ``all_roles``
+    also of those that somebody may have from before.
     """
     if not attacks:
         return ()
@@ -60,7 +61,7 @@ def attack_draft(
     from aegis.attacks.scene import Scene
     from aegis.library.attack import limits_of
     from aegis.library.attack_scene import held_release, people_of
-    from aegis.library.earlier_releases import earlier_releases
+    from aegis.library.earlier_releases import earlier_releases, not_made_again
 
     people = people_of(original)
     release = held_release(written.name, ask(written.table), people, masks=masks)
@@ -77,10 +78,14 @@ def attack_draft(
     several = standing is not None and standing.constrains
     joint = [name for name in attacks if ATTACKS[name].least_releases > 1 or (several and ATTACKS[name].linked)]
     limits = limits_of(policy)
+    unmade = not_made_again(standing) if joint and standing is not None else None
+    if unmade is not None:
+        _check_without(unmade, joint, limited=limits)
+        joint = []
     alone = [ATTACKS[name] for name in attacks if name not in joint]
     results = run_attacks(alone, scene, limits=limits)
     if joint and standing is not None:
-        earlier, everybody = earlier_releases(standing, people, roles=all_roles, attacks=joint)
+        earlier, everybody = earlier_releases(standing, people, roles=all_roles)
         both = replace(scene, releases=(*earlier, held), people=everybody, roles=all_roles)
         results = (*results, *run_attacks([ATTACKS[name] for name in joint], both, limits=limits))
     exceeded = [result for result in results if result.exceeded]
@@ -93,6 +98,28 @@ def attack_draft(
         more = ", or release what is out again" if any(len(result.releases) > 1 for result in exceeded) else ""
         raise PolicyNotSatisfiedError(f"nothing was released: {sentences}; mask more{more}")
     return results
+
+
+def _check_without(unmade: str, attacks: Sequence[str], *, limited: Collection[str]) -> None:
+    """Raise where attacks must see what an entry showed that cannot be made again: limited ones, and those on several.
+
+    Others that were asked for are run on the new release alone, and their results name that one.
+    """
+    from aegis.attacks.attack import ATTACKS
+
+    held = [name for name in attacks if name in limited]
+    if held:
+        raise PolicyNotSatisfiedError(
+            f"nothing was released: the policy limits {', '.join(held)}, and what {unmade} showed cannot be made again "
+            "to be attacked together with this one; run aegis attack on the files, and take the limit out of the "
+            "policy if that holds"
+        )
+    for name in attacks:
+        if ATTACKS[name].least_releases > 1:
+            raise OptionError(
+                f"the attack {name!r} needs what is out, and what {unmade} showed cannot be made again; leave it out, "
+                "and run aegis attack on the files"
+            )
 
 
 def as_certified(results: Sequence[AttackResult]) -> list[dict[str, object]]:

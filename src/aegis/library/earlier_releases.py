@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import ibis.expr.types as ir
 import numpy as np
 import pyarrow as pa
@@ -14,40 +12,37 @@ from aegis.attacks.scene import HeldRelease
 from aegis.counts.answer import ask, plain
 from aegis.counts.grouping import Codes, group_tuples
 from aegis.data.schema import Roles
-from aegis.errors import PolicyNotSatisfiedError
 from aegis.library.attack_scene import held_release, written_texts
 from aegis.library.masked_data import all_masks, masked_data
 from aegis.library.shown_columns import configuration_of, draws
 from aegis.library.standing import Standing
 from aegis.masking.configuration import Configuration
 from aegis.masking.masks.suppress import STAR
+from aegis.releases.ledger_entry import Leaving
 from aegis.releases.row_classes import ABSENT
 from aegis.releases.row_digest import ROW
 
 
-def earlier_releases(
-    standing: Standing, people: People, *, roles: Roles, attacks: Sequence[str]
-) -> tuple[list[HeldRelease], People]:
+def not_made_again(standing: Standing) -> str | None:
+    """The entry of a release that counts and cannot be made again: it was finished elsewhere, or a mask drew."""
+    for number in _firsts(standing):
+        leaving = standing.counted[number]
+        configuration = _masks_again(leaving)
+        if configuration is None or any(draws(mask) for mask in configuration.masks.values()):
+            return f"entry {number} ({leaving.name})"
+    return None
+
+
+def earlier_releases(standing: Standing, people: People, *, roles: Roles) -> tuple[list[HeldRelease], People]:
     """The releases that count, each as its recipient holds it, and the people with what was hidden of them.
 
-    Rows that are no longer in the table are missing from them. Raises where one cannot be made again: it was finished
-    elsewhere, or a mask drew.
+    Rows that are no longer in the table are missing from them. For those only that can all be made again.
     """
     held = []
-    firsts: dict[int, int] = {}  # of releases that show the same one is enough
-    for number, leaving in standing.counted.items():
-        firsts.setdefault(leaving.rows_as or number, number)
-    for number in firsts.values():
+    for number in _firsts(standing):
         leaving = standing.counted[number]
-        configuration = configuration_of(leaving)
-        if configuration is None and leaving.kind == "as it is":
-            configuration = Configuration(name=leaving.name, masks={})
-        if configuration is None or any(draws(mask) for mask in configuration.masks.values()):
-            raise PolicyNotSatisfiedError(
-                f"nothing was released: the policy limits {', '.join(attacks)}, and what entry {number} "
-                f"({leaving.name}) showed cannot be made again to be attacked together with this one; run aegis attack "
-                "on the files, and take the limit out of the policy if that holds"
-            )
+        configuration = _masks_again(leaving)
+        assert configuration is not None, "whoever asks has asked not_made_again"
         masks = {column: mask for column, mask in all_masks(configuration, roles).items() if column in leaving.columns}
         table = _as_it_left(standing, number, masked_data(standing.source, masks).dataset.table, roles)
         release = held_release(leaving.name, table.select(list(leaving.columns)), people, masks=masks)
@@ -61,6 +56,21 @@ def earlier_releases(
         )
         held.append(HeldRelease(name=release.name, view=view, texts=release.texts, masks=masks))
     return held, people
+
+
+def _firsts(standing: Standing) -> tuple[int, ...]:
+    """Of releases that show the same the first."""
+    firsts: dict[int, int] = {}
+    for number, leaving in standing.counted.items():
+        firsts.setdefault(leaving.rows_as or number, number)
+    return tuple(firsts.values())
+
+
+def _masks_again(leaving: Leaving) -> Configuration | None:
+    """The masks that a release is made again by; None for one that was finished elsewhere."""
+    if leaving.configuration is None and leaving.kind == "as it is":
+        return Configuration(name=leaving.name, masks={})
+    return configuration_of(leaving)
 
 
 def _as_it_left(standing: Standing, number: int, masked: ir.Table, roles: Roles) -> pa.Table:

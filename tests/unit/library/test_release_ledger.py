@@ -332,6 +332,19 @@ def test_what_cannot_be_made_again_cannot_be_attacked_together(table: Path) -> N
         _release(table, BY_AGE, policy=strict)
 
 
+def test_an_attack_without_a_limit_does_not_need_what_cannot_be_made_again(table: Path) -> None:
+    """What reads off groups is asked for by start and run; after a table of boxes they could not release anything."""
+    policy = {**POLICY, "k": 1}
+    _release(table, {"age": {"add_laplace_noise": {"scale": 5}}, "zip": "suppress"}, policy=policy)
+    released = _release(table, BY_AGE, policy=policy, attacks=["homogeneity", "prosecutor"])
+    assert {each["name"] for each in released.certificate.content["attacks"]} == {"homogeneity", "prosecutor"}
+    with pytest.raises(OptionError, match=r"'intersection' needs what is out, and what entry 2 .* cannot be made again"):
+        _release(table, BY_AGE, policy=policy, attacks=["homogeneity", "intersection"])
+    limited = {**policy, "attacks": {"homogeneity": 0.5}}
+    with pytest.raises(PolicyNotSatisfiedError, match="the policy limits homogeneity, and what entry 2"):
+        _release(table, BY_AGE, policy=limited, attacks=["background-knowledge"])
+
+
 def test_no_value_and_no_key_is_in_the_ledger(table: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     people = _people()
     people.loc[0, "name"] = "CANARY-NAME"
