@@ -106,7 +106,7 @@ def certificate_of(
             **certified_verdicts(measured, judged.own, source.policy.unit),
             "classes": measured.classes,
             "group_records": group_records(stated, judged.own.released),
-            **({} if not listed else {"group_values": _group_values(stated, listed)}),
+            **({} if not listed else {"group_values": _group_values(source.configuration, stated, listed)}),
             "utility": utility,
             "ledger": _ledger_block(source, judged),
             **({"attacks": as_certified(attacked)} if attacked else {}),
@@ -135,10 +135,16 @@ def _stated(source: Source, counts: ReleaseCounts, judged: Judged) -> Configurat
     return as_labels(source.configuration, written)
 
 
-def _group_values(stated: Configuration, listed: Mapping[str, ListedValues]) -> dict[str, dict[str, Any]]:
-    """The values behind each label that stands in the release, as far as enough people have them."""
+def _group_values(
+    full: Configuration, stated: Configuration, listed: Mapping[str, ListedValues]
+) -> dict[str, dict[str, Any]]:
+    """The values behind each label that stands in the release, as far as enough people have them.
+
+    What is in no group is listed nowhere, also where nothing but that stands there: no configuration says what it is.
+    """
+    written = {column: set(labels_of(full[column])) for column in listed}
     return {
-        column: each.stated(labels_of(stated.masks[column]))
+        column: each.stated(label for label in labels_of(stated.masks[column]) if label in written[column])
         for column, each in listed.items()
         if column in stated.masks
     }

@@ -145,3 +145,53 @@ def test_values_under_another_label_are_found(tmp_path: Path) -> None:
     content["group_values"]["colour"]["groups"] = {"group 3": ["red"]}
     done.certificate_path.write_text(Certificate(content=content).to_json(), encoding="utf-8")
     assert "under labels it does not state" in str(aegis.verify(done.out, done.certificate_path).reason)
+
+
+def test_a_list_of_fewer_people_than_the_policy_asks_for_now_is_not_given_on(tmp_path: Path) -> None:
+    """The first release decides which values are listed: under a larger k those may be of too few."""
+    assert _groups(_colours(tmp_path, COLOURS))["group 2"] == ["blue", "green"]
+    later = _colours(tmp_path, COLOURS, policy={"k": 10})
+    assert later.certificate.content["group_values"]["colour"] == {
+        "at_least": 10,
+        "groups": {"group 1": [], "group 2": []},
+    }
+    assert aegis.verify(later.out, later.certificate_path).verified
+
+
+def test_a_list_that_does_not_fit_the_table_any_more_is_not_given_on(tmp_path: Path) -> None:
+    """Numbers after words, and a hierarchy that lacks a value which nobody has any more: neither is an error."""
+    table, folder = tmp_path / "codes.csv", tmp_path / "hierarchies"
+    folder.mkdir()
+
+    def released(codes: list[str], lines: list[str]) -> dict[str, list[str]]:
+        frame = pd.DataFrame({"who": [f"w{row}" for row in range(len(codes))], "code": codes, "ill": "flu"})
+        frame.to_csv(table, index=False)
+        (folder / "codes_hierarchy_code.csv").write_text("\n".join(lines) + "\n", encoding="utf-8")
+        done = aegis.release(
+            table,
+            config={"code": {"generalize": {"level": 1}}},
+            policy={"quasi_identifying": ["code"], "sensitive": ["ill"], "k": 5},
+            out=tmp_path / "out.csv",
+            identifying=["who"],
+            hierarchies=folder,
+            overwrite=True,
+        )
+        groups: dict[str, list[str]] = done.certificate.content["group_values"]["code"]["groups"]
+        return groups
+
+    lines = ["1;few;*", "2;few;*", "x9;many;*"]
+    assert released(["1"] * 10 + ["2"] * 10 + ["x9"] * 10, lines) == {"few": ["1", "2"], "many": ["x9"]}
+    assert released(["1"] * 10 + ["x9"] * 20, lines[::2]) == {"few": [], "many": []}
+    assert released(["1"] * 10 + ["9"] * 20, ["1;few;*", "9;many;*"]) == {"few": [], "many": []}
+
+
+def test_values_in_no_group_are_not_listed_under_the_label_of_the_others(tmp_path: Path) -> None:
+    groups = {"colour": {"regroup": {"groups": {"none of these": ["violet"]}, "other": "rest"}}}
+    frame = pd.DataFrame({"who": [f"w{row}" for row in range(len(COLOURS))], "colour": COLOURS, "ill": "flu"})
+    frame.to_csv(tmp_path / "colours.csv", index=False)
+    policy = {"quasi_identifying": ["colour"], "sensitive": ["ill"], "k": 3}
+    done = aegis.release(
+        tmp_path / "colours.csv", config=groups, policy=policy, out=tmp_path / "out.csv", identifying=["who"]
+    )
+    assert _groups(done) == {}
+    check_stated(done.certificate.content, Configuration.of("x", groups))
