@@ -418,6 +418,26 @@ def test_the_raw_table_does_not_get_in_by_parts_of_other_certificates(
     _nothing_left(small)
 
 
+@pytest.mark.parametrize(
+    "part",
+    [
+        {"kinds": {}},
+        {"kinds": []},
+        {"kinds": {"diagnosis": "banana", "health": "text"}},
+        {"roles": {"identifying": 5, "quasi_identifying": ["age", "gender", "weight", "zip"]}},
+        {"group_values": []},
+        {"group_values": {"age": 5}},
+    ],
+    ids=str,
+)
+def test_a_part_of_another_shape_is_told_in_a_sentence(small: Stage, part: dict[str, Any]) -> None:
+    content = json.loads(small.parts.released["strict"][1])
+    content.pop("certificate_sha256")
+    with pytest.raises(DataError, match="lacks what a certificate of Aegis says"):
+        small.push(request_id=small.request.id, certificate=Certificate(content=content | part).to_json().encode())
+    _nothing_left(small)
+
+
 def test_part_of_an_identifying_column_is_not_shown_by_giving_it_another_role(small: Stage) -> None:
     content = json.loads(small.parts.released["strict"][1])
     content.pop("certificate_sha256")
