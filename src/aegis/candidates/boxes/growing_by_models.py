@@ -1,15 +1,30 @@
-"""Boxes under any model of a policy: every part that a cut would make is judged as a class of its own."""
+"""Boxes under any model of a policy: every part that a cut would make is judged as a class of its own.
+
+All boxes of a level are cut together. The best cut of each is judged first, all of them in one class table; where a
+model refuses it, every other cut of that box is judged, and the best of those that may stand is taken.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from aegis.candidates.boxes.compiled import Floats, Ints
-from aegis.candidates.boxes.cutting import best_gain, divided
-from aegis.candidates.boxes.gains import BY_BRANCH, between_branches, cut_gains, gathered, in_line, uncertainty
 from aegis.candidates.boxes.growth import Growth
+from aegis.candidates.boxes.lines import (
+    BEGIN,
+    BOX,
+    COLUMN,
+    LENGTH,
+    best_cuts,
+    divide_boxes,
+    lines_of_boxes,
+    places_in_lines,
+    sides,
+)
 from aegis.candidates.boxes.tuples import BoxTuples
 from aegis.counts.class_table import ClassTable
 from aegis.counts.content import Content
@@ -18,155 +33,165 @@ from aegis.data.domain import Domain
 from aegis.data.kind import Kind
 from aegis.privacy.model import ClassModel
 
+Truths = NDArray[np.bool_]
+
+MOST_CELLS = 4_000_000
+"""So many counts are held at once while all cuts of boxes are judged; one line is never parted."""
+
 
 def grown_by_models(
     ready: BoxTuples, models: Sequence[ClassModel], growth: Growth, least: int, order: Ints, begin: int, stop: int
 ) -> Ints:
     """As `grown` does, with every part judged by the models; what a cut leads to is looked at without them."""
-    weight, doubt = growth.label_weight, growth.doubt_nats
-    deepest = -1 if growth.most_cuts is None else growth.most_cuts
+    deepest = growth.most_cuts
     widest = int(ready.domains.max(initial=1))
-    seen, table = np.zeros(widest, dtype=np.int64), np.zeros((widest, ready.labels.shape[1]))
-    codes, places, gains = np.empty(widest, dtype=np.int64), np.empty(widest), np.empty(widest)
-    goes_left = np.zeros(widest, dtype=np.int64)
-    records = float(ready.sizes.sum()) * max(len(ready.columns), 1)
-    nodes, depths = [[-1, begin, begin, stop, -1, -1]], [0]
-    place = 0
-    while place < len(nodes):
-        start, end = nodes[place][1], nodes[place][3]
-        inside = order[start:end]
-        here = int(ready.sizes[inside].sum())
-        lines: list[tuple[float, int, Ints, Floats]] = []
-        if here >= 2 * least and (deepest < 0 or depths[place] < deepest):
-            before = uncertainty(ready.labels[inside].sum(axis=0), ready.blocks, ready.scales)
-            for column in range(len(ready.columns)):
-                ordered = ready.ordered[column] == 1
-                used = gathered(ready.columns[column], order, start, end, ready.sizes, ready.labels, seen, table, codes)
-                if used > 1:
-                    own = ready.ranks[ready.rank_starts[column] : ready.rank_starts[column + 1]]
-                    in_line(codes, used, table, ready.blocks, ready.scales, ordered, own, ready.by[column], places)
-                    line = codes[:used].copy()
-                    turns = [line]
-                    if ordered and line[-1] == ready.missing[column]:
-                        turns.append(np.roll(line, 1))
-                    for turn in turns:
-                        cut_gains(
-                            turn, used, seen, table, ready.blocks, ready.scales, before, ordered,
-                            int(ready.missing[column]), int(ready.domains[column]), records, weight, doubt, least,
-                            gains,
-                        )  # fmt: skip
-                        if ready.by[column] == BY_BRANCH:
-                            branch_depths = ready.depths[ready.rank_starts[column] : ready.rank_starts[column + 1]]
-                            between_branches(turn, used, own, branch_depths, gains)
-                        best = float(gains[: used - 1].max())
-                        if best > 0:
-                            lines.append((best, column, turn, gains[: used - 1].copy()))
-                seen[codes[:used]] = 0
-                table[codes[:used]] = 0.0
-        if growth.look_ahead > 1 and (deepest < 0 or depths[place] + 1 < deepest):
-            lines = _looked_ahead(ready, lines, growth, least, order, start, end, records)
-        chosen = _best_allowed(ready, models, inside, lines)
-        if chosen is not None:
-            column, left = chosen
-            goes_left[left] = 1
-            middle = divided(ready.columns[column], order, start, end, goes_left)
-            goes_left[left] = 0
-            nodes[place] = [column, start, int(middle), end, len(nodes), len(nodes) + 1]
-            nodes += [[-1, start, start, int(middle), -1, -1], [-1, int(middle), int(middle), end, -1, -1]]
-            depths += [depths[place] + 1] * 2
-        place += 1
-    return np.array(nodes, dtype=np.int64)
-
-
-def _looked_ahead(
-    ready: BoxTuples,
-    lines: list[tuple[float, int, Ints, Floats]],
-    growth: Growth,
-    least: int,
-    order: Ints,
-    start: int,
-    end: int,
-    records: float,
-) -> list[tuple[float, int, Ints, Floats]]:
-    """The best lines, each with what the best cuts of the two parts of its own best cut add."""
-    widest = int(ready.domains.max(initial=1))
-    seen, table = np.zeros(widest, dtype=np.int64), np.zeros((widest, ready.labels.shape[1]))
-    codes, left = np.empty(widest, dtype=np.int64), np.empty(widest, dtype=np.int64)
-    places, gains = np.empty(widest), np.empty(widest)
-    further = []
-    for best, column, line, own in sorted(lines, key=lambda entry: -entry[0])[: growth.look_ahead]:
-        goes_left = np.zeros(widest, dtype=np.int64)
-        goes_left[line[: int(np.argmax(own)) + 1]] = 1
-        tried = order.copy()
-        middle = divided(ready.columns[column], tried, start, end, goes_left)
-        after = sum(
-            best_gain(
-                ready.columns, ready.sizes, ready.labels, ready.blocks, ready.scales, ready.ordered, ready.missing,
-                ready.domains, ready.ranks, ready.rank_starts, ready.by, ready.depths, growth.label_weight,
-                growth.doubt_nats, least, tried, first, last, records, seen, table, codes, places, gains, left,
-            )
-            for first, last in ((start, middle), (middle, end))
+    nodes = [np.array([[-1, begin, begin, stop, -1, -1]], dtype=np.int64)]
+    made, depth = 1, 0
+    while len(nodes[-1]) and (deepest is None or depth < deepest):
+        level = nodes[-1]
+        boxes = np.ascontiguousarray(level[:, [1, 3]])
+        looks = deepest is None or depth + 1 < deepest
+        lines, codes, gains = lines_of_boxes(
+            ready.columns, ready.sizes, ready.labels, ready.blocks, ready.scales, ready.ordered, ready.missing,
+            ready.domains, ready.ranks, ready.rank_starts, ready.by, ready.depths, growth.label_weight,
+            growth.doubt_nats, least, growth.look_ahead if looks else 0, order, boxes,
         )  # fmt: skip
-        further.append((best + after, column, line, np.where(own > 0, own + after, own)))
-    return further
+        cut_line, cut_place = _allowed_cuts(ready, models, order, boxes, lines, codes, gains, widest)
+        cut = np.flatnonzero(cut_line >= 0)
+        level[cut, 0] = lines[cut_line[cut], COLUMN]
+        level[cut, 2] = divide_boxes(
+            ready.columns, order, boxes[cut], lines, codes, cut_line[cut], cut_place[cut], widest
+        )
+        level[cut, 4] = made + 2 * np.arange(len(cut))
+        level[cut, 5] = level[cut, 4] + 1
+        parts = np.full((2 * len(cut), 6), -1, dtype=np.int64)
+        parts[0::2, 1] = parts[0::2, 2] = level[cut, 1]
+        parts[0::2, 3] = parts[1::2, 1] = parts[1::2, 2] = level[cut, 2]
+        parts[1::2, 3] = level[cut, 3]
+        nodes.append(parts)
+        made += len(parts)
+        depth += 1
+    return np.concatenate(nodes)
 
 
-def _best_allowed(
-    ready: BoxTuples, models: Sequence[ClassModel], inside: Ints, lines: list[tuple[float, int, Ints, Floats]]
-) -> tuple[int, Ints] | None:
-    """The column and the codes that go left of the best cut whose two parts the models let stand."""
-    best, chosen = 0.0, None
-    for most, column, line, gains in sorted(lines, key=lambda entry: -entry[0]):
-        if most <= best:
-            break
-        places = np.flatnonzero(gains > max(best, 0.0))
-        allowed = _allowed(ready, models, inside, column, line, places)
-        for at in places[np.argsort(-gains[places], kind="stable")].tolist():
-            if allowed[at]:
-                best, chosen = float(gains[at]), (column, line[: at + 1])
-                break
-    return chosen
+def _allowed_cuts(
+    ready: BoxTuples,
+    models: Sequence[ClassModel],
+    order: Ints,
+    boxes: Ints,
+    lines: Ints,
+    codes: Ints,
+    gains: Floats,
+    widest: int,
+) -> tuple[Ints, Ints]:
+    """The line and the place of the best cut of each box whose two parts the models let stand, −1 where none is."""
+    allowed = np.ones(len(gains), dtype=np.int64)
+    cut_line, cut_place = best_cuts(lines, gains, allowed, len(boxes))
+    asked = np.flatnonzero(cut_line >= 0)
+    if not len(asked):
+        return cut_line, cut_place
+    tuples, part = sides(
+        ready.columns, order, boxes[asked], lines, codes, cut_line[asked], cut_place[asked], widest
+    )  # fmt: skip
+    stands = _standing(ready, models, tuples, part, 2 * len(asked))
+    refused = np.zeros(len(boxes), dtype=bool)
+    refused[asked] = ~(stands[0::2] & stands[1::2])
+    if refused.any():
+        for some in _within_room(lines[refused[lines[:, BOX]]], ready, models):
+            places, stand = _judged_places(ready, models, order, boxes, some, codes, gains, widest)
+            allowed[places] = stand
+        again = best_cuts(lines, gains, allowed, len(boxes))
+        cut_line, cut_place = np.where(refused, again[0], cut_line), np.where(refused, again[1], cut_place)
+    return cut_line, cut_place
 
 
-def _allowed(
-    ready: BoxTuples, models: Sequence[ClassModel], inside: Ints, column: int, line: Ints, places: Ints
-) -> dict[int, bool]:
-    """For each place to cut a line whether both parts satisfy every model, each part judged as a class of its own."""
-    position = np.empty(int(ready.domains[column]), dtype=np.int64)
-    position[line] = np.arange(len(line))
-    at = position[ready.columns[column][inside]]
-    sizes = np.cumsum(np.bincount(at, weights=ready.sizes[inside], minlength=len(line)))
-    parts = np.concatenate([sizes[places], sizes[-1] - sizes[places]]).astype(np.int64)
+def _standing(ready: BoxTuples, models: Sequence[ClassModel], tuples: Ints, part: Ints, parts: int) -> Truths:
+    """Whether each part, a class made of these tuples, satisfies every model."""
     contents = {}
-    for name in dict.fromkeys(attribute for model in models for attribute in model.needs):
+    for name in _needed(models):
         content = ready.table.contents[name]
-        held = content.selected(inside)
-        counted = np.bincount(
-            at[held.owners] * content.domain.size + held.values,
-            weights=held.counts,
-            minlength=len(line) * content.domain.size,
-        ).reshape(len(line), -1)
+        held = content.selected(tuples)
+        contents[name] = Content.grouped(
+            domain=content.domain,
+            owners=part[held.owners],
+            values=held.values,
+            counts=held.counts,
+            classes=parts,
+            totals=content.totals,
+            levels=content.levels,
+        )
+    sizes = np.bincount(part, weights=ready.sizes[tuples], minlength=parts).astype(np.int64)
+    return _satisfy(models, sizes, contents)
+
+
+def _within_room(lines: Ints, ready: BoxTuples, models: Sequence[ClassModel]) -> Iterator[Ints]:
+    """Lines in order, as many at a time as there is room for their counts."""
+    widest = max((ready.table.contents[name].domain.size for name in _needed(models)), default=1)
+    turn = np.cumsum(lines[:, LENGTH] * widest) // MOST_CELLS
+    yield from np.split(lines, np.flatnonzero(np.diff(turn)) + 1)
+
+
+def _judged_places(
+    ready: BoxTuples,
+    models: Sequence[ClassModel],
+    order: Ints,
+    boxes: Ints,
+    lines: Ints,
+    codes: Ints,
+    gains: Floats,
+    widest: int,
+) -> tuple[Ints, Truths]:
+    """The places of some lines where a cut would gain something, and whether the models let both parts stand."""
+    lengths = lines[:, LENGTH]
+    first = np.cumsum(lengths) - lengths
+    places = np.arange(int(lengths.sum())) + np.repeat(lines[:, BEGIN] - first, lengths)
+    line_of = np.repeat(np.arange(len(lines)), lengths)
+    asked = np.flatnonzero(gains[places] > 0)
+    starts, ends = first[line_of[asked]], (first + lengths - 1)[line_of[asked]]
+    tuples, place = places_in_lines(ready.columns, order, boxes, lines, codes, widest)
+
+    def both_parts(counted: NDArray[Any]) -> Ints:
         running = np.cumsum(counted, axis=0)
-        matrix = np.concatenate([running[places], running[-1] - running[places]]).astype(np.int64)
+        before = np.where((starts > 0).reshape(-1, *[1] * (counted.ndim - 1)), running[starts - 1], 0.0)
+        return np.concatenate([running[asked] - before, running[ends] - running[asked]]).astype(np.int64)
+
+    sizes = both_parts(np.bincount(place, weights=ready.sizes[tuples], minlength=len(places)))
+    contents = {}
+    for name in _needed(models):
+        content = ready.table.contents[name]
+        held, width = content.selected(tuples), content.domain.size
+        counted = np.bincount(
+            place[held.owners] * width + held.values, weights=held.counts, minlength=len(places) * width
+        )
+        matrix = both_parts(counted.reshape(-1, width))
         owners, values = np.nonzero(matrix)
         contents[name] = Content.grouped(
             domain=content.domain,
             owners=owners,
             values=values,
             counts=matrix[owners, values],
-            classes=len(parts),
+            classes=len(sizes),
             totals=content.totals,
             levels=content.levels,
         )
+    stand = _satisfy(models, sizes, contents)
+    return places[asked], stand[: len(asked)] & stand[len(asked) :]
+
+
+def _satisfy(models: Sequence[ClassModel], sizes: Ints, contents: dict[str, Content]) -> Truths:
+    """Which classes satisfy every model."""
     table = ClassTable(
         columns=("part",),
-        domains=(Domain.of(Kind.INTEGER, np.arange(len(parts))),),
-        tuples=Tuples(np.arange(len(parts), dtype=np.int64).reshape(-1, 1)),
-        sizes=parts,
+        domains=(Domain.of(Kind.INTEGER, np.arange(len(sizes))),),
+        tuples=Tuples(np.arange(len(sizes), dtype=np.int64).reshape(-1, 1)),
+        sizes=sizes,
         contents=contents,
     )
-    failing = np.zeros(len(parts), dtype=bool)
+    stand = np.ones(len(sizes), dtype=bool)
     for model in models:
-        failing |= model.failing(table, model.scores(table))
-    fails = failing[: len(places)] | failing[len(places) :]
-    return dict(zip(places.tolist(), (~fails).tolist(), strict=True))
+        stand &= ~model.failing(table, model.scores(table))
+    return stand
+
+
+def _needed(models: Sequence[ClassModel]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(attribute for model in models for attribute in model.needs))
