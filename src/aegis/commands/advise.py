@@ -90,6 +90,10 @@ class Advise(Proposing, WithRoles, WithLedger, Working):
     seconds: Annotated[
         float | None, Option("The most that a search for candidates may take (search, sanitized).", above=0)
     ] = None
+    ways: Annotated[
+        bool,
+        Option("Of several ways to cut boxes the one that models do best with; if not, the usual one.", terminal=False),
+    ] = True
     policy: Annotated[PolicyLike | None, Option("Keep only configurations that satisfy this policy.")] = None
     person: Person = None
     seed: Seed = 0
@@ -127,6 +131,8 @@ class Advise(Proposing, WithRoles, WithLedger, Working):
             raise OptionError(f"{', '.join(self.made_kinds)} are made to satisfy a policy; give one with --policy")
         if not {"search", "sanitized"} & set(self.candidates):
             self.refuse("seconds", because="no search is made: --candidates names neither search nor sanitized")
+        if "boxes" not in self.candidates:
+            self.refuse("ways", because="no boxes are cut: --candidates does not name them")
         if self.policy is None:
             self.refuse("ledger", "recipient", "person", because="without a policy nothing is judged")
         if "masks" not in self.candidates:

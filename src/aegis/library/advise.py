@@ -226,6 +226,7 @@ def _judged_others(
             seed=options.seed,
             seconds=options.seconds or SEARCH_SECONDS,
             progress=options.progress,
+            ways=options.ways,
             out=out,
         ),
     )

@@ -39,8 +39,9 @@ SEARCH_SECONDS = 60.0
 class Workshop:
     """What a maker is given: the table, a sample of its rows with the label, and what has to hold.
 
-    What one kind made and another builds on is ``shared`` by name, so that it is made once. ``out`` is what left of the
-    table before: what is made is judged together with that, or rejected where it cannot be.
+    Without ``ways`` boxes are cut the usual way, and no other is tried. What one kind made and another builds on is
+    ``shared`` by name, so that it is made once. ``out`` is what left of the table before: what is made is judged
+    together with that, or rejected where it cannot be.
     """
 
     dataset: Dataset
@@ -51,6 +52,7 @@ class Workshop:
     seed: int = 0
     seconds: float = SEARCH_SECONDS
     progress: Progress | None = None
+    ways: bool = True
     shared: dict[str, Sequence[Made]] = field(default_factory=dict)
     out: Standing | None = None
 

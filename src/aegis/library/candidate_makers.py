@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 
 from aegis.candidates.boxes.candidate import BoxesCandidate
-from aegis.candidates.boxes.choosing import growth_for
+from aegis.candidates.boxes.choosing import growth_for, usual_growth
 from aegis.candidates.boxes.growing import check_possible, grow_boxes
 from aegis.candidates.clusters.candidate import MOST_ROWS, ClustersCandidate
 from aegis.candidates.search.gate import Out
@@ -60,12 +60,16 @@ def boxes(workshop: Workshop) -> list[Made]:
         seen = under.counts()
         counts = without_known(seen)
     check_possible(counts, workshop.policy)
-    growth = growth_for(counts, workshop.policy, workshop.label, seed=workshop.seed)
+    growth = usual_growth(counts)
+    if workshop.ways:
+        growth = growth_for(counts, workshop.policy, workshop.label, seed=workshop.seed)
     grown = grow_boxes(counts, workshop.policy, labels=[workshop.label], growth=growth)
     number = len(grown.boxes.leaves)
     return [
         Made(
-            candidate=BoxesCandidate(workshop.sample, workshop.policy, workshop.quasi, seed=workshop.seed),
+            candidate=BoxesCandidate(
+                workshop.sample, workshop.policy, workshop.quasi, seed=workshop.seed, ways=workshop.ways
+            ),
             verdict=_verdict(grown.judgement)
             if under is None or seen is None
             else _beside(_verdict(grown.judgement), under.judge(grown.boxes, seen)),

@@ -15,7 +15,7 @@ from aegis.data.schema import Roles
 from aegis.errors import OptionError, PolicyNotSatisfiedError, ProjectError
 from aegis.library.candidate_kinds import CANDIDATES
 from aegis.library.guided.changes import ColumnChange, becomes
-from aegis.library.guided.comparing import NO_LEDGER, Compared, Comparison, Settings, compare, something_left
+from aegis.library.guided.comparing import NO_LEDGER, Compared, Comparison, Leaving, Settings, compare, something_left
 from aegis.library.guided.deciding import published_words, with_roles
 from aegis.library.guided.finishing import FINISHED, Finishing, boxes_path
 from aegis.library.guided.first_picture import quick_settings
@@ -275,7 +275,15 @@ def compared(project: Project, options: Start, guide: Guide, dataset: Dataset) -
     if quick is not None and not something_left(project.source, options.ledger, reading_of(project)):
         try:
             with guide.working("a first picture") as progress:
-                first = compare(dataset, **decided, settings=quick, reading={}, ledger=NO_LEDGER, progress=progress)
+                first = compare(
+                    dataset,
+                    **decided,
+                    settings=quick,
+                    reading={},
+                    ledger=NO_LEDGER,
+                    leaves_from=Leaving(data=project.source, reading=reading_of(project), ledger=options.ledger),
+                    progress=progress,
+                )
             guide.show_first_picture(first)
         except PolicyNotSatisfiedError as error:
             guide.note(f"no first picture: {error}")

@@ -14,7 +14,7 @@ import pytest
 from aegis.data.engine import open_dataset
 from aegis.data.schema import Roles
 from aegis.errors import PolicyNotSatisfiedError
-from aegis.library.guided.comparing import NO_LEDGER, Settings, compare
+from aegis.library.guided.comparing import NO_LEDGER, Leaving, Settings, compare
 from aegis.library.guided.first_picture import QUICK_ROWS, QUICK_SECONDS, first_words, quick_settings
 
 Aegis = Callable[..., Any]
@@ -22,7 +22,9 @@ Aegis = Callable[..., Any]
 
 def test_quick_kinds_are_raced_first_unless_somebody_named_some() -> None:
     quick = quick_settings(Settings(seed=3))
-    assert quick == Settings(kinds=("search", "boxes"), generate=0, seconds=QUICK_SECONDS, rows=QUICK_ROWS, seed=3)
+    assert quick == Settings(
+        kinds=("search", "boxes"), generate=0, seconds=QUICK_SECONDS, rows=QUICK_ROWS, seed=3, ways=False
+    )
     assert quick_settings(Settings(kinds=("masks",))) is None
     limited = quick_settings(Settings(seconds=1.0))
     assert limited is not None
@@ -41,7 +43,12 @@ def test_a_table_that_is_open_is_enough_for_it() -> None:
         settings=replace(quick, seconds=600.0),  # a busy machine must not cut it short
         reading={},
         ledger=NO_LEDGER,
+        leaves_from=Leaving(data="mine.csv", reading={}, ledger=None),
     )
+    assert {each.name for each in compared.candidates if each.can_leave} == {"search", "boxes"}, (
+        "boxes leave as a file does, though the picture is drawn from a table that is open"
+    )
+    assert not any("row by row" in note for note in compared.notes)
     assert {each.kind for each in compared.candidates} == {"search", "boxes"}
     assert first_words(compared).startswith(f"a first picture: {compared.recommended} reaches ")
 

@@ -69,7 +69,7 @@ def growth_for(
     by at most so many ``turns``: fewer cost less, and let fewer ways seem clearly better than the usual one.
     """
     trial = _Trial(table, policy, label, turns=turns, seed=seed)
-    chosen = Growth() if table.classes <= MOST_TUPLES else Growth(look_ahead=0)
+    chosen = usual_growth(table)
     if label_weight is not None:
         chosen = replace(chosen, label_weight=label_weight)
     if trial.rows < LEAST_ROWS:
@@ -93,6 +93,11 @@ def growth_for(
             break
         chosen = ways[int(np.argmax(rises))]
     return chosen
+
+
+def usual_growth(table: ClassTable) -> Growth:
+    """The way that is taken unless another is clearly better; nothing is tried."""
+    return Growth() if table.classes <= MOST_TUPLES else Growth(look_ahead=0)
 
 
 def _rise(scores: Floats, present: Floats) -> float:

@@ -44,7 +44,7 @@ class Settings:
     """What is made: kinds of the registry, how many generated maskings, and how long a search may take.
 
     ``seconds`` is a limit. None stands for the usual ones: see `USUAL_SECONDS`. Models are trained on at most ``rows``
-    towards ``goal``, or the one that the label's kind suggests.
+    towards ``goal``, or the one that the label's kind suggests. Without ``ways`` boxes are cut the usual way.
     """
 
     kinds: tuple[str, ...] = ()
@@ -53,6 +53,7 @@ class Settings:
     rows: int = 20_000
     seed: int = 0
     goal: str | None = None
+    ways: bool = True
 
     @property
     def tries(self) -> tuple[float, ...]:
@@ -68,6 +69,15 @@ class Settings:
         limit = {} if self.seconds is None else {"seconds": self.seconds}
         goal = {} if self.goal is None else {"goal": self.goal}
         return {"kinds": list(self.wanted), "generate": self.generate, **limit, **goal}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Leaving:
+    """How a table leaves: as it is read again then, under which ledger."""
+
+    data: TableLike
+    reading: Mapping[str, Any]
+    ledger: str | Path | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -253,9 +263,13 @@ def compare(
     label_bins: int | None = None,
     ledger: str | Path | None = None,
     recipient: str | None = None,
+    leaves_from: Leaving | None = None,
     progress: Progress | None = None,
 ) -> Comparison:
-    """Make candidates of the kinds that are wanted and race those that satisfy the policy, with the ledger."""
+    """Make candidates of the kinds that are wanted and race those that satisfy the policy, with the ledger.
+
+    ``leaves_from`` says how the table leaves where that is not as ``data`` is read here.
+    """
     asked = read_policy(policy)
     together: dict[str, Any] = {"ledger": ledger, "recipient": recipient}
     constrained = something_left(data, ledger, reading)
@@ -303,6 +317,7 @@ def compare(
         label_bins=label_bins,
         goal=settings.goal,
         seed=settings.seed,
+        ways=settings.ways or "boxes" not in kinds,
         progress=progress,
         **together,
         **reading,
@@ -311,7 +326,8 @@ def compare(
     before = count_classes(opened, roles.quasi_identifying)
     known = dict(ranking.configurations)
     raced = {place.configuration for place in ranking.ranking if place.kind in FINISHED}
-    because = why_not_finished(data, asked, reading=reading, ledger=ledger) if raced else None
+    leaving = leaves_from or Leaving(data=data, reading=reading, ledger=ledger)
+    because = why_not_finished(leaving.data, asked, reading=leaving.reading, ledger=leaving.ledger) if raced else None
     if because is not None:
         notes.append(because)
     finished = frozenset() if because is not None else frozenset(raced)

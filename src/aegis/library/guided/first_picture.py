@@ -16,7 +16,7 @@ def quick_settings(settings: Settings) -> Settings | None:
     if settings.kinds or len(quick) < len(QUICK_KINDS):
         return None
     seconds = min(QUICK_SECONDS, settings.tries[0])
-    return replace(settings, kinds=quick, generate=0, seconds=seconds, rows=QUICK_ROWS)
+    return replace(settings, kinds=quick, generate=0, seconds=seconds, rows=QUICK_ROWS, ways=False)
 
 
 def first_words(comparison: Comparison) -> str:
