@@ -6,10 +6,10 @@ checkers see them as they are.
 
 from __future__ import annotations
 
-from importlib import import_module
 from typing import TYPE_CHECKING
 
 from aegis._version import __version__
+from aegis.loading import loaded as _loaded
 
 if TYPE_CHECKING:
     from aegis.catalog.client.client import Client as Client
@@ -129,7 +129,7 @@ if not TYPE_CHECKING:  # a type checker would take this for a promise of any nam
     def __getattr__(name):
         if name not in _HOMES:
             raise AttributeError(f"module 'aegis' has no attribute {name!r}")
-        return getattr(import_module(_HOMES[name]), name)
+        return getattr(_loaded(_HOMES[name]), name)
 
 
 def __dir__() -> list[str]:

@@ -15,6 +15,7 @@ from aegis.commands import interruption
 from aegis.commands.command import COMMANDS, GROUP_HELP, GROUPS, Command, as_function
 from aegis.commands.project_defaults import USES, completed
 from aegis.errors import AegisError
+from aegis.loading import own_process
 
 CATALOG = (
     serve.serve_command,
@@ -138,6 +139,7 @@ _USAGE: Any = typer.BadParameter.__mro__[2]
 def run() -> None:
     """The entry point: every way of ending has its exit status, and none shows a traceback with data in it."""
     interruption.listen()
+    own_process()
     sys.exit(call(sys.argv[1:]))
 
 

@@ -16,7 +16,6 @@ import inspect
 import sys
 from collections.abc import Callable
 from contextlib import ExitStack
-from importlib import import_module
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -24,6 +23,7 @@ import typer
 
 from aegis.commands import interruption, terminal
 from aegis.errors import OptionError
+from aegis.loading import loaded
 from aegis.operation import Argument, Field, Options, fields_of, names
 from aegis.registry import Registry
 
@@ -82,7 +82,7 @@ class Command:
     def operation(self) -> Callable[[Any], Any]:
         """The function of an options object that does the work."""
         module, _, name = self.run.partition(":")
-        operation = getattr(import_module(module), name)
+        operation = getattr(loaded(module), name)
         return getattr(operation, "run", operation)
 
     @property

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from aegis.data.kind import Kind, Values
 
@@ -42,7 +43,7 @@ class Domain:
     def of(cls, kind: Kind, values: Any, *, missing: bool = False, discretised: bool = False) -> Domain:
         """Sort and deduplicate ``values`` (none of them missing) into a domain."""
         return cls(
-            kind=kind, values=np.unique(np.asarray(values, dtype=kind.dtype)), missing=missing, discretised=discretised
+            kind=kind, values=distinct(np.asarray(values, dtype=kind.dtype)), missing=missing, discretised=discretised
         )
 
     def __repr__(self) -> str:
@@ -87,3 +88,12 @@ def show(value: object) -> str:
     if isinstance(value, float):
         return str(int(value)) if value.is_integer() and abs(value) < 1e15 else repr(value)
     return str(value)
+
+
+def distinct(values: NDArray[Any]) -> NDArray[Any]:
+    """The distinct values in order; numpy, where it is asked for nothing else, first loads its masked arrays.
+
+    >>> distinct(np.array([3, 1, 3])).tolist()
+    [1, 3]
+    """
+    return np.unique(values, return_counts=True)[0]

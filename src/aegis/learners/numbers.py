@@ -52,7 +52,9 @@ def _middles(intervals: list[Interval]) -> NDArray[np.float64]:
     """The middle of each; one without end is taken to be as wide as the others, or two would meet in a point."""
     low = np.array([interval.low for interval in intervals])
     high = np.array([interval.high for interval in intervals])
-    widths = (high - low)[np.isfinite(high - low)]
-    width = float(np.median(widths)) if len(widths) and np.median(widths) > 0 else 1.0
+    widths = np.sort((high - low)[np.isfinite(high - low)])
+    # The median; numpy's own first loads its masked arrays.
+    middle = float(widths[(len(widths) - 1) // 2] + widths[len(widths) // 2]) / 2 if len(widths) else 0.0
+    width = middle if middle > 0 else 1.0
     low, high = np.where(np.isinf(low), high - width, low), np.where(np.isinf(high), low + width, high)
     return np.where(np.isfinite(low + high), (low + high) / 2, 0.0)

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from aegis.counts.pair_counts import MOST_PAIRED
 from aegis.counts.summary import AttributeSummary, ConfigurationScores, Summary
+from aegis.data.domain import distinct
 from aegis.errors import MeasureError
 from aegis.measures.chi_square import chi_square_test
 from aegis.measures.deviation import (
@@ -192,7 +193,7 @@ def _standing_by_attributes(
         spread = np.zeros(len(picked))
         for a, score in enumerate(scores):
             first = weights[i, a] * score.resampled[picked[i, a]]
-            for weight in np.unique(weights[:, a]):
+            for weight in distinct(weights[:, a]):
                 alike = weights[:, a] == weight
                 spread[alike] += (weight * score.resampled - first).std(axis=1, ddof=1)[picked[alike, a]]
         return spread

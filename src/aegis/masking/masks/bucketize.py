@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from aegis.data.domain import Domain, show
+from aegis.data.domain import Domain, distinct, show
 from aegis.data.interval import Interval
 from aegis.data.kind import NUMBERS, Kind, Values
 from aegis.errors import MaskError
@@ -171,7 +171,7 @@ def _equal_width(values: Values, kind: Kind, count: int) -> tuple[float, ...]:
     shares = np.arange(1, count) / count
     inner = low * (1 - shares) + high * shares
     if kind is Kind.INTEGER:
-        return tuple(float(edge) for edge in np.unique(np.ceil(inner)))
+        return tuple(float(edge) for edge in distinct(np.ceil(inner)))
     # Four digits below the spread are plenty for an edge that nobody chose.
     decimals = 4 - math.floor(math.log10(max(high / 2 - low / 2, 1e-300)))
     rounded = np.round(inner, decimals) if abs(decimals) < 15 else inner
@@ -183,5 +183,5 @@ def _equal_frequency(values: Values, counts: NDArray[np.float64], quantiles: int
     goals = counts.sum() * np.arange(1, quantiles) / quantiles
     right = np.clip(np.searchsorted(before, goals), 1, len(values) - 1)
     nearer_left = (right > 1) & (goals - before[right - 1] < before[right] - goals)
-    cuts = np.unique(np.where(nearer_left, right - 1, right))
+    cuts = distinct(np.where(nearer_left, right - 1, right))
     return tuple(sorted({fifteen_digits(edge) for edge in values[cuts].astype(np.float64).tolist()}))
