@@ -40,8 +40,11 @@ def note_made_of(
     written = open_written(draft, named=out)
     roles = dataset.roles
     focus = [name for name in (*changed, *roles.sensitive) if name in written.schema]
-    known = {"focus": focus, "identifying": roles.identifying, "suspicious": suspicious}
-    sketch = _of_both_readings(written, **known)
+
+    def sample_of(rows: Dataset, *, alike: bool) -> Sketch | None:
+        return _of_both_readings(rows, focus=focus, identifying=roles.identifying, suspicious=suspicious, alike=alike)
+
+    sketch = sample_of(written, alike=command == "anonymize")
     if sketch is None:
         return  # no rows, or no column that does not name people
     nothing = np.zeros(0)
@@ -52,7 +55,7 @@ def note_made_of(
         ways=nothing.astype(np.uint16),
         engine=sketch.engine,
     )
-    source = _of_both_readings(dataset, **known) or empty
+    source = sample_of(dataset, alike=False) or empty
     rows_of = str(Path(data).resolve() if "://" not in str(data) else data) if isinstance(data, str | Path) else None
     first = made_of(source, derived_tables())
     note_derived(
@@ -130,26 +133,32 @@ def sketch_rows(
     identifying: Sequence[str] = (),
     rows: int | None = None,
     among: Collection[str] | None = None,
+    alike: bool = False,
 ) -> Sketch | None:
     """The sample of a table's rows, without the columns that name people: a copy may have new numbers.
 
-    ``among`` names the columns to look at, all unless given.
+    ``among`` names the columns to look at, all unless given; with ``alike`` most rows stand in the table several times.
     """
     named = {*identifying, *dataset.roles.identifying}
     if rows is None:
         rows = int(ask(dataset.table.aggregate(n=dataset.table.count()))["n"][0].as_py())
     columns = [name for name in dataset.schema.names if name not in named and (among is None or name in among)]
-    return sketch_of(dataset.table, columns, focus=focus, rows=rows, key=register_key())
+    return sketch_of(dataset.table, columns, focus=focus, rows=rows, key=register_key(), alike=alike)
 
 
 def _of_both_readings(
-    dataset: Dataset, *, focus: Sequence[str], identifying: Sequence[str], suspicious: Sequence[str]
+    dataset: Dataset,
+    *,
+    focus: Sequence[str],
+    identifying: Sequence[str],
+    suspicious: Sequence[str],
+    alike: bool,
 ) -> Sketch | None:
     """With the columns that nobody called identifying yet and, where they may be, without them."""
-    first = sketch_rows(dataset, focus=focus, identifying=identifying)
+    first = sketch_rows(dataset, focus=focus, identifying=identifying, alike=alike)
     if first is None or not set(suspicious) & set(dataset.schema.names):
         return first
-    second = sketch_rows(dataset, focus=focus, identifying=(*identifying, *suspicious))
+    second = sketch_rows(dataset, focus=focus, identifying=(*identifying, *suspicious), alike=alike)
     return first if second is None else first.beside(second)
 
 

@@ -13,7 +13,7 @@ import pyarrow.csv
 import pyarrow.parquet
 
 from aegis.candidates.boxes.estimator import LocalRecoding, k_and_l
-from aegis.candidates.boxes.recoding import FORMAT, Boxes
+from aegis.candidates.boxes.recoding import FORMAT, STAR, Boxes
 from aegis.candidates.clusters.anonymizer import Anonymized
 from aegis.candidates.clusters.methods import ANONYMIZERS
 from aegis.candidates.clusters.risk import THRESHOLDS
@@ -109,9 +109,10 @@ def recoded_rows(rows: pa.Table, boxes: Boxes, counts: ClassTable) -> pa.Table:
     codes = np.column_stack(
         [codes_in(rows[name], domain) for name, domain in zip(counts.columns, counts.domains, strict=True)]
     )
-    published = boxes.published(boxes.box_of(counts.domains, codes))
-    for name, texts in published.items():
-        rows = rows.set_column(rows.column_names.index(name), name, pa.array(texts.tolist(), type=pa.string()))
+    box = pa.array(boxes.box_of(counts.domains, codes) % (len(boxes.leaves) + 1))  # whoever is in no box comes last
+    for at, column in enumerate(boxes.columns):
+        texts = pa.array([*(line[at] for line in boxes.texts), STAR], type=pa.string())
+        rows = rows.set_column(rows.column_names.index(column.name), column.name, texts.take(box))
     return rows
 
 

@@ -60,6 +60,7 @@ _APART = 1 << 15
 """How far the numbers of the ways of a second sample lie from those of the first."""
 
 _BITS = 50
+_ROWS = "_aegis_rows"
 Digests = NDArray[np.uint64]
 
 _hash_of_number: Any = ibis.udf.scalar.builtin(lambda number: None, name="hash", signature=(("float64",), "uint64"))
@@ -180,15 +181,22 @@ def is_sketched(table: ir.Table) -> bool:
     return bool(table.get_backend().name == "duckdb")
 
 
-def sketch_of(table: ir.Table, columns: Sequence[str], *, focus: Sequence[str], rows: int, key: bytes) -> Sketch | None:
+def sketch_of(
+    table: ir.Table, columns: Sequence[str], *, focus: Sequence[str], rows: int, key: bytes, alike: bool = False
+) -> Sketch | None:
     """The sample of a table; None where the engine is another than the embedded one.
 
     ``columns`` are those that do not name people (a copy may have new numbers); ``focus`` are those that a policy
-    speaks of, which are looked at by themselves. ``rows`` is how many rows there are.
+    speaks of, which are looked at by themselves. ``rows`` is how many rows there are. With ``alike``, for a table most
+    of whose rows stand in it several times, equal rows are counted before they are hashed, which costs less there.
     """
     if not is_sketched(table) or not columns or not rows:
         return None
-    cells = table.select(**{f"c{place}": _cell(table[name]) for place, name in enumerate(columns)})
+    counted = table.group_by(list(columns)).aggregate(**{_ROWS: table.count()}) if alike else table
+    cells = counted.select(
+        **{f"c{place}": _cell(counted[name]) for place, name in enumerate(columns)},
+        **({_ROWS: counted[_ROWS]} if alike else {}),
+    )
     numbers = range(len(columns))
     total = reduce(add, (cells[f"c{place}"] for place in numbers))
     ways = {"w0": total}
@@ -198,7 +206,7 @@ def sketch_of(table: ir.Table, columns: Sequence[str], *, focus: Sequence[str], 
     if 2 <= len(looked_at) < len(columns) - 1:
         ways[f"w{len(columns) + 1}"] = reduce(add, (cells[f"c{place}"] for place in looked_at))
     level = max(0, int(np.ceil(np.log2(rows / SAMPLED)))) if rows > SAMPLED else 0
-    seen = cells.select(**ways)
+    seen = cells.select(**ways, **({_ROWS: cells[_ROWS]} if alike else {}))
     answer = _sampled(seen, level)
     while level and (different := _different(answer["w0"], level)) < SAMPLED // 4:
         # Many rows are alike: of their few different tuples a sample by the number of rows would hold hardly any.
@@ -232,9 +240,10 @@ def sketch_of(table: ir.Table, columns: Sequence[str], *, focus: Sequence[str], 
 
 def _sampled(seen: ir.Table, level: int) -> pa.Table:
     """The rows whose hash ends in enough zeros by some way to look at them, each with how many are like it."""
-    ways = list(seen.columns)
+    ways = [way for way in seen.columns if way != _ROWS]
     chosen = seen.filter(reduce(or_, (seen[way] % (1 << level) == 0 for way in ways))) if level else seen
-    return ask(chosen.group_by(ways).aggregate(n=chosen.count()))
+    many = chosen[_ROWS].sum().cast("int64") if _ROWS in seen.columns else chosen.count()
+    return ask(chosen.group_by(ways).aggregate(n=many))
 
 
 def _different(column: pa.ChunkedArray, level: int) -> int:

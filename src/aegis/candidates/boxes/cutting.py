@@ -10,6 +10,9 @@ import numpy as np
 from aegis.candidates.boxes.compiled import Floats, Ints, compiled
 from aegis.candidates.boxes.gains import BY_BRANCH, between_branches, cut_gains, gathered, in_line, uncertainty
 
+LEVELS_APART = 3
+"""After so many levels of cuts tuples are put side by side again: those of one box lie all over the table by then."""
+
 
 @compiled
 def divided(column: Ints, order: Ints, start: int, end: int, goes_left: Ints) -> int:
@@ -140,6 +143,21 @@ def best_gain(
 
 
 @compiled
+def moved(columns: Ints, sizes: Ints, labels: Floats, order: Ints) -> tuple[Ints, Ints, Floats]:
+    """The tuples of ``order`` side by side: what is read together lies together."""
+    there_columns = np.empty((len(columns), len(order)), dtype=np.int64)
+    there_sizes = np.empty(len(order), dtype=np.int64)
+    there_labels = np.empty((len(order), labels.shape[1]))
+    for column in range(len(columns)):
+        for at in range(len(order)):
+            there_columns[column, at] = columns[column, order[at]]
+    for at in range(len(order)):
+        there_sizes[at] = sizes[order[at]]
+        there_labels[at] = labels[order[at]]
+    return there_columns, there_sizes, there_labels
+
+
+@compiled
 def grown(
     columns: Ints,
     sizes: Ints,
@@ -178,15 +196,23 @@ def grown(
     )  # fmt: skip
     places, gains = np.empty(widest), np.empty(widest)
     goes_left = np.zeros(widest, dtype=np.int64)
+    records = float(sizes.sum()) * max(len(columns), 1)
+    whole_order, names = order, order[begin:stop].copy()
+    columns, sizes, labels = moved(columns, sizes, labels, names)
+    order = np.arange(len(names))
     tried = order.copy() if ahead > 0 else order[:0].copy()
     column_gains = np.zeros(len(columns))
-    records = float(sizes.sum()) * max(len(columns), 1)
-    nodes = np.empty((2 * (stop - begin) + 1, 6), dtype=np.int64)
-    depth = np.zeros(2 * (stop - begin) + 1, dtype=np.int64)
-    nodes[0] = -1, begin, begin, stop, -1, -1
-    made, node = 1, 0
+    nodes = np.empty((2 * len(names) + 1, 6), dtype=np.int64)
+    depth = np.zeros(2 * len(names) + 1, dtype=np.int64)
+    nodes[0] = -1, 0, 0, len(names), -1, -1
+    made, node, next_move = 1, 0, LEVELS_APART
     while node < made:
         start, end = nodes[node, 1], nodes[node, 3]
+        if depth[node] == next_move:  # level by level: nothing above is looked at again
+            names = names[order]
+            columns, sizes, labels = moved(columns, sizes, labels, order)
+            order[:] = np.arange(len(names))
+            next_move += LEVELS_APART
         here = 0
         whole = np.zeros(labels.shape[1])
         for at in range(start, end):
@@ -244,6 +270,8 @@ def grown(
             depth[made] = depth[made + 1] = depth[node] + 1
             made += 2
         node += 1
+    whole_order[begin:stop] = names[order]
+    nodes[:made, 1:4] += begin
     return nodes[:made]
 
 

@@ -21,6 +21,7 @@ from aegis.candidates.clusters.information_loss import centers_of, information_l
 from aegis.candidates.clusters.records import Records, collapse
 from aegis.candidates.clusters.risk import (
     THRESHOLDS,
+    Risk,
     class_entropies_bits,
     entropy_ceiling_bits,
     measure_risk,
@@ -228,7 +229,14 @@ class LocalRecoding(Anonymizer):
         """The outcome in numbers where boxes were fitted to counts."""
         records = _spelled_out(table, sensitive)
         self._labels = self._seen(np.repeat(self._known().box_of_tuple, table.sizes))
-        return self._outcome(records, seconds=seconds, thresholds=thresholds)
+        before = measure_risk(
+            np.repeat(np.arange(table.classes), table.sizes),
+            records.sensitive,
+            names=records.sensitive_names,
+            thresholds=thresholds,
+            persons=records.persons,
+        )
+        return self._outcome(records, seconds=seconds, thresholds=thresholds, before=before)
 
     def _known(self) -> Grown:
         if not hasattr(self, "_grown"):
@@ -240,7 +248,8 @@ class LocalRecoding(Anonymizer):
         starred = np.array([leaf.suppressed for leaf in self._grown.boxes.boxes])
         return np.unique(np.where(starred[box], len(starred), box), return_inverse=True)[1].astype(np.int64)
 
-    def _outcome(self, records: Records, *, seconds: float, thresholds: Sequence[float] = THRESHOLDS) -> Anonymized:
+    def _outcome(self, records: Records, *, seconds: float, thresholds: Sequence[float] = THRESHOLDS,
+                 before: Risk | None = None) -> Anonymized:  # fmt: skip
         labels = self._labels
         rows = centers_of(records, labels).rows(labels)
         bits = class_entropies_bits(labels, records.sensitive)
@@ -267,7 +276,7 @@ class LocalRecoding(Anonymizer):
             entropy_sum_of_minima_bits=sum_of_minima_bits(bits),
             entropy_minimum_of_sums_bits=minimum_of_sums_bits(bits),
             entropy_ceiling_bits=entropy_ceiling_bits(records.sensitive),
-            before=risk_before(records, thresholds=thresholds),
+            before=before or risk_before(records, thresholds=thresholds),
             after=after,
             seconds=seconds,
             diagnosis=Diagnosis(finished="done", rounds=1, start_loss=loss, best_loss=loss, stages=("boxes",)),

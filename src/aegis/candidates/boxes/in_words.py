@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 from aegis.candidates.boxes.recoding import STAR, Boxes, Cut
 from aegis.plural import count
@@ -49,21 +50,26 @@ class ColumnRecoding:
 def column_recodings(boxes: Boxes) -> tuple[ColumnRecoding, ...]:
     """What the boxes do to each of their columns, counted on the records they were made of."""
     recodings = []
+    cuts: list[set[Any]] = [set() for _ in boxes.columns]
+    for node in boxes.nodes:
+        if isinstance(node, Cut):
+            cuts[node.column].add((node.below, node.values))
+    records = [leaf.records for leaf in boxes.boxes]
     for place, column in enumerate(boxes.columns):
-        cuts = {(node.below, node.values) for node in boxes.nodes if isinstance(node, Cut) and node.column == place}
-        texts = [line[place] for line in boxes.texts]
-        starred = as_it_is = 0
-        for leaf, text, regions in zip(boxes.boxes, texts, boxes.regions, strict=True):
-            if text == STAR:
-                starred += leaf.records
-            elif not column.ordered and len(regions[place].values or ()) == 1:
-                as_it_is += leaf.records
+        by_text: dict[str | None, int] = {}
+        as_it_is = 0
+        for held, texts, regions in zip(records, boxes.texts, boxes.regions, strict=True):
+            text = texts[place]
+            by_text[text] = by_text.get(text, 0) + held
+            if text != STAR and len(regions[place].values or ()) == 1:
+                as_it_is += held
+        starred = by_text.pop(STAR, 0)
         recodings.append(
             ColumnRecoding(
                 column=column.name,
                 ordered=column.ordered,
-                published=len({text for text in texts if text != STAR}),
-                cuts=len(cuts),
+                published=len(by_text),
+                cuts=len(cuts[place]),
                 as_it_is=as_it_is,
                 starred=starred,
                 records=boxes.records,

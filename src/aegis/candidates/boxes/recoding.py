@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 
 from aegis.candidates.boxes.compiled import Floats, Ints
 from aegis.candidates.boxes.tuples import label_numbers
+from aegis.candidates.boxes.walking import NOWHERE, OTHER, THEN, walked
 from aegis.data.domain import Domain, show
 from aegis.data.interval import Interval
 from aegis.data.kind import Kind
@@ -28,9 +29,6 @@ from aegis.errors import ConfigurationError, DataError
 
 FORMAT, VERSION = "aegis boxes", 1
 STAR, MISSING = "*", "missing"
-NO_BOX = -1
-"""Where a record falls that has a value no cut knows."""
-
 Side = Literal["then", "else"]
 
 
@@ -129,7 +127,7 @@ class Boxes:
         """The fewest records of a box that is not suppressed."""
         return min((leaf.records for leaf in self.boxes if not leaf.suppressed), default=0)
 
-    @property
+    @cached_property
     def boxes(self) -> tuple[Leaf, ...]:
         """The boxes in order."""
         return tuple(node for node in self.nodes if isinstance(node, Leaf))
@@ -150,28 +148,41 @@ class Boxes:
 
     def box_of(self, domains: Sequence[Domain], codes: Ints) -> Ints:
         """The box of each tuple, a line of ``codes`` of ``domains`` in the order of the columns; `NO_BOX` for none."""
-        box = np.full(len(codes), NO_BOX, dtype=np.int64)
-        number = {place: at for at, place in enumerate(self.leaves)}
-        sides: dict[int, NDArray[np.int8]] = {}
         for column, domain in zip(self.columns, domains, strict=True):
             if column.ordered != domain.kind.is_ordered and len(domain.values):
                 raise DataError(
                     f"column {column.name!r} holds {domain.kind} here and {column.kind} where the boxes were made; "
                     "give the same kind of values"
                 )
-        here: dict[int, Ints] = {0: np.arange(len(codes))}
-        shown: dict[int, list[str | None]] = {}
+        lines = [_codes_in_line(column, domain) for column, domain in zip(self.columns, domains, strict=True)]
+        nodes = np.full((7, len(self.nodes) + 1), -1, dtype=np.int64)
+        columns, thens, others, boxes, below, missing_sides, first = nodes
+        listed: list[int] = []
+        found = 0
         for place, node in enumerate(self.nodes):
-            rows = here.pop(place)
+            first[place] = len(listed)
             if isinstance(node, Leaf):
-                box[rows] = number[place]
+                boxes[place] = found
+                found += 1
                 continue
-            if node.column not in shown:
-                shown[node.column] = shown_values(domains[node.column])
-            sides[place] = self._sides(node, domains[node.column], shown[node.column])
-            side = sides.pop(place)[codes[rows, node.column]]
-            here[node.then], here[node.other] = rows[side == 1], rows[side == 0]
-        return box
+            columns[place], thens[place], others[place] = node.column, node.then, node.other
+            line = lines[node.column]
+            if line.numbers is None:
+                listed += sorted(code for value in node.values for code in line.places.get(value, ()))
+                continue
+            missing_sides[place] = NOWHERE if node.missing is None else THEN if node.missing == "then" else OTHER
+            if node.below is not None:
+                below[place] = np.searchsorted(line.numbers, as_number(node.below))
+            else:
+                below[place] = len(line.numbers) if node.missing == "else" else 0
+        first[-1] = len(listed)
+        sizes = [len(line.known) for line in lines]
+        return walked(
+            np.ascontiguousarray(codes, dtype=np.int64), columns, thens, others, boxes, below,
+            np.array([len(domain.values) if domain.missing else -1 for domain in domains], dtype=np.int64),
+            missing_sides, first, np.array(listed, dtype=np.int64), np.concatenate([line.known for line in lines]),
+            np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64),
+        )  # fmt: skip
 
     def published(self, box: Ints) -> dict[str, NDArray[Any]]:
         """What is published of records in these boxes, by column; None where nothing but missing values are left."""
@@ -187,8 +198,13 @@ class Boxes:
     def texts(self) -> tuple[tuple[str | None, ...], ...]:
         """What is published of each box, column by column."""
         starred = (STAR,) * len(self.columns)
+        known: dict[int, str | None] = {}  # a region is one object in all boxes below the cut that made it
+        for regions in self.regions:
+            for region, column in zip(regions, self.columns, strict=True):
+                if id(region) not in known:
+                    known[id(region)] = _text(region, column)
         return tuple(
-            starred if leaf.suppressed else tuple(_text(*pair) for pair in zip(regions, self.columns, strict=True))
+            starred if leaf.suppressed else tuple([known[id(region)] for region in regions])
             for leaf, regions in zip(self.boxes, self.regions, strict=True)
         )
 
@@ -197,11 +213,12 @@ class Boxes:
         """What each box allows, column by column."""
         ways: list[tuple[Region, ...] | None] = [None] * len(self.nodes)
         ways[0] = tuple(Region(values=None if column.ordered else column.values) for column in self.columns)
+        ordered = [column.ordered for column in self.columns]
         for place, node in enumerate(self.nodes):
             if isinstance(node, Cut):
                 way = ways[place]
                 assert way is not None
-                then, other = _halves(way[node.column], node, ordered=self.columns[node.column].ordered)
+                then, other = _halves(way[node.column], node, ordered=ordered[node.column])
                 ways[node.then] = (*way[: node.column], then, *way[node.column + 1 :])
                 ways[node.other] = (*way[: node.column], other, *way[node.column + 1 :])
         made = [ways[place] for place in self.leaves]
@@ -228,8 +245,13 @@ class Boxes:
         return hashlib.sha256(self.to_text().encode()).hexdigest()[:16]
 
     def to_text(self) -> str:
-        """The boxes file itself."""
-        return json.dumps(self.to_json(), ensure_ascii=False, indent=1, default=str) + "\n"
+        """The boxes file itself, a line per node."""
+        content = self.to_json()
+        nodes = content.pop("nodes")
+        head = json.dumps(content, ensure_ascii=False, indent=1, default=str).removesuffix("\n}")
+        write = json.JSONEncoder(ensure_ascii=False, default=str).encode  # without indents it is compiled
+        lines = ",\n".join(f"  {write(node)}" for node in nodes)
+        return f'{head},\n "nodes": [\n{lines}\n ]\n}}\n'
 
     @classmethod
     def from_json(cls, content: Mapping[str, Any]) -> Boxes:
@@ -265,20 +287,26 @@ class Boxes:
             raise ConfigurationError("this is no boxes file: it holds no JSON object")
         return cls.from_json(content)
 
-    def _sides(self, cut: Cut, domain: Domain, shown: list[str | None]) -> NDArray[np.int8]:
-        """For each code of a domain 1 where it goes to ``then``, 0 where to ``other``, −1 where to neither."""
-        column = self.columns[cut.column]
-        if column.ordered:
-            sides = np.full(domain.size, 0, dtype=np.int8)
-            if cut.below is not None:
-                sides[: len(domain.values)] = label_numbers(domain) < as_number(cut.below)
-            else:
-                sides[: len(domain.values)] = cut.missing == "else"
-            if domain.missing:
-                sides[-1] = -1 if cut.missing is None else int(cut.missing == "then")
-            return sides
-        declared, first = set(column.values), set(cut.values)
-        return np.array([int(v in first) if v in declared else -1 for v in shown], dtype=np.int8)
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
+class _Line:
+    """A domain as cuts meet it: its numbers in order, or the codes of each category; ``known`` marks those."""
+
+    numbers: Floats | None
+    places: Mapping[str | None, Sequence[int]]
+    known: Ints
+
+
+def _codes_in_line(column: BoxColumn, domain: Domain) -> _Line:
+    if column.ordered:
+        return _Line(numbers=label_numbers(domain), places={}, known=np.ones(domain.size, dtype=np.int64))
+    declared = set(column.values)
+    places: dict[str | None, list[int]] = {}
+    shown = shown_values(domain)
+    for code, value in enumerate(shown):
+        places.setdefault(value, []).append(code)
+    known = np.array([value in declared for value in shown], dtype=np.int64)
+    return _Line(numbers=None, places=places, known=known)
 
 
 def shown_values(domain: Domain) -> list[str | None]:
