@@ -124,6 +124,27 @@ def test_masks_make_the_groups_they_were_made_for(kind: Kind, size: int, missing
     assert found.target.size == wanted.max() + 1
 
 
+def test_a_group_is_named_by_no_value_of_a_few_records() -> None:
+    """The labels stand in the release: a group of two towns named the one in which a single person lives."""
+    domain = Domain.of(Kind.TEXT, ["alba", "brig", "canary", "dorf", "eich", "flims"])
+    counts = np.array([40, 9, 1, 2, 30, 20])
+    mask = mask_for(domain, np.array([0, 0, 1, 2, 1, 3]), counts)
+    assert list(dict(mask.parameters()["groups"])) == ["alba | brig", "eich and 1 other", "dorf", "flims"]
+    rare = mask_for(domain, np.array([0, 0, 1, 1, 2, 2]), counts)
+    assert list(dict(rare.parameters()["groups"])) == ["alba | brig", "2 rare values", "eich | flims"]
+
+
+def test_intervals_of_days_do_not_tell_the_first_and_the_last_day() -> None:
+    days = np.array(["1911-03-07", "1950-05-27", "1950-06-01", "1999-02-25", "1999-10-30"], dtype="datetime64[D]")
+    domain = Domain.of(Kind.DATE, days.astype(Kind.DATE.dtype))
+    mask = mask_for(domain, np.array([0, 0, 1, 2, 2]), np.full(5, 9))
+    assert transition(mask, domain, np.ones(5)).target.labels() == [
+        "(-inf, 1950-06-01)",
+        "1950-06-01",
+        "[1999-02-25, inf)",
+    ]
+
+
 def test_values_without_order_are_ranked_by_their_label_and_missing_is_last() -> None:
     domain = Domain.of(Kind.TEXT, ["a", "b", "c", "d"], missing=True)
     joint = np.array([[9, 1], [1, 9], [5, 5], [8, 2], [0, 50]])

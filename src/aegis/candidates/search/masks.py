@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from aegis.candidates.search.ordering import own_ranks
+from aegis.counts.disclosure_rule import may_name
 from aegis.data.domain import Domain, show
 from aegis.data.hierarchy import TOP, Hierarchy
 from aegis.data.kind import Kind
@@ -17,16 +18,18 @@ from aegis.masking.masks.generalize import Generalize
 from aegis.masking.masks.identity import Identity
 from aegis.masking.masks.regroup import Regroup
 from aegis.masking.masks.suppress import Suppress
+from aegis.plural import count
 
 SPELLED_OUT = 3
-"""Groups of at most so many values are named by all of them."""
+"""Groups of at most so many values are named by all of them, if enough records have each."""
 
 
 def mask_for(domain: Domain, groups: NDArray[np.int64], counts: NDArray[np.int64]) -> Mask:
     """The mask that puts the codes of a domain together as ``groups`` says; ``counts`` are per code.
 
-    One group is suppression, as many groups as values nothing at all. Numbers become buckets, texts named groups,
-    dates and times ranges of a hierarchy. Missing values must be one group by themselves, or all is one group.
+    One group is suppression, as many groups as values nothing at all. Numbers become buckets, texts groups named by
+    values that may be named, dates and times intervals of a hierarchy. Missing values must be one group by
+    themselves, or all is one group.
 
     >>> ages = Domain.of(Kind.INTEGER, [20, 25, 40])
     >>> mask_for(ages, np.array([0, 0, 1]), np.ones(3, dtype=np.int64)).parameters()
@@ -61,7 +64,8 @@ def mask_for(domain: Domain, groups: NDArray[np.int64], counts: NDArray[np.int64
             named[first if len(codes) == 1 else f"{first} to {last}"] = [shown[code] for code in inside]
             continue
         commonest = sorted(codes, key=lambda code: -int(counts[code]))
-        named[_name([shown[code] for code in commonest], named)] = [shown[code] for code in codes]
+        common = int(may_name(counts[commonest]).sum())
+        named[_name([shown[code] for code in commonest], common, named)] = [shown[code] for code in codes]
     return Regroup(groups=named)
 
 
@@ -80,19 +84,27 @@ def edge_between(low: float, high: float, kind: Kind) -> float:
 
 
 def _ranges(shown: list[str], inner: NDArray[np.int64]) -> dict[int, str]:
-    names = {}
-    for group in np.unique(inner).tolist():
-        codes = np.flatnonzero(inner == group)
-        names[group] = f"{shown[codes[0]]} to {shown[codes[-1]]}" if len(codes) > 1 else shown[codes[0]]
-    return names
+    """Intervals as boxes write them, open at both ends: the first and the last day would be somebody's."""
+    groups, starts, sizes = np.unique(inner, return_index=True, return_counts=True)
+    edges = [shown[start] for start in starts.tolist()]
+    lows, highs = ["(-inf", *(f"[{edge}" for edge in edges[1:])], [*edges[1:], "inf"]
+    return {
+        group: edge if size == 1 else f"{low}, {high})"
+        for group, edge, size, low, high in zip(groups.tolist(), edges, sizes.tolist(), lows, highs, strict=True)
+    }
 
 
-def _name(values: list[str], taken: dict[str, list[str]]) -> str:
-    """A group is named by its values, commonest first, or by the commonest and how many more there are."""
-    if len(values) <= SPELLED_OUT:
+def _name(values: list[str], common: int, taken: dict[str, list[str]]) -> str:
+    """A group is named by its values, or by the commonest and how many more there are.
+
+    ``values`` come with the commonest first; after the first ``common`` of them too few records have one to name it.
+    """
+    if len(values) == 1 or len(values) == common <= SPELLED_OUT:
         name = " | ".join(values)
+    elif common:
+        name = f"{values[0]} and {count(len(values) - 1, 'other')}"
     else:
-        name = f"{values[0]} and {len(values) - 1} others"
+        name = f"{len(values)} rare values"
     unique, number = name, 2
     while unique in taken or unique == TOP:
         unique, number = f"{name} ({number})", number + 1
