@@ -7,6 +7,7 @@ rounded outward, and where buckets are open beyond them a few records lie beyond
 from __future__ import annotations
 
 import math
+import sys
 from typing import Any
 
 import numpy as np
@@ -29,7 +30,7 @@ def round_ends(values: Values) -> tuple[float, float]:
     """
     low, high = float(values[0]), float(values[-1])
     spread = high - low
-    if not 0 < spread < math.inf:
+    if not sys.float_info.min <= spread / 10 < math.inf:
         return low, high
     step = _round_number_from(spread / 10)
     if values.dtype.kind in "iu":

@@ -49,7 +49,14 @@ def test_what_is_fitted_writes_what_it_could_write(mask: Mask) -> None:
 
 @pytest.mark.parametrize(
     ("values", "ends"),
-    [([-3, 94], (-10, 100)), ([0.013, 0.087], (0.01, 0.09)), ([7, 9], (7, 9)), ([5, 5], (5, 5)), ([0, 1e308], None)],
+    [
+        ([-3, 94], (-10, 100)),
+        ([0.013, 0.087], (0.01, 0.09)),
+        ([7, 9], (7, 9)),
+        ([5, 5], (5, 5)),
+        ([0, 1e308], None),
+        ([0, 5e-324], (0, 5e-324)),
+    ],
 )
 def test_ends_are_round_and_hold_every_value(values: list[float], ends: tuple[float, float] | None) -> None:
     low, high = round_ends(np.array(values))

@@ -84,13 +84,11 @@ def clustered_records(sample: Sample, columns: tuple[str, ...], rows: Places) ->
             categorical_names.append(name)
             values.append(np.arange(domain.size))
             continue
-        values_there = value_numbers[np.minimum(codes, len(value_numbers) - 1)]
-        if domain.missing:
-            absent = codes == len(domain.values)
-            if absent.all():
-                raise AnonymizerError(f"numeric column {name!r} has no value in these rows, and so no mean")
-            values_there = np.where(absent, np.median(values_there[~absent]), values_there)
-        numbers.append(values_there)
+        absent = codes == len(value_numbers)
+        if absent.all():
+            raise AnonymizerError(f"numeric column {name!r} has no value in these rows, and so no mean")
+        median = np.median(value_numbers[codes[~absent]])
+        numbers.append(np.append(value_numbers, median)[codes])
         numeric_names.append(name)
     return Records(
         numeric=np.column_stack(numbers) if numbers else np.empty((len(rows), 0)),
