@@ -80,8 +80,9 @@ _WORDS = {
         "wojewodztwo",
     },
     Role.SENSITIVE: {
-        "diagnosis", "disease", "icd", "condition", "medication", "treatment", "hiv", "salary", "income", "wage",
-        "debt", "balance", "credit", "crime", "conviction", "sexual", "political", "union", "test", "result",
+        "diagnosis", "disease", "illness", "sickness", "icd", "condition", "medication", "treatment", "hiv", "salary",
+        "income", "wage", "debt", "balance", "credit", "crime", "conviction", "sexual", "political", "union", "test",
+        "result",
         "maladie", "traitement", "salaire", "revenu", "dette", "enfermedad", "tratamiento", "salario", "ingresos",
         "deuda", "malattia", "trattamento", "stipendio", "reddito", "debito", "ziekte", "behandeling", "loon",
         "inkomen", "doenca", "tratamento", "renda", "choroba", "leczenie", "pensja", "dochod", "lohn",

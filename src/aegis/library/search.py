@@ -80,12 +80,13 @@ class Found(Result):
     """The best configuration and what is known about better ones.
 
     No configuration of the space searched has a utility beyond ``bound``, which is None where all that is known is that
-    none tells more than the label itself; with ``proved`` there is none beyond ``utility``. ``nodes`` is how many
-    configurations were weighed, ``lattice_nodes`` how many the levels make. ``front`` lists configurations of which
-    none beats another in both utility and risk, least risk first: all of them if ``front_complete``. ``shortlist``
-    begins with the best by utility; ``trained`` are those that models were trained on, of which the best by ``goal``
-    was taken, with what the ``unmasked`` table and ``guessing`` reach. ``together_with`` are the releases of the
-    table's ledger that it satisfies the policy together with.
+    none tells more than the label itself; with ``proved`` there is none beyond ``utility``. ``cut_short`` says that the
+    time was over before the search ended by itself. ``nodes`` is how many configurations were weighed,
+    ``lattice_nodes`` how many the levels make. ``front`` lists configurations of which none beats another in both
+    utility and risk, least risk first: all of them if ``front_complete``. ``shortlist`` begins with the best by
+    utility; ``trained`` are those that models were trained on, of which the best by ``goal`` was taken, with what the
+    ``unmasked`` table and ``guessing`` reach. ``together_with`` are the releases of the table's ledger that it
+    satisfies the policy together with.
     """
 
     configuration: Configuration
@@ -97,6 +98,7 @@ class Found(Result):
     bound: float | None
     proved: bool
     interrupted: bool
+    cut_short: bool
     nodes: int
     lattice_nodes: int | None
     records: int
@@ -241,6 +243,7 @@ def search(options: Search) -> Found | FoundBoxes:
         utility=best.utility,
         bound=result.bound if result.bound_tells and math.isfinite(result.bound) else None,
         proved=result.proved,
+        cut_short=result.cut_short,
         interrupted=result.interrupted,
         nodes=result.nodes,
         lattice_nodes=result.lattice_nodes,

@@ -39,7 +39,7 @@ def test_a_search_that_was_cut_short_gets_more_time_unless_somebody_gave_a_limit
     def cut(data: Any, *, seconds: float, **options: Any) -> Any:
         given.append(seconds)
         found = search(data, seconds=None, **options)
-        return replace(found, proved=False, classes=1) if cut_short and len(given) == 1 else found
+        return replace(found, proved=False, cut_short=True, classes=1) if cut_short and len(given) == 1 else found
 
     monkeypatch.setattr(comparing, "search", cut)
     settings = Settings(kinds=("search",), generate=0, seconds=limit)
@@ -47,6 +47,9 @@ def test_a_search_that_was_cut_short_gets_more_time_unless_somebody_gave_a_limit
     assert given == tries
     told = "the search ended after 2 s without a proof with nothing but hiding everything"
     assert any(note.startswith(told) for note in compared.notes) == (limit == 2.0 and cut_short)
+    assert any("s without a proof" in note for note in compared.notes) == (limit == 2.0 and cut_short), (
+        "a search that ended by itself did not take its whole time"
+    )
     assert compared.recommended == "search"
     assert compared.alone_before == 0
     assert compared.best.smallest_class is not None

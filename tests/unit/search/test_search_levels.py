@@ -182,7 +182,14 @@ def test_nodes_run_out_at_the_same_place_every_time() -> None:
     assert first.nodes == again.nodes == 21
     assert [dict(one.levels) for one in first.shortlist] == [dict(one.levels) for one in again.shortlist]
     assert not first.proved
-    assert asked(most_nodes=10**6).proved
+    assert first.cut_short
+    whole = asked(most_nodes=10**6)
+    assert whole.proved
+    assert not whole.cut_short
+    greedy = asked(space="cuts", most_nodes=10**6)
+    assert not greedy.proved
+    assert not greedy.cut_short, "it ended where no change helped, which is no matter of time"
+    assert asked(space="cuts", most_nodes=3).cut_short
 
 
 DATASETS = Path(os.environ.get("AEGIS_DATASETS", Path(__file__).parents[4] / "shared" / "datasets"))

@@ -28,6 +28,7 @@ class Progress:
 class SearchEnd:
     """How a search ended: no configuration of its space scores above ``bound``.
 
+    ``cut_short`` if the time or the nodes given to it were used up before it ended by itself.
     ``exhaustive`` if everything that satisfies the policy was weighed, so that shortlist and front are those of the
     whole space.
     """
@@ -36,6 +37,7 @@ class SearchEnd:
     proved: bool
     interrupted: bool
     exhaustive: bool = False
+    cut_short: bool = False
 
 
 class SearchLimitError(Exception):

@@ -48,18 +48,18 @@ class CutSearch:
         """Search until no change of the kinds above helps, time is over or somebody interrupts."""
         bound = self.gate.weigh(self.space.base).bound
         self.board.bound = bound if self.gate.objective.tells(bound) else math.inf
-        interrupted = False
+        interrupted = cut_short = False
         together = self._judged(self.space.together)  # first of all something to answer with
         try:
             if together is not None:
                 for start in self._starts():
                     self._improved(start)
         except SearchLimitError:
-            pass
+            cut_short = True
         except KeyboardInterrupt:
             interrupted = True
         proved = self.board.best >= bound
-        return SearchEnd(bound=max(bound, self.board.best), proved=proved, interrupted=interrupted)
+        return SearchEnd(bound=max(bound, self.board.best), proved=proved, interrupted=interrupted, cut_short=cut_short)
 
     def _starts(self) -> list[Grouping]:
         """Where greedy cutting ends if it may suppress nothing, a part of the limit, all of it; the best first.

@@ -105,6 +105,7 @@ class LatticeSearch:
                 proved=bound <= self.board.best,
                 exhaustive=False,
                 interrupted=isinstance(stop, KeyboardInterrupt),
+                cut_short=isinstance(stop, SearchLimitError),
             )
         return SearchEnd(bound=self.board.best, proved=True, exhaustive=self.exhaustive, interrupted=False)
 

@@ -34,8 +34,8 @@ class SearchResult:
     how many configurations were weighed and ``lattice_nodes`` how many the levels make (None where only cuts were
     searched). ``front`` lists configurations of which none beats another in both utility and risk, least risk first:
     all of the lattice if ``front_complete``, else of those looked at. ``shortlist`` begins with the best; of
-    configurations of the same shape it holds the best only. ``interrupted`` says that somebody stopped the search;
-    ``parts`` are the results of the spaces searched.
+    configurations of the same shape it holds the best only. ``interrupted`` says that somebody stopped the search,
+    ``cut_short`` that its time was over; ``parts`` are the results of the spaces searched.
     """
 
     space: str
@@ -46,6 +46,7 @@ class SearchResult:
     bound_tells: bool
     proved: bool
     interrupted: bool
+    cut_short: bool
     nodes: int
     lattice_nodes: int | None
     records: int

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from aegis.counts.answer import ask
+from aegis.counts.collect import count_histograms
 from aegis.data.dataset import Dataset
 from aegis.data.domain import Domain
 from aegis.data.kind import Kind
@@ -21,7 +22,7 @@ from aegis.masking.mask import MappedMask, Mask, PermutingMask, RandomMask
 from aegis.masking.masks.suppress import STAR
 from aegis.masking.partition import Partition
 from aegis.masking.transition import transition
-from aegis.releases.fit import is_fitted, links_of
+from aegis.releases.fit import fitted, is_fitted, links_of
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,6 +39,9 @@ def changes(dataset: Dataset, roles: Roles, configuration: Configuration) -> tup
     """What a release by ``configuration`` makes of every column of a table."""
     masked = [column for column in dataset.schema if column.name in configuration.masks]
     made_up = _made_up(dataset, {column.name: column.kind for column in masked})
+    masks = configuration.masks
+    open_ones = [column.name for column in masked if column.name in made_up and _reads(masks[column.name], column.kind)]
+    ready = fitted(masks, count_histograms(dataset, open_ones))  # as the release reads them off the table
     answer = []
     for column in dataset.schema:
         role = roles.get(column.name)
@@ -45,7 +49,7 @@ def changes(dataset: Dataset, roles: Roles, configuration: Configuration) -> tup
         becomes = _unmasked(role) if mask is None else mask.describe()
         example = None
         if mask is not None and column.name in made_up:
-            example = _example(mask, column.kind, made_up[column.name])
+            example = _example(ready[column.name], column.kind, made_up[column.name])
         answer.append(
             ColumnChange(column=column.name, role="" if role is None else role.value, becomes=becomes, example=example)
         )
@@ -146,11 +150,18 @@ def _round(value: float, *, whole: bool) -> float | int:
     return round(round(value, digits)) if whole else round(value, digits)
 
 
+def _draws(mask: Mask) -> bool:
+    return any(isinstance(link, RandomMask | PermutingMask | MappedMask) for link in links_of(mask))
+
+
+def _reads(mask: Mask, kind: Kind) -> bool:
+    """Whether a mask reads off the table what it does to each value, as buckets of equal width do."""
+    return not _draws(mask) and not is_fitted(mask, kind)
+
+
 def _example(mask: Mask, kind: Kind, value: Any) -> tuple[str, str] | None:
-    """What a mask makes of a value; None where it draws, or reads off the table what it does."""
-    if any(isinstance(link, RandomMask | PermutingMask | MappedMask) for link in links_of(mask)):
-        return None
-    if not is_fitted(mask, kind):
+    """What a fitted mask makes of a value; None where it draws."""
+    if _draws(mask) or not is_fitted(mask, kind):
         return None
     domain = Domain.of(kind, np.array([value], dtype=kind.dtype))
     try:

@@ -290,12 +290,14 @@ def compare(
                 )
                 assert isinstance(answer, Found), "masks are searched, not boxes"
                 searched = answer
-                if searched.proved or searched.classes > 1:
+                if not searched.cut_short or searched.classes > 1:
                     break  # on a busy machine a search may be cut before it found more than hiding everything
             configurations.append(replace(searched.configuration, name=SEARCHED))
-            if not searched.proved:
-                nothing = " with nothing but hiding everything" if searched.classes <= 1 else ""
+            nothing = " with nothing but hiding everything" if searched.classes <= 1 else ""
+            if searched.cut_short:
                 notes.append(f"the search ended after {seconds:g} s without a proof{nothing}; --seconds gives it more")
+            elif not searched.proved:
+                notes.append(f"the search ended{nothing} where no change helped, which is no proof that none is better")
         except (GuaranteeError, LabelError) as error:
             rejected[SEARCHED] = str(error)
     kinds = tuple(kind for kind in settings.wanted if kind not in FOUND_BY_MASKS)
