@@ -28,8 +28,8 @@ def test_what_is_found_satisfies_the_policy(
     assert answer.status == 0, answer.err
     found = answer.json
     assert {
-        "configuration", "levels", "utility", "bound", "proved", "nodes", "suppressed", "classes", "smallest_class",
-        "front",
+        "configuration", "levels", "utility", "bound", "proved", "cut_short", "nodes", "suppressed", "classes",
+        "smallest_class", "front",
     } <= set(found)  # fmt: skip
     assert found["smallest_class"] >= 5
     assert found["bound"] is None or found["bound"] >= found["utility"] - 1e-9
@@ -48,6 +48,11 @@ def test_cuts_keep_at_least_what_levels_keep_and_both_the_better(aegis: Aegis, c
         for space in ("levels", "both")
     }
     assert kept["both"] >= kept["levels"] - 1e-12
+
+
+def test_what_was_found_is_told_in_plain_words(aegis: Aegis, clinic: Path, policy: Path) -> None:
+    said = aegis("search", clinic / "clinic.csv", "--policy", policy, "--space", "levels").out
+    assert " ".join(said.split()).startswith("the quasi-identifiers as released, together, about health: ")
 
 
 def test_a_model_can_be_trained_on_a_shortlist(aegis: Aegis, clinic: Path, policy: Path) -> None:

@@ -106,7 +106,7 @@ def show(found: Found | FoundBoxes, options: Search) -> None:
 def _show_configuration(found: Found, options: Search) -> None:
     rows = [[column, mask.describe()] for column, mask in found.configuration.masks.items()]
     title = (
-        f"{found.measure} of the released tuple: {found.utility:.5f} {found.unit} · "
+        f"{_told(found.configuration.label, found.utility, found.unit, found.measure)} · "
         f"{count(found.classes, 'class', 'classes')}, "
         f"smallest {found.smallest_class:,}, {found.suppressed:,} of {count(found.records, 'record')} suppressed"
     )
@@ -135,12 +135,17 @@ def _show_configuration(found: Found, options: Search) -> None:
     terminal.next_step(f"aegis release {again} --config {config} --policy {policy} --out released.parquet")
 
 
+def _told(label: str | None, utility: float, unit: str, measure: str) -> str:
+    """What a release tells, for somebody who never heard of the measure."""
+    return f"the quasi-identifiers as released, together, about {label or 'the label'}: {utility:.5f} {unit} (by {measure})"
+
+
 def _show_boxes(found: FoundBoxes, options: Search) -> None:
     console = terminal.out()
     rows = [[column, words] for column, words in found.words.items()]
     console.print(terminal.table(found.headline, ["column", "what is published"], rows))
     if found.utility is not None:
-        console.print(f"{found.measure} of the released tuple: {found.utility:.5f} {found.unit}.")
+        console.print(f"{_told(found.label, found.utility, found.unit, found.measure)}.")
     if found.utility_note is not None:
         terminal.aside(found.utility_note)
     if found.trained is not None:
