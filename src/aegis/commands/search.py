@@ -137,7 +137,8 @@ def _show_configuration(found: Found, options: Search) -> None:
 
 def _told(label: str | None, utility: float, unit: str, measure: str) -> str:
     """What a release tells, for somebody who never heard of the measure."""
-    return f"the quasi-identifiers as released, together, about {label or 'the label'}: {utility:.5f} {unit} (by {measure})"
+    told = f"{utility:.5f} {unit} (by {measure})"
+    return f"the quasi-identifiers as released, together, about {label or 'the label'}: {told}"
 
 
 def _show_boxes(found: FoundBoxes, options: Search) -> None:
