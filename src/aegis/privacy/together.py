@@ -20,7 +20,6 @@ from aegis.counts.class_table import SUPPRESSED, ClassTable, suppressed_classes
 from aegis.counts.content import Content
 from aegis.counts.grouping import Codes, Tuples, group_keys, group_tuples, summed
 from aegis.errors import LedgerError
-from aegis.masking.partition import Partition
 from aegis.privacy.judgement import Judgement, judge_all
 from aegis.privacy.policy import Policy, Suppressed
 from aegis.privacy.verdict import Verdict
@@ -147,14 +146,15 @@ def judge_together(
     views = state.views()
     limit = int(np.floor(policy.max_suppression * table.records + 1e-9))
     treatment = np.where((marked >= COMPANION) & (not alone), HELD, SHOWN).astype(np.int8)
-    first = _alone(state, treatment, suppress=suppress)
+    released = _released(state, treatment)
+    first = judge_all(released, policy, suppress=suppress)
     if not first.satisfied:
         return _answer(state, first, treatment, (), "", ())
     treatment = _starred(state, treatment, first)
     seen = [view.parts(treatment) for view in views]
     if alone:
         return _answer(state, first, treatment, (), None, seen)
-    broken = _broken(seen)
+    broken, own = _broken(seen), first
     while any(parts.failing.any() for parts in seen) and suppress:
         hidden = [view.is_hidden_for_good(treatment, parts) for view, parts in zip(views, seen, strict=True)]
         least = int(table.sizes[np.any(hidden, axis=0)].sum())
@@ -170,7 +170,8 @@ def judge_together(
         )
         if (following == treatment).all():
             break
-        own = _alone(state, following, suppress=True)
+        released = _released(state, following)
+        own = judge_all(released, policy)
         treatment = _starred(state, following, own)
         seen = [view.parts(treatment) for view in views]
     used = int(table.sizes[state.is_suppressed(treatment)].sum())
@@ -180,41 +181,10 @@ def judge_together(
         reason = f"{used} records that are out would have to be suppressed or held back, and the policy allows {limit}"
     if not holds or reason is not None:
         return _answer(state, first, treatment, broken, reason or "", seen)
-    all_shown = first.suppressed == 0 and bool((treatment == SHOWN).all())
-    final = first if all_shown else judge_all(_released(state, treatment), policy, suppress=False)
+    # What was judged last is what will be written, unless more was suppressed in judging it.
+    is_final = own.satisfied and own.suppressed == released.suppressed
+    final = own if is_final else judge_all(_released(state, treatment), policy, suppress=False)
     return _answer(state, final if final.satisfied else first, treatment, broken, None if final.satisfied else "", seen)
-
-
-def must_be_hidden(
-    table: ClassTable, policy: Policy, *, partitions: Mapping[str, Partition] | None = None, apart: bool = False
-) -> int:
-    """How many records that are out a release has to hide at least, by the sizes of what it shows of each known class.
-
-    A part that is too small stays too small whatever else is hidden. Quickly counted: more than the policy allows, and
-    nothing else needs to be judged. ``partitions`` are masks that are not in the table yet. Records that are gone are
-    left out of account, which makes the number smaller; 0 where recipients hold different things (``apart``), or people
-    are counted.
-    """
-    least = max((int(model.threshold) for model in policy.models if model.name == "k-anonymity"), default=1)
-    if least == 1 or table.people is not None or apart:
-        return 0
-    known = (table.domains[-1].values.astype(np.int64) % COMPANION)[table.codes[:, -1]]
-    keys, room = known.copy(), int(known.max(initial=0)) + 1
-    for place, (column, domain) in enumerate(zip(table.columns[:-1], table.domains[:-1], strict=True)):
-        change = None if partitions is None else partitions.get(column)
-        size = domain.size if change is None else change.target.size
-        if size < 2:
-            continue
-        if room > 2**62 // size:
-            return 0  # no number holds a tuple: judging finds it
-        codes = table.codes[:, place]
-        keys, room = keys * size + (codes if change is None else change.codes[codes]), room * size
-    width = room // (int(known.max(initial=0)) + 1)
-    parts, part_of = group_keys(keys, room)
-    sizes = summed(table.sizes, part_of, len(parts))
-    classes = parts // width
-    whole = summed(sizes, classes, int(classes.max(initial=0)) + 1)
-    return int(sizes[(classes > 0) & (sizes < least) & (sizes < whole[classes])].sum())
 
 
 def without_known(table: ClassTable) -> ClassTable:
@@ -366,13 +336,11 @@ def _broken(seen: Sequence[_Parts]) -> tuple[BrokenModel, ...]:
     return tuple(BrokenModel(model=title, records=records) for title, records in most.items())
 
 
-def _alone(state: _State, treatment: NDArray[np.int8], *, suppress: bool) -> Judgement:
-    """The release by itself: what is held is not in it, what is starred stays starred."""
-    return judge_all(_released(state, treatment), state.policy, suppress=suppress)
-
-
 def _released(state: _State, treatment: NDArray[np.int8]) -> ClassTable:
-    """The classes that would be written, without the column of known classes."""
+    """The classes that would be written, without the column of known classes.
+
+    What is held is not among them, what is starred stays starred.
+    """
     table = state.table
     kept = np.flatnonzero(treatment != HELD)
     if state.policy.suppressed is Suppressed.DROPPED:
@@ -384,7 +352,8 @@ def _released(state: _State, treatment: NDArray[np.int8]) -> ClassTable:
     codes[ordinary] = state.tuples[shown[ordinary]]
     contents = {}
     for name, content in table.contents.items():
-        merged = content.selected(kept).regrouped(group, len(shown))
+        chosen = content if len(kept) == table.classes else content.selected(kept)
+        merged = chosen.regrouped(group, len(shown))
         contents[name] = replace(merged, totals=summed(merged.counts, merged.values, merged.domain.size))
     people = None
     if table.people is not None:

@@ -118,7 +118,7 @@ class SeveralReleases:
             people = None if people is None else people.regrouped(group, count)
         return ClassTable(
             columns=(TOGETHER,),
-            domains=(Domain.of(Kind.INTEGER, np.arange(count)),),
+            domains=(Domain(kind=Kind.INTEGER, values=np.arange(count)),),
             tuples=Tuples(np.asfortranarray(np.arange(count)[:, None])),
             sizes=self.classes.sizes if group is None else summed(self.classes.sizes, group, count),
             contents=contents,
@@ -230,7 +230,7 @@ def _bare(sizes: Codes) -> ClassTable:
     """Classes of which only the sizes are known."""
     return ClassTable(
         columns=(TOGETHER,),
-        domains=(Domain.of(Kind.INTEGER, np.arange(len(sizes))),),
+        domains=(Domain(kind=Kind.INTEGER, values=np.arange(len(sizes))),),
         tuples=Tuples(np.asfortranarray(np.arange(len(sizes))[:, None])),
         sizes=sizes,
         contents={},
@@ -285,4 +285,4 @@ def _finest(domain: Domain, parts: Sequence[Partition]) -> Partition | None:
     tuples, group = group_tuples(codes, [part.target.size for part in parts])
     if len(tuples) == domain.size:
         return None
-    return Partition(codes=group, target=Domain.of(Kind.INTEGER, np.arange(len(tuples))))
+    return Partition(codes=group, target=Domain(kind=Kind.INTEGER, values=np.arange(len(tuples))))

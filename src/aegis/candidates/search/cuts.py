@@ -97,7 +97,7 @@ class CutSearch:
     def _judged(self, grouping: Grouping) -> Outcome | None:
         classes, _ = self.space.classes(grouping)
         weighed = self.gate.weigh(classes)
-        outcome = self.gate.judge(self.partitions(grouping)) if weighed.open else weighed.outcome
+        outcome = self.gate.judge(self.partitions(grouping), most=weighed.bound) if weighed.open else weighed.outcome
         if outcome is not None:
             self.board.offer(grouping, outcome)
         return outcome

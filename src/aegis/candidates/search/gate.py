@@ -8,6 +8,7 @@ has too few people anyhow.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
@@ -20,8 +21,9 @@ from aegis.counts.class_table import ClassTable
 from aegis.errors import PolicyNotSatisfiedError
 from aegis.masking.partition import Partition
 from aegis.privacy.judgement import Judgement, hopeless, judge_all
+from aegis.privacy.known_parts import KnownParts
 from aegis.privacy.policy import Policy, Suppressed
-from aegis.privacy.together import Gone, GoneFrom, judge_together, must_be_hidden, nobody_gone
+from aegis.privacy.together import Gone, GoneFrom, judge_together, nobody_gone
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -90,6 +92,7 @@ class Gate:
     sized: bool
     plain: bool
     out: Out | None = None
+    parts: KnownParts | None = None
 
     @classmethod
     def of(cls, table: ClassTable, policy: Policy, *, label: str, objective: Objective, out: Out | None = None) -> Gate:
@@ -108,6 +111,7 @@ class Gate:
             sized=sized,
             plain=out is None and sized,
             out=out,
+            parts=None if out is None else KnownParts.of(out.table, policy, apart=out.apart),
         )
 
     @staticmethod
@@ -151,8 +155,12 @@ class Gate:
         ends = self.ends
         return all(different[ends[a] : ends[a + 1]].sum() >= wanted for a, wanted in enumerate(self.wanted))
 
-    def judge(self, partitions: Mapping[str, Partition]) -> Outcome | None:
-        """The full judgement of a node; None if it does not satisfy the policy."""
+    def judge(self, partitions: Mapping[str, Partition], *, most: float = math.inf) -> Outcome | None:
+        """The full judgement of a node; None if it does not satisfy the policy.
+
+        ``most`` is the node's bound. What is hidden on account of what is out is not whole classes: which of a class's
+        records are hidden may tell of their labels, which is not what its masks tell and does not count.
+        """
         judgement = self._judged(partitions)
         if judgement is None:
             return None
@@ -160,7 +168,7 @@ class Gate:
         kept = released.chances[:-1] if released.star else released.chances
         labels = released_labels(released, self.label, self.table.contents[self.label].totals)
         return Outcome(
-            score=self.objective.value(labels),
+            score=min(self.objective.value(labels), most),
             suppressed=judgement.suppressed,
             classes=judgement.classes,
             smallest_class=judgement.smallest_class,
@@ -172,7 +180,7 @@ class Gate:
         if self.out is None:
             judgement = judge_all(self.table.merged(partitions), self.policy)
             return judgement if judgement.satisfied else None
-        if must_be_hidden(self.out.table, self.policy, partitions=partitions, apart=self.out.apart) > self.limit:
+        if self.parts is not None and self.parts.must_be_hidden(partitions) > self.limit:
             return None
         seen = self.out.table.merged(partitions)
         together = judge_together(seen, self.policy, gone=self.out.gone_from(seen))  # by itself too, and first
@@ -185,6 +193,8 @@ class Gate:
         """
         failing, sizes = mark_failing(classes.labels, classes.marks, self.least, self.ends, self.wanted)
         records = int(sizes[failing].sum())
+        if self.parts is not None and records <= self.limit:
+            records = max(records, self.parts.must_be_hidden(partitions))
         monotone = self.policy.absorbing or (self.policy.monotone and self.limit == 0)
         if self.sized or records > self.limit or not monotone:
             return records

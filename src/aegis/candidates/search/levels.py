@@ -128,7 +128,7 @@ class LatticeSearch:
         """Enter a node if it satisfies the policy; whether it is the best so far."""
         outcome = weighed.outcome
         if weighed.open and weighed.bound > self.threshold:
-            outcome = self.gate.judge(self.partitions(levels))
+            outcome = self.gate.judge(self.partitions(levels), most=weighed.bound)
         return outcome is not None and self.board.offer(levels, outcome)
 
     def _climb_hill(self) -> None:
@@ -238,8 +238,7 @@ class LatticeSearch:
             may_fail = weighed.failing > self.gate.limit or not self.gate.plain
             if may_fail and depth + 1 < len(self.order):
                 ceiling = tuple(low[c] if c in fixed else high[c] for c in range(len(low)))
-                rolled = self.steps.climb(classes, low, ceiling)
-                if self.gate.must_go(rolled, self.partitions(ceiling)) > self.gate.limit:
+                if self._must_go(classes, low, ceiling) > self.gate.limit:
                     continue
             self._walk(depth + 1, classes, weighed, low, high)
 
