@@ -29,8 +29,9 @@ NO_LIMIT = 10**9
 def ask(expression: ir.Table) -> pa.Table:
     """Run a query; what an engine says when it fails may quote data, so only its kind is passed on."""
     backend = expression.get_backend()
-    if backend.name == "duckdb" and not expression.op().find(InMemoryTable):
+    if backend.name == "duckdb":
         # The short way: Ibis would import pandas to convert what needs no converting.
+        _place(expression)
         return without_quotes(lambda: backend.raw_sql(backend.compile(expression)).to_arrow_table())
     if backend.name == "pyspark":
         return without_quotes(lambda: spark.fetched(expression))
@@ -61,6 +62,7 @@ def grouped(table: ir.Table, columns: Mapping[str, ir.Column], *, limit: int) ->
         isinstance(field, Field) and field.rel == table.op() for field in plain.values()
     ):
         # The same few words for every column: phrasing them through Ibis costs more than most answers.
+        _place(table)
         listed = ", ".join(f"{quoted_name(field.name)} AS {quoted_name(name)}" for name, field in plain.items())
         text = f"SELECT {listed}, count(*) AS n FROM ({_phrased(table.op())}) AS t GROUP BY ALL LIMIT {limit}"  # noqa: S608
         return without_quotes(lambda: table.get_backend().raw_sql(text).to_arrow_table())
@@ -71,6 +73,7 @@ def grouped(table: ir.Table, columns: Mapping[str, ir.Column], *, limit: int) ->
 def distinct_in_first(table: ir.Table, names: Sequence[str], *, rows: int) -> dict[str, int]:
     """How many distinct values each column has in the first ``rows`` rows."""
     if table.get_backend().name == "duckdb":
+        _place(table)
         listed = ", ".join(f"count(DISTINCT {quoted_name(name)})" for name in names)
         text = f"SELECT {listed} FROM (SELECT * FROM ({_phrased(table.op())}) LIMIT {rows})"  # noqa: S608
         answer = without_quotes(lambda: table.get_backend().raw_sql(text).to_arrow_table())
@@ -78,6 +81,12 @@ def distinct_in_first(table: ir.Table, names: Sequence[str], *, rows: int) -> di
         peek = table.select(*names).limit(rows)
         answer = ask(peek.aggregate([peek[name].nunique().name(f"c{i}") for i, name in enumerate(names)]))
     return {name: int(answer.column(i)[0].as_py()) for i, name in enumerate(names)}
+
+
+def _place(expression: ir.Table) -> None:
+    """Put tables that lie in memory where the engine finds them, which Ibis does only for what it asks itself."""
+    if expression.op().find(InMemoryTable):
+        expression.get_backend()._run_pre_execute_hooks(expression)
 
 
 @lru_cache(maxsize=8)

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Protocol
 
+import ibis.expr.types as ir
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
@@ -52,7 +53,8 @@ class Standing:
 
     ``dataset`` is the table with the digest of each row, and with the column `KNOWN_CLASS` where something is out that
     counts (``counted``); ``named`` has only the digests, and so has ``source``, which shows the rows as they are even
-    where a table made of them is released. ``present`` are the digests of its rows, ``version`` that of all of it.
+    where a table made of them is released. ``present`` are the digests of its rows, ``version`` that of all of it, None
+    where nothing is ``to_release`` and the ledger knows one version only: then none is older than another.
     ``roles`` are those of the columns that leave.
     ``extra`` are the codes of quasi-identifiers that an earlier release showed without calling them so.
     """
@@ -62,7 +64,7 @@ class Standing:
     digests: Digests
     rows: RowClasses
     present: Codes
-    version: str
+    version: str | None
     recipient: str
     counted: Mapping[int, Leaving]
     source: Dataset
@@ -73,6 +75,7 @@ class Standing:
     extra: Mapping[str, Codes]
     fewest: int
     recognised: Recognised
+    to_release: bool = False
     known: Codes | None = None
     """The known class of each row that the ledger knows, by the releases that count; None where none does."""
     is_absent: NDArray[np.bool_] = field(default_factory=lambda: np.zeros(0, dtype=bool))
@@ -149,12 +152,17 @@ class Standing:
         """The codes of the values that records had which are gone, -1 where a value no longer occurs."""
         if digests is None:
             return None
-        rows = self.dataset.table
-        answer = ask(rows.select(rows[name], rows[self.value_column(name)]).distinct())
+        rows, digest = self.dataset.table, self.value_column(name)
+        if digest in rows.columns:
+            values = rows.select(rows[name], rows[digest]).distinct()
+        else:  # nothing is to be released: a digest of each different value is enough
+            values = rows.select(rows[name]).distinct()
+            values = values.mutate(**{digest: self.digests.of(values, [name], purpose=_purpose(name))})
+        answer = ask(values)
         domain, codes = encode(answer[name], self.dataset.schema.kind(name))
         if domain != table.contents[name].domain:  # the release shows it masked: what was is not comparable
             return None
-        known = np.asarray(plain(answer[self.value_column(name)]), dtype=np.int64)
+        known = np.asarray(plain(answer[digest]), dtype=np.int64)
         order = np.argsort(known)
         place = np.minimum(np.searchsorted(known[order], digests[is_gone]), len(known) - 1)
         return np.where(known[order][place] == digests[is_gone], codes[order][place], -1)
@@ -220,18 +228,21 @@ def standing_of(
     rows_with_shown, same_rows = dataset.table, None
     if finished is not None:  # it does not say whose its rows are, and their source does
         rows_with_shown, same_rows = beside_source(with_person(dataset, policy.unit), finished)
-    named = digests.named(rows_with_shown)
-    attributes = policy.attributes
-    values = {
-        f"{_VALUE}{place}": digests.of(named, [name], purpose=f"value of {name}")
-        for place, name in enumerate(attributes)
-    }
-    named = named.mutate(**values).cache()
     rows = read_row_classes(path)
+    attributes = policy.attributes
     extra = _uncovered(counted, roles.quasi_identifying)
-    answer = ask(named.select(ROW, WHOLE, *extra))
+    kept, answer = _named(
+        rows_with_shown,
+        digests,
+        beside=extra,
+        attributes=attributes if to_release or finished is not None else (),
+        whole=to_release or _knows_several_versions(ledger),
+    )
     present = np.asarray(plain(answer[ROW]), dtype=np.int64)
-    version = digests.version(np.asarray(plain(answer[WHOLE]), dtype=np.int64))
+    named, version = kept, None
+    if WHOLE in answer.column_names:
+        version = digests.version(np.asarray(plain(answer[WHOLE]), dtype=np.int64))
+        named = kept.drop(WHOLE)
     recognised = recognise(
         replace(dataset, table=named),
         path=path,
@@ -242,7 +253,8 @@ def standing_of(
         to_write=to_release,
         despite=despite,
     )
-    _check_version(ledger, version, dataset.name)
+    if version is not None:
+        _check_version(ledger, version, dataset.name)
     _check_unit(counted, policy)
     place = rows.found(present)
     if counted and len(rows.rows) and not (place >= 0).any():
@@ -250,9 +262,9 @@ def standing_of(
             f"the ledger {path.name} is that of another table: none of the rows of {dataset.name} is known to it; "
             "give the ledger of this table with --ledger"
         )
-    source = base = _with_roles(named.drop(WHOLE), dataset)
+    source = base = _with_roles(named, dataset)
     if finished is not None:
-        base = _with_roles(as_shown(named.drop(WHOLE), finished.schema.names), finished)
+        base = _with_roles(as_shown(named, finished.schema.names), finished)
     return _joined(
         Standing(
             ledger=ledger,
@@ -271,11 +283,37 @@ def standing_of(
             roles=roles,
             fewest=_fewest(policy),
             recognised=recognised,
+            to_release=to_release,
             same_rows=same_rows,
-            kept=named,
+            kept=kept,
             extra={name: encode(answer[name], dataset.schema.kind(name))[1] for name in extra},
         ),
     )
+
+
+def _named(
+    table: ir.Table, digests: Digests, *, beside: Sequence[str], attributes: Sequence[str], whole: bool
+) -> tuple[ir.Table, pa.Table]:
+    """The table with the digests of its rows and of some attributes, and those of its rows with the columns ``beside``.
+
+    Digests of everything in a row are there if ``whole`` asks for them, or the rows are not told apart without.
+    """
+    if not whole and not attributes and digests.rows_by != digests.columns:
+        named = digests.named_by_columns(table)
+        answer = ask(named.select(ROW, *beside))
+        if len(np.unique(plain(answer[ROW]))) == len(answer):
+            return named, answer
+    named = digests.named(table)
+    values = {
+        f"{_VALUE}{place}": digests.of(named, [name], purpose=_purpose(name)) for place, name in enumerate(attributes)
+    }
+    kept = named.mutate(**values).cache()
+    return kept, ask(kept.select(ROW, WHOLE, *beside))
+
+
+def _purpose(attribute: str) -> str:
+    """What digests of a sensitive value are for, so that they have nothing in common with others."""
+    return f"value of {attribute}"
 
 
 def constraint_on(
@@ -309,7 +347,9 @@ def _joined(standing: Standing) -> Standing:
     mine = mine + COMPANION * _companions(standing, known, place)
     table = standing.named.table
     lookup = lookup_table(table.get_backend(), pa.table({_KEY: standing.present, KNOWN_CLASS: mine}))
-    joined = table.left_join(lookup, table[ROW] == lookup[_KEY]).drop(_KEY).cache()
+    joined = table.left_join(lookup, table[ROW] == lookup[_KEY]).drop(_KEY)
+    if standing.to_release:  # counted, written and put on the record; a search counts it once
+        joined = joined.cache()
     return replace(
         standing,
         dataset=_with_roles(joined, standing.named),
@@ -465,6 +505,11 @@ def _opening(dataset: Dataset, identifying: Sequence[str]) -> Opening:
         if answer["n"][0].as_py() != rows["n"][0].as_py():
             by = ()
     return Opening.new(source=dataset.name, columns=columns, rows_by=by)
+
+
+def _knows_several_versions(ledger: Ledger) -> bool:
+    """Whether a table could be an older version than the newest that something left of."""
+    return len({leaving.version for leaving in ledger.releases.values() if leaving.version is not None}) > 1
 
 
 def _check_version(ledger: Ledger, version: str, name: str) -> None:

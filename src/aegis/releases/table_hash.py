@@ -23,7 +23,11 @@ Digits = Callable[[Any], list[tuple[Any, int]]]
 """The SHA-256 of a text as numbers to be summed, each with what it counts for."""
 
 
-# Functions that Ibis does not know: Spark's change of base; PostgreSQL's bytes of a text, their hash, and one of them.
+# Functions that Ibis does not know, or writes at length: the beginning of a text; Spark's change of base; PostgreSQL's
+# bytes of a text, their hash, and one of them.
+_left: Any = ibis.udf.scalar.builtin(
+    lambda text, characters: None, name="left", signature=(("string", "int8"), "string")
+)
 _conv: Any = ibis.udf.scalar.builtin(
     lambda number, base, other: None, name="conv", signature=(("string", "int8", "int8"), "string")
 )
@@ -48,8 +52,8 @@ def sha256_of_table(table: ir.Table) -> str:
 def row_text(table: ir.Table, columns: Sequence[str]) -> ir.Column:
     """Some columns of a row as one text, each value preceded by its length so that no two rows share a text."""
     values = [table[name].cast("string") for name in columns]
-    marked = [(v.length().cast("string") + ":" + v).fill_null("-") for v in values]
-    return reduce(add, marked)
+    first, *others = [v.length().cast("string").concat(":", v).fill_null("-") for v in values]
+    return first.concat(*others) if others else first
 
 
 def _summed_there(texts: ir.Table, digits: Digits) -> int:
@@ -73,7 +77,7 @@ def short_digest(text: Any, *, backend: str) -> Any:
     if backend == "postgres":
         digest = _sha256(_convert_to(text, "UTF8"))
         return reduce(add, (_get_byte(digest, place).cast("int64") * (1 << (8 * (6 - place))) for place in range(7)))
-    digits = text.hexdigest("sha256").left(14)
+    digits = _left(text.hexdigest("sha256"), 14)
     if backend == "pyspark":
         return _conv(digits, 16, 10).cast("int64")
     return ("0x" + digits).cast("int64")

@@ -388,6 +388,34 @@ def test_an_older_version_is_refused(table: Path) -> None:
         _release(table, hidden)
 
 
+def test_a_search_refuses_an_older_version_too(table: Path) -> None:
+    people = _people(300).assign(well=lambda rows: np.where(rows["age"] % 7 > 3, "yes", "no"))
+    asked: dict[str, Any] = {"policy": POLICY, "label": "well", "identifying": ["name"], "seconds": 20}
+    hidden = {"age": "suppress", "zip": "suppress"}
+    people[:240].to_csv(table, index=False)
+    _release(table, hidden, insensitive="rest")
+    people.to_csv(table, index=False)
+    assert aegis.search(table, **asked).together_with == (2,)  # a newer one than the only version that is known
+    _release(table, hidden, insensitive="rest")
+    assert aegis.search(table, **asked).together_with == (2, 3)
+    people[:240].to_csv(table, index=False)
+    with pytest.raises(LedgerError, match="an older version of the table: entry 2 of its ledger had it"):
+        aegis.search(table, **asked)
+
+
+def test_a_search_knows_rows_again_whose_names_are_no_longer_different(table: Path) -> None:
+    people = _people(240).assign(well=lambda rows: np.where(rows["age"] % 7 > 3, "yes", "no"))
+    people.to_csv(table, index=False)
+    _release(table, BY_AGE, insensitive="rest")
+    twice = pd.concat([people, people[:40].assign(zip="10000")])
+    twice.sample(frac=1, random_state=1).to_csv(table, index=False)
+    found = aegis.search(table, policy=POLICY, label="well", identifying=["name"], seconds=20)
+    assert isinstance(found, Found)
+    released = _release(table, found.configuration, insensitive="rest")
+    assert released.smallest_class >= 5
+    assert released.suppressed == found.suppressed
+
+
 def test_an_edited_ledger_stops_every_release(table: Path) -> None:
     _release(table, BY_AGE)
     path = ledger_path(table)
