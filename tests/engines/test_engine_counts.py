@@ -9,6 +9,7 @@ import pyarrow as pa
 import pytest
 
 from aegis.counts import collect
+from aegis.counts.answer import ask
 from aegis.counts.collect import Limits, count_joints
 from aegis.counts.collect_classes import count_classes
 from aegis.counts.collect_pairs import count_pairs
@@ -18,6 +19,7 @@ from aegis.data.dataset import Dataset
 from aegis.data.engine import open_dataset
 from aegis.library.advise import advise
 from aegis.library.summarize import summarize
+from aegis.releases.row_digest import ROW, Digests
 from aegis.releases.table_hash import sha256_of_table
 
 Opener = Callable[[pa.Table], Dataset]
@@ -126,3 +128,12 @@ def test_the_hash_of_a_table_is_that_of_its_texts(engine: Opener) -> None:
     assert sha256_of_table(open_dataset(table.slice(1)).table) != wanted
     changed = table.set_column(4, "y", pa.array(["well", *table["y"].to_pylist()[1:-1], "?"]))
     assert sha256_of_table(open_dataset(changed).table) != wanted
+
+
+@pytest.mark.parametrize("rows_by", [("name",), ("name", "age")])
+def test_a_ledger_knows_rows_again_in_every_engine(engine: Opener, rows_by: tuple[str, ...]) -> None:
+    table = pa.table({"name": ["ann", "bo", None, "bo"], "age": [31, 31, 40, 52]})
+    digests = Digests(key=b"k" * 32, rows_by=rows_by, columns=("name", "age"))
+    wanted = ask(digests.named(open_dataset(table).table).select(ROW))[ROW].to_pylist()
+    assert len(set(wanted)) == 4
+    assert sorted(ask(digests.named(engine(table).table).select(ROW))[ROW].to_pylist()) == sorted(wanted)
