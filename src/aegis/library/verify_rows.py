@@ -27,11 +27,12 @@ from aegis.data.schema import Role, Roles
 from aegis.errors import RoleError, VerificationError
 from aegis.library.identifying_masks import check_identifying
 from aegis.library.masked_data import all_masks
+from aegis.library.shown_columns import hides
 from aegis.masking.configuration import Configuration
 from aegis.masking.configuration_file import LABELS_ID, certified_configuration
 from aegis.masking.mask import Mask
 from aegis.masking.masks.identity import Identity
-from aegis.masking.masks.suppress import STAR, Nullify, Suppress
+from aegis.masking.masks.suppress import STAR, Suppress
 from aegis.masking.written_labels import labels_of
 from aegis.plural import count
 from aegis.privacy.policy import Policy, Suppressed
@@ -77,7 +78,7 @@ def check_masked(table: Dataset, content: Mapping[str, Any], kind: CertificateKi
         check_identifying(roles, {name: mask for name, mask in masks.items() if name in table.schema})
     except RoleError as error:
         raise VerificationError(str(error)) from None
-    if policy.unit is not None and policy.unit in table.schema and not _hides(masks.get(policy.unit)):
+    if policy.unit is not None and policy.unit in table.schema and not hides(masks.get(policy.unit, Identity())):
         raise VerificationError(
             f"people are counted by {policy.unit!r}, and the release shows something of it: which records belong "
             "together"
@@ -129,10 +130,6 @@ def _counts(content: Mapping[str, Any], policy: Policy) -> _Counts:
     if content["suppressed"]["dropped"] is not dropped:
         raise VerificationError("the certificate and its policy say different things of what suppressed records become")
     return _Counts(**stated, waiting=sum(waiting), dropped=dropped)
-
-
-def _hides(mask: Mask | None) -> bool:
-    return mask is not None and any(isinstance(link, Suppress | Nullify) for link in links_of(mask))
 
 
 def _check_starred(table: Dataset, roles: Roles, masks: Mapping[str, Mask], image: _Image, counts: _Counts) -> None:
