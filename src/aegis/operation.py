@@ -172,7 +172,7 @@ def fields_of(options: type) -> tuple[Field, ...]:
 @cache
 def _fields_of(options: Any) -> tuple[Field, ...]:
     hints = get_type_hints(options, include_extras=True)
-    found = []
+    declared_fields = []
     for field in dataclasses.fields(options):
         hint = hints[field.name]
         if get_origin(hint) is not Annotated:
@@ -181,9 +181,13 @@ def _fields_of(options: Any) -> tuple[Field, ...]:
         kind, many = _kind(declared)
         required = field.default is dataclasses.MISSING and field.default_factory is dataclasses.MISSING
         default = None if required or field.default is dataclasses.MISSING else field.default
-        found.append(Field(name=field.name, option=option, kind=kind, many=many, required=required, default=default))
+        declared_fields.append(
+            Field(name=field.name, option=option, kind=kind, many=many, required=required, default=default)
+        )
     own = inspect.get_annotations(options)  # what only this operation has comes before what it shares
-    return tuple(sorted(found, key=lambda field: (not isinstance(field.option, Argument), field.name not in own)))
+    return tuple(
+        sorted(declared_fields, key=lambda field: (not isinstance(field.option, Argument), field.name not in own))
+    )
 
 
 def described(options: Callable[..., Any], first: str | None) -> str:

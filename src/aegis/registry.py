@@ -66,16 +66,16 @@ class Registry(Generic[T]):
         self._loaded = self._loading = False
         self._lock = threading.RLock()
 
-    def add(self, name: str, thing: T) -> T:
+    def add(self, name: str, entry: T) -> T:
         """Enter ``thing`` under ``name`` and give it back unchanged."""
         if name in self._entries:
             raise ValueError(f"two entries of {self.kind} are called {name!r}")
-        self._entries[name] = thing
-        return thing
+        self._entries[name] = entry
+        return entry
 
     def register(self, name: str) -> Callable[[T], T]:
         """The decorator form of `add`."""
-        return lambda thing: self.add(name, thing)
+        return lambda entry: self.add(name, entry)
 
     def __getitem__(self, name: str) -> T:
         self._load()

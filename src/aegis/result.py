@@ -127,8 +127,8 @@ def rebuilt(kind: Any, content: Any) -> Any:
     if isinstance(kind, type):
         if dataclasses.is_dataclass(kind):
             hints = _hints(kind)
-            wanted = [field.name for field in dataclasses.fields(kind) if field.init and field.name in content]
-            return kind(**{name: rebuilt(hints[name], content[name]) for name in wanted})
+            names = [field.name for field in dataclasses.fields(kind) if field.init and field.name in content]
+            return kind(**{name: rebuilt(hints[name], content[name]) for name in names})
         if issubclass(kind, Enum | Path):
             return kind(content)
         if kind is float and content is not None:

@@ -63,8 +63,8 @@ class Candidates:
     @classmethod
     def find(cls, view: View, people: People, names: Sequence[str]) -> Candidates:
         """Hold ``view`` against what is known of ``people``: the true values of the named columns."""
-        wanted = dict.fromkeys((*names, *view.derived))
-        columns = [name for name in view.telling(wanted) if name in people.codes]
+        all_names = dict.fromkeys((*names, *view.derived))
+        columns = [name for name in view.telling(all_names) if name in people.codes]
         first, class_of = view.classes(columns)
         targets, tuple_of = people.tuples(columns)
         class_rows = np.bincount(class_of, minlength=len(first))
@@ -117,9 +117,9 @@ class Candidates:
         alone = self.tuple_rows == 1
         row = np.full(len(self.tuple_rows), -1, dtype=np.int64)
         fits = self.class_rows[self.listed] > 0
-        kept = self.row_of_class[self.listed]
+        row_of_listed = self.row_of_class[self.listed]
         owner = np.repeat(np.arange(len(self.tuple_rows)), np.diff(self.ends))
-        row[owner[fits]] = kept[fits]
+        row[owner[fits]] = row_of_listed[fits]
         row[~alone] = -1
         return np.asarray(row[self.tuple_of])
 
@@ -135,11 +135,11 @@ class Candidates:
 
     def fits(self, people: Codes, rows: Codes) -> NDArray[np.bool_]:
         """Whether each row is among those that fit the person beside it."""
-        wanted = self.class_of[rows]
+        classes_of_rows = self.class_of[rows]
         owners = self.tuple_of[people]
         classes = len(self.class_rows)
         every = np.repeat(np.arange(len(self.tuple_rows)), np.diff(self.ends)) * classes + self.listed
-        keys = owners * classes + wanted
+        keys = owners * classes + classes_of_rows
         ordered = np.sort(every)
         place = np.minimum(np.searchsorted(ordered, keys), max(len(ordered) - 1, 0))
         return np.asarray(ordered[place] == keys) if len(ordered) else np.zeros(len(keys), dtype=bool)

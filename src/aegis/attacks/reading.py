@@ -180,8 +180,8 @@ class _Reader:
             if domain.kind.is_number and _is_number(text):
                 return slice(0, 0)  # a number that nobody has
         if text.startswith("{") and text.endswith("}"):
-            wanted = set(_listed(text[1:-1]))
-            return np.flatnonzero([value in wanted for value in self._shown()])
+            labels = set(_listed(text[1:-1]))
+            return np.flatnonzero([value in labels for value in self._shown()])
         prefix = _PREFIX.match(text)
         if prefix is not None and prefix[1]:
             return np.flatnonzero([_starred(value, prefix[1], len(prefix[2])) for value in self._shown()])

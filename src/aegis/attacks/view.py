@@ -115,11 +115,11 @@ def _pairs_of_equal_keys(ours: Codes, theirs: Codes) -> tuple[Codes, Codes]:
     most = ordered[np.searchsorted(np.cumsum(ordered), _MOST_PAIRS) - 1] if (mine * other).sum() > _MOST_PAIRS else None
     order = np.argsort(theirs, kind="stable")
     begins = np.searchsorted(theirs[order], np.arange(groups))
-    wanted = np.arange(len(ours))
+    pairs = np.arange(len(ours))
     if most is not None:
-        wanted = wanted[(mine * other)[ours] <= most]
-    lengths = other[ours[wanted]]
-    first = np.repeat(wanted, lengths)
+        pairs = pairs[(mine * other)[ours] <= most]
+    lengths = other[ours[pairs]]
+    first = np.repeat(pairs, lengths)
     within = np.arange(len(first)) - np.repeat(np.cumsum(lengths) - lengths, lengths)
     second = order[begins[ours[first]] + within]
     return first, second

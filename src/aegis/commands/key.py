@@ -36,7 +36,7 @@ def show_new(made: KeyFacts, options: NewKey) -> None:
 
 
 @command("key show", ShowKey, run="aegis.library.key:key_show", group=RELEASE)
-def show(found: KeyFacts, options: ShowKey) -> None:
+def show(key: KeyFacts, options: ShowKey) -> None:
     """The public key and its fingerprint."""
-    terminal.out().print(found.public, soft_wrap=True)
-    terminal.aside(f"fingerprint {found.fingerprint}")
+    terminal.out().print(key.public, soft_wrap=True)
+    terminal.aside(f"fingerprint {key.fingerprint}")

@@ -103,8 +103,8 @@ def show_released(released: Released, options: Release) -> None:
     )
     if released.kept_share is not None:
         share = released.kept_share  # what exceeds the whole was gained, not kept
-        kept = "all" if share > 1.0005 else f"{100 * share:.1f} %"
-        terminal.aside(f"keeps {kept} of what the quasi-identifiers say about {released.label}")
+        shown = "all" if share > 1.0005 else f"{100 * share:.1f} %"
+        terminal.aside(f"keeps {shown} of what the quasi-identifiers say about {released.label}")
     if released.unlisted_are_insensitive:
         terminal.aside(f"masked, and no role was given to them: {', '.join(released.unlisted_are_insensitive)}")
     if released.insensitive_as_the_rest:

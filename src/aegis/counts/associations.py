@@ -32,12 +32,12 @@ def associations(columns: Mapping[str, Codes], *, most: int = 12) -> tuple[Assoc
     Cramér's V with Bergsma's correction: without it, columns of many values would seem to go together by chance.
     """
     few = {name: coded for name, codes in columns.items() if (coded := _few(codes)) is not None}
-    found = [
+    pairs = [
         Association(left=left, right=right, strength=round(strength, 3))
         for left, right in itertools.combinations(few, 2)
         if (strength := cramers_v(few[left], few[right])) >= WORTH_SAYING
     ]
-    return tuple(sorted(found, key=lambda each: -each.strength)[:most])
+    return tuple(sorted(pairs, key=lambda each: -each.strength)[:most])
 
 
 def cramers_v(left: Codes, right: Codes) -> float:

@@ -201,12 +201,12 @@ class ClassTable:
             failing[-1] = True  # who is suppressed stays so
         if not failing.any() or (self.star and failing.sum() == 1):
             return self
-        kept = np.flatnonzero(~failing)
-        group = np.full(self.classes, len(kept), dtype=np.int64)
-        group[kept] = np.arange(len(kept))
-        classes = len(kept) + 1
+        passing = np.flatnonzero(~failing)
+        group = np.full(self.classes, len(passing), dtype=np.int64)
+        group[passing] = np.arange(len(passing))
+        classes = len(passing) + 1
         codes = np.full((classes, len(self.columns)), SUPPRESSED, dtype=np.int64, order="F")
-        codes[:-1] = self.codes[kept]
+        codes[:-1] = self.codes[passing]
         return replace(
             self,
             tuples=Tuples(codes),
@@ -264,12 +264,12 @@ class ClassTable:
 
 def suppressed_classes(before: ClassTable, after: ClassTable) -> NDArray[np.bool_]:
     """Which classes of ``before``, which has no suppressed records, ``after`` no longer publishes as they were."""
-    kept = after.codes[: after.classes - after.star]
+    unstarred = after.codes[: after.classes - after.star]
     sizes = [domain.size for domain in before.domains]
-    _, group = group_rows(np.concatenate([kept, before.codes]), sizes)
+    _, group = group_rows(np.concatenate([unstarred, before.codes]), sizes)
     published = np.zeros(int(group.max(initial=-1)) + 1, dtype=bool)
-    published[group[: len(kept)]] = True
-    return np.asarray(~published[group[len(kept) :]])
+    published[group[: len(unstarred)]] = True
+    return np.asarray(~published[group[len(unstarred) :]])
 
 
 def _arranged(
@@ -321,10 +321,10 @@ def _grouped(
 ) -> Made:
     """The same for rows of any width, and for tables with suppressed records."""
     sizes = [domain.size for domain in domains]
-    kept = slice(None) if suppressed is None else np.flatnonzero(~suppressed)
-    tuples, inner = group_tuples(codes[kept], sizes)
+    shown = slice(None) if suppressed is None else np.flatnonzero(~suppressed)
+    tuples, inner = group_tuples(codes[shown], sizes)
     group = np.full(len(codes), len(tuples), dtype=np.int64)
-    group[kept] = inner
+    group[shown] = inner
     if suppressed is not None:
         tuples = np.asfortranarray(np.pad(tuples, ((0, 1), (0, 0)), constant_values=SUPPRESSED))
     classes = len(tuples)

@@ -193,10 +193,10 @@ def _joint(
         # So few groups can come that the bins are made of exact counts, here.
         exact = counted_joint(dataset, Binned(source=column, kind=kind), label, label_domain, rows)
         assert exact is not None
-        known = len(exact.attribute.values)
-        starts, counts = binned_counts(exact.attribute.values, exact.counts[:known], limits.bins)
+        values = len(exact.attribute.values)
+        starts, counts = binned_counts(exact.attribute.values, exact.counts[:values], limits.bins)
         domain = Domain(kind=kind, values=starts, missing=exact.attribute.missing, discretised=True)
-        return Joint(attribute=domain, label=label_domain, counts=np.concatenate([counts, exact.counts[known:]]))
+        return Joint(attribute=domain, label=label_domain, counts=np.concatenate([counts, exact.counts[values:]]))
     return counted_joint(dataset, binned(dataset, column, kind, limits.bins), label, label_domain, limit)
 
 

@@ -54,12 +54,12 @@ def count_classes(
         raise RoleError("no column is quasi-identifying; name some in the roles or the policy")
     for name in (*columns, *contents):
         dataset.schema.kind(name)  # says which columns there are if it is not one of them
-    wanted = list(dict.fromkeys((*columns, *contents)))
+    names = list(dict.fromkeys((*columns, *contents)))
     person = None
     if unit is not None:
         person = PERSON if PERSON in dataset.table.columns else unit
-        wanted = list(dict.fromkeys((*wanted, person)))
-    answer = ask(dataset.table.group_by(wanted).aggregate(**{_COUNT: ibis._.count()}))
+        names = list(dict.fromkeys((*names, person)))
+    answer = ask(dataset.table.group_by(names).aggregate(**{_COUNT: ibis._.count()}))
     if not len(answer):
         raise DataError(f"{dataset.name} has no rows; give a table with some")
     counts = np.asarray(plain(answer[_COUNT]), dtype=np.int64)

@@ -209,11 +209,11 @@ def _sample(dataset: Dataset, counted: TableCounts, limits: PairLimits, seed: in
 def _code(column: ir.Column, histogram: Histogram, groups: ValueGroups) -> ir.Column:
     """The group of each value of a column."""
     domain = histogram.domain
-    known = len(domain.values)
-    missing = int(groups.codes[known]) if domain.missing else 0
-    codes = groups.codes[:known]
+    values = len(domain.values)
+    missing = int(groups.codes[values]) if domain.missing else 0
+    codes = groups.codes[:values]
     whole = domain.kind in (Kind.INTEGER, Kind.BOOLEAN) and groups.exact
-    if not known:
+    if not values:
         code: Any = ibis.literal(missing)
     elif domain.kind is Kind.TEXT or whole:
         # Values that are groups of their own have the first codes, in order; all the others share the next.

@@ -44,16 +44,16 @@ class _Form:
 
 def texts_that_identify(dataset: Dataset, columns: Collection[str] | None = None) -> dict[str, LooksLike]:
     """The columns of texts and whole numbers whose values look like something that names people."""
-    wanted = [
+    names = [
         column.name
         for column in dataset.schema
         if column.kind in (Kind.TEXT, Kind.INTEGER) and (columns is None or column.name in columns)
     ]
-    if not wanted:
+    if not names:
         return {}
-    first = dataset.table.select(*wanted).limit(_ROWS)
+    first = dataset.table.select(*names).limit(_ROWS)
     identifying = {}
-    for name in wanted:
+    for name in names:
         # distinct values in an order of their own: few cells leave an engine, and the same ones each time
         texts = first.select(text=first[name].cast("string")).distinct().order_by("text").limit(_VALUES)
         seen = looks_like(ask(texts)["text"].drop_null().to_pylist())
@@ -79,10 +79,10 @@ def looks_like(values: Sequence[str]) -> LooksLike | None:
             return LooksLike(what=form.what, share=share, mask=form.mask)
     long = [text for text in texts if len(text) > 20 and " " in text]
     if len(long) >= max(_FEWEST, len(texts) // 2):
-        for what, pattern in _WITHIN:
+        for content, pattern in _WITHIN:
             share = sum(pattern.search(text) is not None for text in long) / len(long)
             if share >= _ENOUGH_WITHIN:
-                return LooksLike(what=f"texts with {what}", share=share, mask="suppress")
+                return LooksLike(what=f"texts with {content}", share=share, mask="suppress")
     return None
 
 

@@ -72,10 +72,10 @@ class TableCounter:
         return "TableCounter()"
 
     def count(self, columns: Sequence[CodedColumn]) -> Counts:
-        asked = {
+        queries = {
             f"c{i}": column.cells.expression(self._table[column.name], column.kind) for i, column in _each(columns)
         }
-        return _spread(grouped(self._table, asked, limit=NO_LIMIT), [column.size for column in columns])
+        return _spread(grouped(self._table, queries, limit=NO_LIMIT), [column.size for column in columns])
 
     def frequent(self, name: str, kind: Kind, *, at_least: int) -> Frequent:
         counted = self._table.select(a=self._table[name]).group_by("a").aggregate(n=ibis._.count())
@@ -97,13 +97,13 @@ class _HeldCodes:
         self._table, self._places = table, dict(places)
 
     def count(self, columns: Sequence[CodedColumn]) -> Counts:
-        asked = {}
+        queries = {}
         for i, column in _each(columns):
             place, held = self._places[column.name]
             if held.cells is not column.cells:
                 raise ValueError("a prepared counter answers about the cells that it was prepared for")
-            asked[f"k{i}"] = self._table[place]
-        return _spread(grouped(self._table, asked, limit=NO_LIMIT), [column.size for column in columns], mark="k")
+            queries[f"k{i}"] = self._table[place]
+        return _spread(grouped(self._table, queries, limit=NO_LIMIT), [column.size for column in columns], mark="k")
 
     def frequent(self, name: str, kind: Kind, *, at_least: int) -> Frequent:
         raise NotImplementedError("codes are counted, not values")
@@ -140,8 +140,8 @@ class CodesCounter:
     def frequent(self, name: str, kind: Kind, *, at_least: int) -> Frequent:
         domain, codes = self._columns[name]
         counts = np.bincount(codes, minlength=domain.size)[: len(domain.values)]
-        kept = np.flatnonzero(counts >= at_least)
-        return Frequent(values=tuple(domain.values[kept].tolist()), counts=counts[kept].astype(np.int64))
+        common = np.flatnonzero(counts >= at_least)
+        return Frequent(values=tuple(domain.values[common].tolist()), counts=counts[common].astype(np.int64))
 
     def prepared(self, columns: Sequence[CodedColumn]) -> Counter:
         return self

@@ -100,13 +100,13 @@ class People:
         """Some of the classes, by position; the reference stays that of all."""
         place = np.full(self.classes, -1, dtype=np.int64)
         place[classes] = np.arange(len(classes))
-        kept = place[self.owners] >= 0
+        stays = place[self.owners] >= 0
         return replace(
             self,
             classes=len(classes),
-            owners=place[self.owners[kept]],
-            persons=self.persons[kept],
-            records=self.records[kept],
+            owners=place[self.owners[stays]],
+            persons=self.persons[stays],
+            records=self.records[stays],
             held={name: values.selected(place, len(classes)) for name, values in self.held.items()},
         )
 
@@ -149,12 +149,12 @@ class HeldValues:
         cls, *, domain: Domain, owners: Codes, values: Codes, persons: Codes, records: Codes, classes: int
     ) -> HeldValues:
         """From entries in any order, repeated ones too; the entries are those of the whole published table."""
-        (mine, what, who), count = _distinct([owners, values, persons], records)
+        (mine, value, who), count = _distinct([owners, values, persons], records)
         made = cls(
             domain=domain,
             classes=classes,
             owners=mine,
-            values=what,
+            values=value,
             persons=who,
             records=count,
             holders=np.zeros(0, dtype=np.int64),
@@ -163,11 +163,11 @@ class HeldValues:
         return made.with_new_reference()
 
     def with_new_reference(self) -> HeldValues:
-        (what, who), count = _distinct([self.values, self.persons], self.records)
+        (value, who), count = _distinct([self.values, self.persons], self.records)
         return replace(
             self,
-            holders=np.bincount(what, minlength=self.domain.size).astype(np.int64),
-            reference=summed(_weights(who, count), what, self.domain.size),
+            holders=np.bincount(value, minlength=self.domain.size).astype(np.int64),
+            reference=summed(_weights(who, count), value, self.domain.size),
         )
 
     def regrouped(self, group: Codes, classes: int) -> HeldValues:
@@ -175,14 +175,14 @@ class HeldValues:
         return replace(self, classes=classes, owners=owners, values=values, persons=persons, records=records)
 
     def selected(self, place: Codes, classes: int) -> HeldValues:
-        kept = place[self.owners] >= 0
+        stays = place[self.owners] >= 0
         return replace(
             self,
             classes=classes,
-            owners=place[self.owners[kept]],
-            values=self.values[kept],
-            persons=self.persons[kept],
-            records=self.records[kept],
+            owners=place[self.owners[stays]],
+            values=self.values[stays],
+            persons=self.persons[stays],
+            records=self.records[stays],
         )
 
     def masked(self, partition: Partition) -> HeldValues:
@@ -218,12 +218,12 @@ class HeldValues:
         before = np.cumsum(counts) - counts
         before -= np.repeat(before[content.starts[:-1]], content.distinct)
         shares = np.clip(people[owners] - before, 0, counts)
-        kept = shares > 0
+        positive = shares > 0
         return Content.grouped(
             domain=self.domain,
-            owners=owners[kept],
-            values=content.values[order][kept],
-            counts=shares[kept],
+            owners=owners[positive],
+            values=content.values[order][positive],
+            counts=shares[positive],
             classes=self.classes,
             totals=self.holders,
         )

@@ -127,8 +127,8 @@ def grouped(domain: Domain, counts: Counts, min_count: int) -> Groups:
     enough = _enough(counts, min_count)
     if enough.all():
         return Groups(partition=Partition.identity(domain), speakers=np.arange(domain.size))
-    known = len(domain.values)
-    codes = _neighbours(counts[:known], min_count) if domain.kind.is_ordered else _rare_together(counts, min_count)
+    values = len(domain.values)
+    codes = _neighbours(counts[:values], min_count) if domain.kind.is_ordered else _rare_together(counts, min_count)
     if domain.kind.is_ordered and domain.missing:
         codes = _with_missing(codes, counts, min_count)
     return _named(domain, codes, counts)

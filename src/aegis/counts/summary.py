@@ -68,9 +68,9 @@ class RangedHistogram:
     @classmethod
     def of_ranges(cls, histogram: Histogram, ranges: int) -> RangedHistogram:
         """Neighbouring values in about ``ranges`` groups of similar size; missing stays alone."""
-        known = histogram.counts[: len(histogram.domain.values)]
-        before = np.cumsum(known) - known
-        group = np.minimum((before * ranges / max(known.sum(), 1)).astype(np.int64), ranges - 1)
+        present = histogram.counts[: len(histogram.domain.values)]
+        before = np.cumsum(present) - present
+        group = np.minimum((before * ranges / max(present.sum(), 1)).astype(np.int64), ranges - 1)
         _, codes = np.unique(group, return_inverse=True)
         shown = histogram.domain.labels()
         labels = []

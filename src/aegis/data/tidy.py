@@ -64,8 +64,8 @@ def _too_wide(table: ir.Table) -> set[str]:
     bounds = {f"low_{i}": table[name].min().cast("string") for i, name in enumerate(names)}
     bounds |= {f"high_{i}": table[name].max().cast("string") for i, name in enumerate(names)}
     try:
-        asked = table.aggregate(**bounds)
-        spoken = spark.fetched(asked) if table.get_backend().name == "pyspark" else asked.to_pyarrow()
+        query = table.aggregate(**bounds)
+        spoken = spark.fetched(query) if table.get_backend().name == "pyspark" else query.to_pyarrow()
         (answer,) = spoken.to_pylist()
     except Exception as error:  # an engine's message may quote data
         if is_interruption(error):

@@ -98,8 +98,8 @@ def compare_tables(
     counts = np.bincount(label)
     rare_share = float(counts[counts > 0].min() / len(label))
     if balance == "matching":
-        kept = _matched(tables[0], label, quasi, matches=matches, seed=plan.seed)
-        tables, label = [table.take(kept) for table in tables], label[kept]
+        matched = _matched(tables[0], label, quasi, matches=matches, seed=plan.seed)
+        tables, label = [table.take(matched) for table in tables], label[matched]
     weighted = balance == "weights"
     workshop = _Workshop(tables=tuple(tables), label=label, plan=plan, positive=positive, balanced=weighted)
     prints = [f"{table.fingerprint(label)}/{plan.id}-{positive}-{weighted}" for table in tables]
@@ -267,11 +267,11 @@ def _differences(
     plan: SplitPlan,
 ) -> tuple[F1Difference, ...]:
     """One family of tests: Holm's correction runs over all of its pairs and models."""
-    asked = [(first, second, model) for first, second in pairs for model in models]
-    tests = [mann_whitney(scores[first, model], scores[second, model]) for first, second, model in asked]
+    compared = [(first, second, model) for first, second in pairs for model in models]
+    tests = [mann_whitney(scores[first, model], scores[second, model]) for first, second, model in compared]
     adjusted = holm([test.p_value for test in tests])
     differences = []
-    for (first, second, model), test, p in zip(asked, tests, adjusted, strict=True):
+    for (first, second, model), test, p in zip(compared, tests, adjusted, strict=True):
         gaps = np.subtract(scores[first, model], scores[second, model])
         differences.append(
             F1Difference(

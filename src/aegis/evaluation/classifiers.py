@@ -108,10 +108,10 @@ def try_classifier(
     seed: int,
 ) -> Trial:
     """Train a fresh model on some rows and score its answers on others; ``balanced`` gives every label equal weight."""
-    seen, wanted = y[training], y[testing]
+    seen, truth = y[training], y[testing]
     if X.shape[1] == 0:  # nothing to learn from: the commonest label is all a model can say
-        answers = np.full(len(wanted), np.bincount(seen).argmax())
-        return Trial(f1=f1_score(wanted, answers, positive=positive), importances=None)
+        answers = np.full(len(truth), np.bincount(seen).argmax())
+        return Trial(f1=f1_score(truth, answers, positive=positive), importances=None)
     from threadpoolctl import threadpool_limits  # comes with scikit-learn
 
     model = _BUILDERS[name](seed)
@@ -122,7 +122,7 @@ def try_classifier(
         model.fit(X[training], seen, **({"sample_weight": balanced_weights(seen)} if balanced else {}))
         answers = model.predict(X[testing])
     importances = getattr(model, "feature_importances_", None) if name == EXPLAINED else None
-    return Trial(f1=f1_score(wanted, answers, positive=positive), importances=importances)
+    return Trial(f1=f1_score(truth, answers, positive=positive), importances=importances)
 
 
 def try_learner(
@@ -167,13 +167,13 @@ def balanced_weights(labels: Codes) -> Matrix:
     return np.asarray(len(labels) / ((counts > 0).sum() * np.maximum(counts, 1)))[labels]
 
 
-def f1_score(wanted: Codes, answers: Codes, *, positive: int | None) -> float:
+def f1_score(truth: Codes, answers: Codes, *, positive: int | None) -> float:
     """The harmonic mean of precision and recall of one label, or the mean of that over all labels.
 
     >>> f1_score(np.array([1, 1, 0, 0]), np.array([1, 0, 0, 1]), positive=1)
     0.5
     """
-    labels = np.unique(np.concatenate([wanted, answers])) if positive is None else np.array([positive])
-    right = ((answers == wanted)[:, None] & (wanted[:, None] == labels)).sum(axis=0)
-    said = (answers[:, None] == labels).sum(axis=0) + (wanted[:, None] == labels).sum(axis=0)
-    return float(np.mean(2 * right / np.maximum(said, 1)))
+    labels = np.unique(np.concatenate([truth, answers])) if positive is None else np.array([positive])
+    right = ((answers == truth)[:, None] & (truth[:, None] == labels)).sum(axis=0)
+    named = (answers[:, None] == labels).sum(axis=0) + (truth[:, None] == labels).sum(axis=0)
+    return float(np.mean(2 * right / np.maximum(named, 1)))

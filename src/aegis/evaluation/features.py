@@ -55,16 +55,16 @@ def feature_matrix(
 def _column(domain: Domain, codes: Codes, training: Codes, encoding: Encoding) -> Matrix:
     counts = np.bincount(codes[training], minlength=domain.size).astype(np.float64)
     numbers = as_numbers(domain)
-    known = len(domain.values)
+    values = len(domain.values)
     described: list[Matrix] = []
     if numbers is not None:
-        scaled = _scaled(numbers, counts[:known])
+        scaled = _scaled(numbers, counts[:values])
         if scaled is not None:
             described.append(np.append(scaled, [0.0] * domain.missing)[:, None])
     else:
-        described.append(_indicators(counts, known, domain.size, encoding))
-    if domain.missing and 0 < counts[known] < counts.sum():
-        described.append(np.append(np.zeros(known), 1.0)[:, None])
+        described.append(_indicators(counts, values, domain.size, encoding))
+    if domain.missing and 0 < counts[values] < counts.sum():
+        described.append(np.append(np.zeros(values), 1.0)[:, None])
     if not described:
         return np.empty((len(codes), 0))
     return np.hstack(described)[codes]

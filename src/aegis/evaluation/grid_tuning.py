@@ -51,8 +51,8 @@ class GridTuning:
 
     def cell(self, *, classes: int, trade_off: float, k: int) -> Trial | None:
         """The trial at one point of the grid, if it was tried."""
-        wanted = Setting(classes=classes, trade_off=trade_off, k=k)
-        return next((trial for trial in self.grid if trial.setting == wanted), None)
+        setting = Setting(classes=classes, trade_off=trade_off, k=k)
+        return next((trial for trial in self.grid if trial.setting == setting), None)
 
     def to_json(self) -> dict[str, Any]:
         """As ``aegis tune --json`` prints it."""
@@ -167,8 +167,8 @@ def tune_records(
     interrupted = False
     try:
         for done, (task, outcome) in enumerate(in_parallel(_run, job, tasks, jobs=jobs), start=1):
-            kept = {trial.setting: trial for trial in outcome.trials if not _cut_short(trial)}
-            (trial_of if isinstance(task, _Search) else grid).update(kept)
+            finished = {trial.setting: trial for trial in outcome.trials if not _cut_short(trial)}
+            (trial_of if isinstance(task, _Search) else grid).update(finished)
             interrupted = interrupted or outcome.interrupted
             if outcome.interrupted and jobs == 1:  # the estimator took Ctrl-C for the end of its time
                 break

@@ -162,11 +162,11 @@ class Quality:
 
 def try_model(name: str, X: Matrix, y: Codes, *, training: Codes, testing: Codes, seed: int) -> Quality:
     """Train a fresh model on some rows and try it on others."""
-    wanted, seen = y[testing], y[training]
+    truth, seen = y[testing], y[training]
     if X.shape[1] == 0 or len(np.unique(seen)) < 2:
         # Nothing to learn from: the commonest label is all a model can say.
-        accuracy = float((wanted == np.bincount(seen).argmax()).mean())
-        return Quality(accuracy=accuracy, auc=0.5, balanced_accuracy=1.0 / max(len(np.unique(wanted)), 1))
+        accuracy = float((truth == np.bincount(seen).argmax()).mean())
+        return Quality(accuracy=accuracy, auc=0.5, balanced_accuracy=1.0 / max(len(np.unique(truth)), 1))
     from threadpoolctl import threadpool_limits  # comes with scikit-learn
 
     model = _BUILDERS[name](seed)
@@ -185,17 +185,17 @@ def try_model(name: str, X: Matrix, y: Codes, *, training: Codes, testing: Codes
     shares = np.bincount(seen)[classes] / len(seen)
     balanced = classes[(scores / shares).argmax(axis=1)] if by_chances else answers
     return Quality(
-        accuracy=float((answers == wanted).mean()),
-        auc=area_under_curve(scores, classes, wanted),
-        balanced_accuracy=float(np.mean([(balanced[wanted == label] == label).mean() for label in np.unique(wanted)])),
+        accuracy=float((answers == truth).mean()),
+        auc=area_under_curve(scores, classes, truth),
+        balanced_accuracy=float(np.mean([(balanced[truth == label] == label).mean() for label in np.unique(truth)])),
     )
 
 
-def area_under_curve(scores: Matrix, classes: Codes, wanted: Codes) -> float:
+def area_under_curve(scores: Matrix, classes: Codes, truth: Codes) -> float:
     """The area under the curve of each label against the others, averaged over the labels that occur."""
     areas = []
     for place, label in enumerate(classes[:1] if len(classes) == 2 else classes):
-        of_label = wanted == label
+        of_label = truth == label
         positives, negatives = int(of_label.sum()), int((~of_label).sum())
         if positives and negatives:
             ranks = rankdata(scores[:, place])[of_label].sum()

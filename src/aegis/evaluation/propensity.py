@@ -42,15 +42,15 @@ def matched_rows(scores: Matrix, rare: NDArray[np.bool_], *, ratio: int, rng: np
     others = np.flatnonzero(~rare)
     shuffled = rng.permutation(others)  # equal scores: any of them, not the first in the file
     ladder = shuffled[np.argsort(scores[shuffled], kind="stable")]
-    wanted = rng.permutation(np.flatnonzero(rare))
-    if ratio * len(wanted) >= len(ladder):
+    rare_rows = rng.permutation(np.flatnonzero(rare))
+    if ratio * len(rare_rows) >= len(ladder):
         return np.arange(len(scores), dtype=np.int64)
     levels = scores[ladder]
     # next free place to the right and to the left; taken places point on
     right, left = list(range(len(ladder) + 1)), list(range(len(ladder) + 1))
     taken = []
-    asked = np.repeat(scores[wanted], ratio)
-    for score, place in zip(asked, np.searchsorted(levels, asked).tolist(), strict=True):
+    targets = np.repeat(scores[rare_rows], ratio)
+    for score, place in zip(targets, np.searchsorted(levels, targets).tolist(), strict=True):
         after, before = _free(right, place), _free(left, place) - 1
         if before < 0 or (after < len(ladder) and levels[after] - score <= score - levels[before]):
             chosen = after
@@ -59,7 +59,7 @@ def matched_rows(scores: Matrix, rare: NDArray[np.bool_], *, ratio: int, rng: np
         taken.append(chosen)
         right[chosen] = chosen + 1
         left[chosen + 1] = chosen
-    return np.sort(np.concatenate([wanted, ladder[taken]]))
+    return np.sort(np.concatenate([rare_rows, ladder[taken]]))
 
 
 def _free(links: list[int], place: int) -> int:

@@ -74,13 +74,15 @@ def find_sanitizers(
     side = {
         name: values
         for name, values in sample.items()
-        if name not in private and not _misses(columns[name]) and not any(_tells(sample[one], values) for one in hidden)
+        if name not in private
+        and not _misses(columns[name])
+        and not any(_tells(sample[secret], values) for secret in hidden)
     }
-    known = {name: side[name] for name in adversary if name in side} or side
-    found: dict[float, list[Fitted]] = {share: [] for share in shares}
+    adversary_side = {name: side[name] for name in adversary if name in side} or side
+    results: dict[float, list[Fitted]] = {share: [] for share in shares}
     for name in hidden:
         try:
-            fitted = _fitted(sample[name], name, side, known, shares, seed)
+            fitted = _fitted(sample[name], name, side, adversary_side, shares, seed)
         except (SanitizerError, GuaranteeError) as error:
             notes.append(f"{name} is not sanitized: {error}")
             continue
@@ -88,20 +90,20 @@ def find_sanitizers(
             if isinstance(result, str):
                 notes.append(f"{name} is not sanitized at {100 * share:.0f} %: {result}")
             else:
-                found[share].append(result)
-    private_there = [[one.mechanism.column for one in column] for column in found.values()]
+                results[share].append(result)
+    private_there = [[fit.mechanism.column for fit in fits] for fits in results.values()]
     everywhere = max(private_there, key=len, default=[])
-    kept = {share: tuple(made) for share, made in found.items() if made and len(made) == len(everywhere)}
+    complete = {share: tuple(made) for share, made in results.items() if made and len(made) == len(everywhere)}
     if len(everywhere) > 1:
-        kept = _seen_together(kept, sample, (side, known), notes, seed)
-    if not kept:
+        complete = _seen_together(complete, sample, (side, adversary_side), notes, seed)
+    if not complete:
         return _none(*(notes or ["nothing is sanitized: no column can be"]))
     return Sanitizers(
         private=tuple(everywhere),
-        adversary=tuple(known),
+        adversary=tuple(adversary_side),
         authorized=tuple(side),
-        by_share={share: tuple(one.mechanism for one in made) for share, made in kept.items()},
-        fitted=kept,
+        by_share={share: tuple(fit.mechanism for fit in made) for share, made in complete.items()},
+        fitted=complete,
         notes=tuple(notes),
     )
 

@@ -200,15 +200,15 @@ def anonymize(options: Anonymize) -> Anonymization:
             )
     result = estimator.result_
     if options.tau:
-        wanted = tuple(sorted({*THRESHOLDS, *options.tau}))
+        thresholds = tuple(sorted({*THRESHOLDS, *options.tau}))
         seen = measure_risk(
             estimator.labels_,
             records.sensitive,
             names=records.sensitive_names,
-            thresholds=wanted,
+            thresholds=thresholds,
             persons=records.persons,
         )
-        result = replace(result, before=risk_before(records, thresholds=wanted), after=seen)
+        result = replace(result, before=risk_before(records, thresholds=thresholds), after=seen)
     return Anonymization(
         result=result,
         path=target,

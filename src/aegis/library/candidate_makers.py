@@ -139,10 +139,10 @@ def _searched(workshop: Workshop) -> list[Made]:
     counts = seen
     if standing is not None:
         counts, out = without_known(seen), Out(table=seen, gone=standing.gone_from, apart=standing.apart)
-    found = search_classes(
+    result = search_classes(
         counts, label=label, policy=policy, hierarchies=workshop.hierarchies, seconds=workshop.seconds, out=out
     )
-    configuration = Configuration(name="search", masks=found.best.masks, label=label, roles=workshop.roles)
+    configuration = Configuration(name="search", masks=result.best.masks, label=label, roles=workshop.roles)
     gone = nobody_gone if standing is None else standing.gone_from
     verdict = verdicts_on([configuration], seen, policy, gone=gone)[configuration.name]
     configuration = replace(configuration, masks={**configuration.masks, **repeated})

@@ -90,10 +90,10 @@ def check(options: Check) -> Checked:
     if not options.configs and not options.release and not policy.hierarchical:
         options.refuse("hierarchies", because="without a configuration and a policy that use them they change nothing")
     hierarchies = find_hierarchies(options.hierarchies, options.data)
-    given = [one_configuration(each, hierarchies=hierarchies, data=options.data) for each in options.configs]
-    if len(given) > 1 or options.release:
-        return _together(given, policy, hierarchies, options)
-    configuration = given[0] if given else None
+    configurations = [one_configuration(each, hierarchies=hierarchies, data=options.data) for each in options.configs]
+    if len(configurations) > 1 or options.release:
+        return _together(configurations, policy, hierarchies, options)
+    configuration = configurations[0] if configurations else None
     dataset = open_table(options.data, options)
     roles = policy.roles_in(dataset.schema, roles_with(dataset, configuration, label=options.label))
     if configuration is not None:
@@ -107,24 +107,26 @@ def check(options: Check) -> Checked:
     return checked if made is None else replace(checked, made_of=made_elsewhere(dataset.name, made))
 
 
-def _together(given: list[Configuration], policy: Policy, hierarchies: dict[str, Hierarchy], options: Check) -> Checked:
+def _together(
+    configurations: list[Configuration], policy: Policy, hierarchies: dict[str, Hierarchy], options: Check
+) -> Checked:
     """What somebody sees who links the rows of releases by all these configurations."""
     dataset = open_table(options.data, options)
     schema = dataset.schema
-    own = roles_with(dataset, given[0] if given else None, label=options.label)
-    for configuration in given[1:]:
+    own = roles_with(dataset, configurations[0] if configurations else None, label=options.label)
+    for configuration in configurations[1:]:
         own = own.overridden_by(configuration.roles)
     roles = policy.roles_in(schema, own)
-    for configuration in given:
+    for configuration in configurations:
         configuration.check(schema)
         check_identifying(roles, configuration.masks)
     files = released_files([Path(path) for path in options.release], dataset, roles.quasi_identifying)
-    listed = named_apart([*(files.without_files(each) for each in given), *files.configurations])
+    listed = named_apart([*(files.without_files(each) for each in configurations), *files.configurations])
     seen = replace(roles, quasi_identifying=(*roles.quasi_identifying, *files.columns))
     raw = classes_of(files.dataset, policy, seen, hierarchies=hierarchies)
     as_written = frozenset(
         named.name
-        for named, file in zip(listed[len(given) :], files.configurations, strict=True)
+        for named, file in zip(listed[len(configurations) :], files.configurations, strict=True)
         if file.name in files.as_written
     )
     several = SeveralReleases.of(listed, raw, policy, suppress=options.suppress, as_written=as_written)

@@ -213,8 +213,8 @@ def _published(
 
     A search that ran by the clock is not run twice for a comparison.
     """
-    asked = json.dumps([fingerprint, settings, list(quasi), list(sensitive)], sort_keys=True)
-    key = f"{settings['method']}-{hashlib.sha256(asked.encode()).hexdigest()[:16]}"
+    described = json.dumps([fingerprint, settings, list(quasi), list(sensitive)], sort_keys=True)
+    key = f"{settings['method']}-{hashlib.sha256(described.encode()).hexdigest()[:16]}"
     with ResultCache(None if home is None else home / RESULTS) as results:
         if home is not None and key in results:
             try:

@@ -79,8 +79,8 @@ def _as_it_left(standing: Standing, number: int, masked: ir.Table, roles: Roles)
     classes = standing.rows.classes[standing.counted[number].rows_as or number]
     place = standing.rows.found(np.asarray(plain(table[ROW]), dtype=np.int64))
     own = np.where(place >= 0, classes[np.maximum(place, 0)], ABSENT).astype(np.int64)
-    kept = own != ABSENT
-    table, own = table.filter(pa.array(kept)), own[kept]
+    present = own != ABSENT
+    table, own = table.filter(pa.array(present)), own[present]
     quasi = [name for name in roles.quasi_identifying if name in table.column_names]
     if not quasi or not len(own):
         return table

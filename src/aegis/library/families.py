@@ -147,8 +147,8 @@ class FamilySource:
         Where none are named these are all attributes that are not sensitive; numbers that miss some have no centre.
         """
         roles = self.dataset.roles
-        wanted = roles.quasi_identifying or [name for name in self.counted.joints if name not in roles.sensitive]
-        domains = {name: joint.attribute for name, joint in self.counted.joints.items() if name in wanted}
+        names = roles.quasi_identifying or [name for name in self.counted.joints if name not in roles.sensitive]
+        domains = {name: joint.attribute for name, joint in self.counted.joints.items() if name in names}
         quasi = [name for name, domain in domains.items() if not (domain.missing and domain.kind.is_number)]
         made = anonymize(self.dataset, method="mdav", k=k, quasi=quasi)
         return self.published(made.table, name=f"clustered-{k}")

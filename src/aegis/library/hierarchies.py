@@ -75,8 +75,8 @@ def hierarchies(options: MakeHierarchies) -> HierarchyPreview:
     counted alone: what several of them single out together, `search` finds.
     """
     dataset = open_table(options.data, options)
-    given = options.hierarchies
-    files = {} if given is None else read_hierarchies(Path(given)) if isinstance(given, str | Path) else dict(given)
+    paths = options.hierarchies
+    files = {} if paths is None else read_hierarchies(Path(paths)) if isinstance(paths, str | Path) else dict(paths)
     names = _columns(dataset, options.columns, tuple(files))
     if options.out is not None:
         for name in names:

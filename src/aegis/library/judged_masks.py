@@ -154,9 +154,10 @@ class MasksToJudge:
 
 
 def _aimed_note(passed: int, made: int, taken: int, options: Advise) -> str:
-    said = f"{passed} of {count(made, 'configuration')} of strength {options.strength} satisfy the policy"
+    sentence = f"{passed} of {count(made, 'configuration')} of strength {options.strength} satisfy the policy"
     if taken:
-        said += f"; {taken} of strength {STRONGER} that do {'was' if taken == 1 else 'were'} made beside them"
+        sentence += f"; {taken} of strength {STRONGER} that do {'was' if taken == 1 else 'were'} made beside them"
     if passed + taken < options.generate:
-        said += f"; no more were found, and --candidates masks,search looks for {'others' if passed + taken else 'one'}"
-    return said
+        more = "others" if passed + taken else "one"
+        sentence += f"; no more were found, and --candidates masks,search looks for {more}"
+    return sentence

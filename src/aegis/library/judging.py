@@ -151,7 +151,7 @@ def classes_of(
 
     ``known`` says that the table knows in which class of the earlier releases each record is: that is its last column.
     """
-    wanted = tuple(dict.fromkeys((*policy.attributes, *contents)))
+    attributes = tuple(dict.fromkeys((*policy.attributes, *contents)))
     quasi = roles.quasi_identifying
     if policy.unit is not None and policy.unit not in dataset.schema and PERSON not in dataset.table.columns:
         raise PolicyError(
@@ -161,7 +161,7 @@ def classes_of(
     if not quasi:  # every quasi-identifier is left out: nothing tells the records apart
         dataset, quasi = as_dataset(dataset.table.mutate(**{_EVERYBODY: ibis.literal("everybody")})), (_EVERYBODY,)
     columns = (*quasi, KNOWN_CLASS) if known else quasi
-    table = count_classes(dataset, columns, contents=wanted, released=released, unit=policy.unit)
+    table = count_classes(dataset, columns, contents=attributes, released=released, unit=policy.unit)
     table = with_orders(table, dataset.orders)
     levels = {}
     for column in policy.hierarchical:
@@ -196,5 +196,5 @@ def why_not(judged: Judgement, table: ClassTable) -> str | None:
     failed = "; ".join(
         verdict.sentence().removesuffix(": NOT satisfied") for verdict in judged.verdicts if not verdict.satisfied
     )
-    said = "; ".join(part for part in (failed, judged.reason) if part)
-    return said if "mask more" in said else f"{said}; mask more"
+    reason = "; ".join(part for part in (failed, judged.reason) if part)
+    return reason if "mask more" in reason else f"{reason}; mask more"

@@ -82,7 +82,7 @@ def ledger_add(options: LedgerAdd) -> LedgerShown:
     path = path_of(options.data, options)
     if path is None:
         raise OptionError("this source has no ledger: name one with --ledger")
-    wanted = Release(
+    release_options = Release(
         options.data,
         policy=options.policy,
         out=f"{options.name}.csv",
@@ -105,7 +105,7 @@ def ledger_add(options: LedgerAdd) -> LedgerShown:
         table=options.table,
         engine=options.engine,
     )
-    record_release(wanted, name=options.name)
+    record_release(release_options, name=options.name)
     return _shown(read_ledger(path))
 
 
@@ -164,8 +164,8 @@ def ledger_limit(options: LedgerLimit) -> LedgerShown:
 def _is_more(new: Budget, old: Budget) -> bool:
     """Whether a limit allows anything that another does not."""
 
-    def more(one: float | None, other: float | None) -> bool:
-        return other is not None and (one is None or one > other)
+    def more(first: float | None, other: float | None) -> bool:
+        return other is not None and (first is None or first > other)
 
     return more(new.epsilon, old.epsilon) or more(new.rho, old.rho) or new.delta > old.delta
 

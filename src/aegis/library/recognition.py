@@ -37,9 +37,9 @@ class Recognised:
         """Raise if somebody else registered these rows under another ledger meanwhile; asked under the lock."""
         if self.sketch is None:
             return
-        for known in registered_tables():
-            if known.id not in (opening.id, *self.given_up) and _is_same(self.sketch, self.columns, known):
-                raise OtherLedgerError(_elsewhere(self.source, known))
+        for registered in registered_tables():
+            if registered.id not in (opening.id, *self.given_up) and _is_same(self.sketch, self.columns, registered):
+                raise OtherLedgerError(_elsewhere(self.source, registered))
 
     def note(self, path: Path, opening: Opening, entry: Entry) -> None:
         """Note the table with the end of its ledger; called under the lock, once the entry is written."""
@@ -131,9 +131,9 @@ def ledger_of_rows(dataset: Dataset, *, besides: Ledger | None, focus: Sequence[
 def refuse_rows_of_others(dataset: Dataset, ledger: Path | None) -> None:
     """Raise where the rows left before under another ledger: said before anybody is asked anything."""
     own = None if ledger is None else read_ledger(ledger)
-    known = ledger_of_rows(dataset, besides=own, focus=())
-    if known is not None and _is_there(known):
-        raise OtherLedgerError(_elsewhere(dataset.name, known))
+    match = ledger_of_rows(dataset, besides=own, focus=())
+    if match is not None and _is_there(match):
+        raise OtherLedgerError(_elsewhere(dataset.name, match))
 
 
 def forget_rows(dataset: Dataset) -> None:

@@ -162,7 +162,7 @@ def release(options: Release) -> Released:
             source, table, judged, certificate, options, listed=listed
         )  # ⑥ on the record before anybody can see it
     content = certificate.content
-    found = measured if source.policy.unit is None else judged.own
+    judgement = measured if source.policy.unit is None else judged.own
     if key is not None:
         write_signature(content, key, signature_path(paths[-2]), overwrite=options.overwrite)
     return Released(
@@ -170,9 +170,9 @@ def release(options: Release) -> Released:
         certificate_path=paths[-2],
         rows=measured.records,
         suppressed=judged.own.suppressed,
-        verdicts=tuple(verdict.stated() for verdict in found.verdicts),
+        verdicts=tuple(verdict.stated() for verdict in judgement.verdicts),
         classes=measured.classes,
-        smallest_class=found.smallest_class,
+        smallest_class=judgement.smallest_class,
         utility=utility,
         sha256=draft.sha256,
         ledger=content["ledger"],

@@ -156,16 +156,16 @@ def group_records(configuration: Configuration, released: ClassTable) -> dict[st
     Records of suppressed classes stand in none. The groups are those of the stated mask, so no name is repeated here.
     """
     counted = {}
-    kept = released.without_star(published=True)
-    for place, column in enumerate(kept.columns):
+    published = released.without_star(published=True)
+    for place, column in enumerate(published.columns):
         mask = configuration.masks.get(column)
         if not isinstance(mask, Regroup):
             continue
-        domain = kept.domains[place]
+        domain = published.domains[place]
         sizes = dict(
             zip(
                 map(show, domain.values.tolist()),
-                summed(kept.sizes, kept.codes[:, place], domain.size).tolist(),
+                summed(published.sizes, published.codes[:, place], domain.size).tolist(),
                 strict=False,
             )
         )

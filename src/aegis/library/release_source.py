@@ -169,17 +169,17 @@ def count_published(source: Source, standing: Standing | None, options: Release)
         dataset = replace(dataset, table=numbered(dataset.table), blocks=None)
     masked = masked_data(dataset, masks, mappings=options.mapping is not None)
     published = masked.dataset
-    known = standing is not None and standing.constrains
+    constrained = standing is not None and standing.constrains
     if source.left_out:
         remaining = as_dataset(published.table.drop(*source.left_out))
         published = replace(remaining, name=published.name, roles=without(published.roles, source.left_out))
     if not is_url(options.out) and is_csv(Path(options.out)):
         published = replace(published, table=blank_is_missing(published.table))
     counted, policy = published, source.judged_policy
-    if known and source.shown_earlier:
+    if constrained and source.shown_earlier:
         earlier = {column: mask for column, mask in source.shown_earlier.items() if mask is not None}
-        kept = masked.dataset.table.cache() if earlier else masked.dataset.table  # its values are counted for masks
-        shown = masked_data(replace(masked.dataset, table=kept), earlier).dataset.table if earlier else kept
+        table = masked.dataset.table.cache() if earlier else masked.dataset.table  # its values are counted for masks
+        shown = masked_data(replace(masked.dataset, table=table), earlier).dataset.table if earlier else table
         unseen = [column for column in source.left_out if column not in source.shown_earlier]
         counted, policy = as_dataset(shown.drop(*unseen) if unseen else shown), source.joint_policy
         if not is_url(options.out) and is_csv(Path(options.out)):
@@ -190,7 +190,7 @@ def count_published(source: Source, standing: Standing | None, options: Release)
         source.published_roles,
         contents=source.contents,
         hierarchies=source.hierarchies,
-        known=known,
+        known=constrained,
     )
     return ReleaseCounts(masked=masked, published=published, classes=classes)
 

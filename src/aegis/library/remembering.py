@@ -24,11 +24,11 @@ def remember(standing: Standing, leaving: Leaving, table: ir.Table) -> int:
     anything else was written since the ledger was read.
     """
     quasi = [name for name in leaving.quasi_identifying if name in table.columns]
-    wanted = {ROW: table[ROW]}
+    columns = {ROW: table[ROW]}
     if quasi:
-        wanted["_aegis_ledger_class"] = standing.digests.of(table, quasi, purpose="class")
-    wanted |= {name: table[standing.value_column(name)] for name in standing.attributes}
-    answer = ask(table.select(**wanted))
+        columns["_aegis_ledger_class"] = standing.digests.of(table, quasi, purpose="class")
+    columns |= {name: table[standing.value_column(name)] for name in standing.attributes}
+    answer = ask(table.select(**columns))
     rows = np.asarray(plain(answer[ROW]), dtype=np.int64)
     classes = (
         codes_of(np.asarray(plain(answer["_aegis_ledger_class"]), dtype=np.int64)) if quasi else np.zeros_like(rows)
@@ -40,12 +40,12 @@ def remember(standing: Standing, leaving: Leaving, table: ir.Table) -> int:
 def record(standing: Standing, leaving: Leaving, *, rows: Codes, classes: Codes, values: dict[str, Codes]) -> int:
     """The same where the class of each row is known already."""
     number = len(standing.ledger.entries) + (1 if standing.ledger.entries else 2)
-    known, repeated = standing.rows.with_release(number, rows=rows, classes=classes, values=values)
+    rows_known, repeated = standing.rows.with_release(number, rows=rows, classes=classes, values=values)
     content = replace(leaving, rows_as=repeated).to_mapping()
 
     def keep(_: int) -> None:
         keep_key(standing.path, standing.digests.key)
-        write_row_classes(standing.path, known)
+        write_row_classes(standing.path, rows_known)
 
     with register_locked():  # of two copies that are released at the same time one is first
         standing.recognised.check_again(standing.opening)

@@ -50,8 +50,8 @@ class Rerun(Result):
 
     @property
     def headline(self) -> str:
-        found = exposure_words(self.attacks)
-        return f"{self.released.out}: {self.released.rows:,} rows by {self.chosen}, {found}"
+        exposure = exposure_words(self.attacks)
+        return f"{self.released.out}: {self.released.rows:,} rows by {self.chosen}, {exposure}"
 
     def table_rows(self) -> list[dict[str, Any]]:
         return self.released.table_rows()
@@ -86,8 +86,8 @@ def run(options: Run) -> Rerun:
         raise ProjectError(f"{path.name} has nothing chosen yet; aegis start goes on where it was left")
     data = project.source if options.data is None else str(options.data)
     ledger = options.ledger if options.ledger is not None else _ledger(project)
-    given = Start(data)
-    dataset = open_project_table(replace(project, data=str(Path(data).resolve())), given)
+    start_options = Start(data)
+    dataset = open_project_table(replace(project, data=str(Path(data).resolve())), start_options)
     seen = look(dataset)
     differences = _differences(project, seen)
     comparison: Comparison | None = None
@@ -98,7 +98,7 @@ def run(options: Run) -> Rerun:
             data,
             roles=project.roles,
             policy=project.policy,
-            settings=settings_of(project, given),
+            settings=settings_of(project, start_options),
             reading=reading_of(project),
             label_bins=project.label_bins,
             ledger=ledger,
@@ -145,15 +145,15 @@ def _hidden_values(released: Released) -> tuple[str, ...]:
     if not texts:
         return ()
     stars = ask(table.table.aggregate([(table.table[name] == TOP).sum().name(name) for name in texts]))
-    said = []
+    sentences = []
     for name in texts:
         rows = int(stars[name][0].as_py() or 0) - released.suppressed
         if 0 < rows < released.rows - released.suppressed:
-            said.append(
+            sentences.append(
                 f"{name}: {rows:,} of {count(released.rows, 'row')} became {TOP}, because the masks know no such "
                 "value; --choose makes new ones"
             )
-    return tuple(said)
+    return tuple(sentences)
 
 
 def _ledger(project: Project) -> Path | None:
@@ -170,10 +170,10 @@ def _differences(project: Project, seen: Look) -> tuple[str, ...]:
     new = [name for name in seen.columns if name not in decided]
     gone = [name for name in project.roles.named if name not in seen.columns]
     if new or gone:
-        said = [f"nobody decided about {listed(new)}"] if new else []
-        said += [f"{listed(gone)} is gone"] if gone else []
+        changes = [f"nobody decided about {listed(new)}"] if new else []
+        changes += [f"{listed(gone)} is gone"] if gone else []
         raise RoleError(
-            f"the file is not the table that {project.path.name} is about: {'; '.join(said)}; change its roles there, "
-            "or start again with aegis start --restart"
+            f"the file is not the table that {project.path.name} is about: {'; '.join(changes)}; change its roles "
+            "there, or start again with aegis start --restart"
         )
     return tuple(f"{each.column}: {' '.join(each.texts)} may mean a missing value" for each in seen.findings.marks)

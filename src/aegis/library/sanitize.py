@@ -254,7 +254,7 @@ def _record(options: Sanitize, dataset: Dataset, saved: Model | None) -> OnRecor
     if saved is None:
         private, public = tuple(options.private), _public(options)
     else:
-        private, public = tuple(chain.from_iterable(sources(one) for one in saved.mechanisms)), saved.public
+        private, public = tuple(chain.from_iterable(sources(mechanism) for mechanism in saved.mechanisms)), saved.public
     for name in (*private, *public):
         dataset.schema.kind(name)  # says which columns there are if it is not one of them
     return open_record(options, dataset, private=private, public=public)
@@ -273,12 +273,12 @@ def _judged(dataset: Dataset, policy: PolicyLike, private: Sequence[str], public
     narrow = narrowed(rules, roles, left_out=[n for n in dataset.schema.names if n not in {*private, *public}])
     seen = tuple(name for name in narrow.roles.quasi_identifying if name not in private)
     table = classes_of(dataset, narrow.policy, replace(narrow.roles, quasi_identifying=seen))
-    found = judge_all(table, narrow.policy, suppress=False)
-    if not found.satisfied:
+    judgement = judge_all(table, narrow.policy, suppress=False)
+    if not judgement.satisfied:
         raise PolicyNotSatisfiedError(
-            f"nothing is written: judged by the true values of {', '.join(private)}, {why_not(found, table)}"
+            f"nothing is written: judged by the true values of {', '.join(private)}, {why_not(judgement, table)}"
         )
-    return found
+    return judgement
 
 
 def _columns(dataset: Dataset, names: Sequence[str]) -> dict[str, NDArray[Any]]:

@@ -101,9 +101,9 @@ def released_columns(
 def with_releases(table: pa.Table, released: Mapping[str, Mapping[str, pa.Array]]) -> pa.Table:
     """The table with releases where its private columns were."""
     fields: dict[str, Any] = {}
-    kept = set(table.column_names) - set(released)
+    names = set(table.column_names) - set(released)
     for parts in released.values():
-        taken = kept & set(parts)
+        taken = names & set(parts)
         if taken:
             raise SanitizerError(f"the table has a column {sorted(taken)[0]!r} already; rename it first")
     for name in table.column_names:

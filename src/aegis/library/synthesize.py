@@ -165,11 +165,11 @@ def synthesize(options: Synthesize) -> Synthesized:
     columns, left_out = _columns(dataset, options, label)
     finds = any(column.kind is Kind.TEXT and column.name not in public.columns for column in columns)
     account = Account.of(promise, finds_values=finds)
-    asked = Budget(epsilon=promise.epsilon, delta=promise.delta, rho=None if finds else account.rho)
+    budget = Budget(epsilon=promise.epsilon, delta=promise.delta, rho=None if finds else account.rho)
     shared = None if not paths else shared_budget(options.data, dataset, options)
     private = options.seed is None
     if shared is not None and private:
-        shared.check(asked)
+        shared.check(budget)
     rng = np.random.default_rng(options.seed)
     noise: Noise = OpenDPNoise() if private else SeededNoise(rng)
     table = dataset.table
@@ -191,7 +191,7 @@ def synthesize(options: Synthesize) -> Synthesized:
     made = _Made(
         model=model, account=account, table=drawn, private=private, left_out=left_out, dataset=dataset, label=label
     )
-    return _written(made, options, paths, asked, shared)
+    return _written(made, options, paths, budget, shared)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -286,7 +286,7 @@ def _public(options: Synthesize, dataset: Dataset) -> PublicDomain:
 def _columns(dataset: Dataset, options: Synthesize, label: str | None) -> tuple[list[Column], dict[str, str]]:
     """The columns to synthesize, and why others are not."""
     left_out = {}
-    kept = []
+    columns = []
     if options.person is not None and options.person not in dataset.schema:
         raise RoleError(f"there is no column {options.person!r}; the columns are {', '.join(dataset.schema.names)}")
     if label is not None and label == options.person:
@@ -297,10 +297,10 @@ def _columns(dataset: Dataset, options: Synthesize, label: str | None) -> tuple[
         elif dataset.roles.get(column.name) is Role.IDENTIFYING and column.name != label:
             left_out[column.name] = "identifying"
         else:
-            kept.append(column)
-    if not [column for column in kept if column.name != label]:
+            columns.append(column)
+    if not [column for column in columns if column.name != label]:
         raise DataError(f"{dataset.name} has no column to synthesize beside the label; add one or take a role away")
-    return kept, left_out
+    return columns, left_out
 
 
 def _parts(account: Account) -> tuple[SpentPart, ...]:
@@ -320,7 +320,7 @@ def _parts(account: Account) -> tuple[SpentPart, ...]:
 
 
 def _written(
-    made: _Made, options: Synthesize, paths: list[Path], asked: Budget, shared: SharedBudget | None
+    made: _Made, options: Synthesize, paths: list[Path], budget: Budget, shared: SharedBudget | None
 ) -> Synthesized:
     """Write everything together or nothing; the budget is noted before the files appear."""
     if not paths:
@@ -333,7 +333,7 @@ def _written(
             certificate = Certificate(content=_certificate(made, out, drafts[0]))
             drafts[1].write_text(certificate.to_json(), encoding="utf-8")
             if shared is not None and made.private:
-                ledger = shared.spend(_leaving(made, options, asked, hash_of(drafts[0]), hash_of(drafts[1])))
+                ledger = shared.spend(_leaving(made, options, budget, hash_of(drafts[0]), hash_of(drafts[1])))
         result = made.result(options, ledger=ledger)
         if options.report is not None:
             page = _page(made, result)
@@ -369,7 +369,7 @@ def _page(made: _Made, result: Synthesized) -> str:
     )
 
 
-def _leaving(made: _Made, options: Synthesize, asked: Budget, file: str, certificate: str) -> Leaving:
+def _leaving(made: _Made, options: Synthesize, budget: Budget, file: str, certificate: str) -> Leaving:
     return Leaving(
         name=Path(str(options.out)).name,
         kind="synthetic",
@@ -379,7 +379,7 @@ def _leaving(made: _Made, options: Synthesize, asked: Budget, file: str, certifi
         file_sha256=file,
         certificate_sha256=certificate,
         linkable=False,
-        budget=asked,
+        budget=budget,
     )
 
 

@@ -77,20 +77,20 @@ def _typed(table: ir.Table, kinds: Mapping[str, Kind]) -> ir.Table:
 
     A text that became a missing value would be judged as another table than the one that lies there.
     """
-    wanted = {
+    columns = {
         name: table[name].try_cast(_TYPES[kind])
         for name, kind in kinds.items()
         if kind in _TYPES and table[name].type().is_string()
     }
-    if not wanted:
+    if not columns:
         return table
     lost = ask(
-        table.aggregate(**{name: (table[name].notnull() & read.isnull()).any() for name, read in wanted.items()})
+        table.aggregate(**{name: (table[name].notnull() & read.isnull()).any() for name, read in columns.items()})
     )
-    for name in wanted:
+    for name in columns:
         if lost[name][0].as_py():
             raise VerificationError(
                 f"the column {name!r} holds values that cannot be read as {kinds[name].value}, which it holds as the "
                 "certificate says"
             )
-    return table.mutate(**wanted)
+    return table.mutate(**columns)

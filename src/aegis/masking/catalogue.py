@@ -65,8 +65,8 @@ class CatalogueRow:
     def form_fields(self) -> tuple[FormField, ...]:
         """The parameters that a form asks for; the hierarchy is that of the column."""
         example = self.example_spec[self.name] if isinstance(self.example_spec, dict) else {}
-        asked = (p for p in self.parameters if not (self.needs_hierarchy and p.name == "hierarchy"))
-        return tuple(_form_field(parameter, example.get(parameter.name)) for parameter in asked)
+        parameters = (p for p in self.parameters if not (self.needs_hierarchy and p.name == "hierarchy"))
+        return tuple(_form_field(parameter, example.get(parameter.name)) for parameter in parameters)
 
     def spec_from_form(self, typed: Mapping[str, str]) -> Any:
         """The mask as a configuration writes it, from what was typed into its fields; empty ones are left out.

@@ -63,8 +63,8 @@ class Strength:
     most: float
     unmasked: float
 
-    def distance(self, kept: float) -> float:
-        return max(self.least - kept, kept - self.most, 0.0)
+    def distance(self, share: float) -> float:
+        return max(self.least - share, share - self.most, 0.0)
 
 
 STRENGTHS = {
@@ -168,8 +168,8 @@ def _pool(
         measured.append(((_entropy(after) - inside) / before if before else 0.0, mask))
     if not measured:
         return ()
-    nearest = min(strength.distance(kept) for kept, _ in measured)
-    return tuple(mask for kept, mask in measured if strength.distance(kept) <= nearest)
+    nearest = min(strength.distance(share) for share, _ in measured)
+    return tuple(mask for share, mask in measured if strength.distance(share) <= nearest)
 
 
 def _candidates(domain: Domain, counts: NDArray[np.float64], hierarchy: Hierarchy | None) -> Iterator[Mask]:

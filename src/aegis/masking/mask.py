@@ -116,13 +116,13 @@ class Mask(ABC):
 
     def parameters(self) -> dict[str, Any]:
         """What was set, by name, for a configuration file: defaults left out."""
-        given: dict[str, Any] = {}
+        stated: dict[str, Any] = {}
         for item in fields(cast(Any, self)):
             value = getattr(self, item.name)
             default = item.default_factory() if item.default_factory is not MISSING else item.default
             if default is MISSING or value != default:
-                given[item.name] = list(value) if isinstance(value, tuple) else value
-        return given
+                stated[item.name] = list(value) if isinstance(value, tuple) else value
+        return stated
 
     def spec(self) -> Any:
         """The mask as a configuration writes it: ``suppress`` or ``{bucketize: {width: 10}}``."""
@@ -134,23 +134,23 @@ class Mask(ABC):
         return self.spec()
 
     @classmethod
-    def from_parameters(cls, given: dict[str, Any]) -> Self:
+    def from_parameters(cls, parameters: dict[str, Any]) -> Self:
         """Build it from a configuration's parameters."""
-        return cls._build(given)
+        return cls._build(parameters)
 
     @classmethod
-    def _build(cls, given: dict[str, Any]) -> Self:
+    def _build(cls, values: dict[str, Any]) -> Self:
         assert is_dataclass(cls)
         parameters = parameters_of(cls)
-        unknown = sorted(set(given) - {parameter.name for parameter in parameters})
+        unknown = sorted(set(values) - {parameter.name for parameter in parameters})
         if unknown:
             takes = ", ".join(sorted(parameter.name for parameter in parameters)) or "no parameters"
             raise MaskError(f"mask {cls.name!r} has no parameter {', '.join(map(repr, unknown))}; it takes {takes}")
-        arguments = {key: tuple(value) if isinstance(value, list) else value for key, value in given.items()}
+        arguments = {key: tuple(value) if isinstance(value, list) else value for key, value in values.items()}
         try:
             return cast(Self, cls(**arguments))
         except TypeError:
-            absent = sorted(p.name for p in parameters if p.required and p.name not in given)
+            absent = sorted(p.name for p in parameters if p.required and p.name not in values)
             if absent:
                 raise MaskError(f"mask {cls.name!r} needs the parameter {', '.join(absent)}") from None
             raise MaskError(f"mask {cls.name!r} has a parameter of the wrong type") from None

@@ -164,11 +164,11 @@ def check_parameters(mask: Any) -> None:
             raise MaskError(f"mask {mask.name!r}: {name} goes with {companion} only")
 
 
-def exactly_one(mask: str, given: Mapping[str, Any]) -> str:
+def exactly_one(mask: str, parameters: Mapping[str, Any]) -> str:
     """The name of the one parameter that is set; raise if there is none or more than one."""
-    names = [name for name, value in given.items() if value is not None]
+    names = [name for name, value in parameters.items() if value is not None]
     if len(names) != 1:
-        raise MaskError(f"mask {mask!r} needs exactly one of {', '.join(given)}")
+        raise MaskError(f"mask {mask!r} needs exactly one of {', '.join(parameters)}")
     return names[0]
 
 

@@ -62,10 +62,10 @@ def _build(name: str, parameters: dict[str, Any], hierarchy: FindHierarchy | Non
     else:
         mask = MASKS[name]
     if mask.needs_hierarchy:
-        wanted = parameters.get("hierarchy")
-        if wanted is None or isinstance(wanted, str):
-            rows = hierarchy(wanted) if hierarchy else None
-            if rows is None and wanted is not None:
-                raise MaskError(f"mask {mask.name!r} names the hierarchy {wanted!r}, which is not there")
+        named = parameters.get("hierarchy")
+        if named is None or isinstance(named, str):
+            rows = hierarchy(named) if hierarchy else None
+            if rows is None and named is not None:
+                raise MaskError(f"mask {mask.name!r} names the hierarchy {named!r}, which is not there")
             parameters = {**parameters, "hierarchy": rows}
     return mask.from_parameters(parameters)

@@ -42,8 +42,8 @@ def label_mask(mask: Mask, written: Collection[str] | None) -> Mask:
         return Chain(links=(*(label_mask(link, None) for link in first), label_mask(last, written)))
     if isinstance(mask, Generalize) and mask.hierarchy is not None:
         labels = dict.fromkeys(mask.hierarchy.at(mask.level).values())
-        kept = [label for label in labels if written is None or label in written] or ["*"]
-        return replace(mask, hierarchy=Hierarchy.of([[label] * (mask.level + 1) for label in kept]))
+        possible = [label for label in labels if written is None or label in written] or ["*"]
+        return replace(mask, hierarchy=Hierarchy.of([[label] * (mask.level + 1) for label in possible]))
     if isinstance(mask, Regroup):
         names = [name for name in dict(mask.groups) if written is None or name in written]
         return replace(mask, groups={name: [] for name in names or [mask.other]})

@@ -107,23 +107,23 @@ def judge_all(table: ClassTable, policy: Policy, *, suppress: bool = True) -> Ju
     limit = int(np.floor(policy.max_suppression * table.records + 1e-9))
     seen = as_it_came = _seen(table, policy)
     verdicts = before = _verdicts(seen, policy)
-    asked, reason = table.suppressed, None
+    needed, reason = table.suppressed, None
     current, failing = table, _failing(verdicts, seen)
     holds = not failing.any()
     while suppress and not holds:
         more = _ordinary(current, failing)
-        asked = current.suppressed + int(current.sizes[more].sum())
-        if asked > limit:
-            reason = f"at least {asked} records would have to be suppressed, and the policy allows {limit}"
+        needed = current.suppressed + int(current.sizes[more].sum())
+        if needed > limit:
+            reason = f"at least {needed} records would have to be suppressed, and the policy allows {limit}"
             break
         following = current.suppress(more) if more.any() else _grown(current, policy, limit)
         if following is None:
             reason = (
-                f"the class of the {asked} suppressed records fails itself, even joined by the smallest classes that "
+                f"the class of the {needed} suppressed records fails itself, even joined by the smallest classes that "
                 f"the limit of {limit} leaves room for; raise max_suppression, mask more, or drop suppressed records"
             )
             break
-        asked = following.suppressed
+        needed = following.suppressed
         current, seen = following, _seen(following, policy)
         verdicts = _verdicts(seen, policy)
         failing = _failing(verdicts, seen)
@@ -142,7 +142,7 @@ def judge_all(table: ClassTable, policy: Policy, *, suppress: bool = True) -> Ju
         records=table.records,
         suppressed=current.suppressed,
         smallest_class=int(seen.persons.min()) if seen.classes else 0,
-        records_to_suppress=asked,
+        records_to_suppress=needed,
         records_suppressible=limit,
         reason=reason,
         released=released,

@@ -189,15 +189,15 @@ class Model(ABC):
     @classmethod
     def from_parameters(cls, given: dict[str, Any]) -> Self:
         """Build it from `parameters`."""
-        known = {item.name for item in fields(cast(Any, cls))}
-        unknown = sorted(set(map(str, given)) - known)
+        names = {item.name for item in fields(cast(Any, cls))}
+        unknown = sorted(set(map(str, given)) - names)
         if unknown:
-            raise PolicyError(f"{cls.name} has no parameter {', '.join(unknown)}; it takes {', '.join(sorted(known))}")
+            raise PolicyError(f"{cls.name} has no parameter {', '.join(unknown)}; it takes {', '.join(sorted(names))}")
         arguments = {key: tuple(value) if isinstance(value, list) else value for key, value in given.items()}
         try:
             return cls(**arguments)
         except TypeError:
-            raise PolicyError(f"{cls.name} needs its parameters {', '.join(sorted(known))}; one is not given") from None
+            raise PolicyError(f"{cls.name} needs its parameters {', '.join(sorted(names))}; one is not given") from None
 
     def verdict(self, table: ClassTable, *, value: float | None, failing: NDArray[np.bool_]) -> Verdict:
         """The answer from what was found and which classes stand in the way."""

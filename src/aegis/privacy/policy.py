@@ -90,14 +90,14 @@ class Policy:
         object.__setattr__(self, "attacks", tuple(sorted(self.attacks)))
         if self.unit is not None and (not isinstance(self.unit, str) or not self.unit):
             raise PolicyError("unit must be the name of the column that says whose records they are: unit: patient")
-        asked: set[tuple[object, ...]] = set()
+        seen: set[tuple[object, ...]] = set()
         for model in self.models:
             settings = tuple(sorted(model.shown_parameters().items()))
             key = (model.name, model.needs, settings)
-            if key in asked:
+            if key in seen:
                 of = f" of {model.subject}" if model.subject else ""
                 raise PolicyError(f"the policy asks twice for {model.name}{of}; keep the stricter one")
-            asked.add(key)
+            seen.add(key)
         object.__setattr__(self, "models", tuple(sorted(self.models, key=_order)))
         object.__setattr__(self, "roles", self._with_attributes())
         if self.unit is not None:
@@ -304,22 +304,22 @@ def narrowed(policy: Policy, roles: Roles, *, left_out: Collection[str]) -> Narr
     gone = set(left_out)
     if not gone:
         return Narrowed(policy=policy, roles=roles)
-    kept = []
+    models = []
     for model in policy.models:
         absent = gone & set(model.needs)
         if not absent:
-            kept.append(model)
+            models.append(model)
         elif len(absent) < len(model.needs):
             raise PolicyError(
                 f"the policy protects {', '.join(model.needs)} together; leave out all of them or none of them"
             )
-    if not kept:
+    if not models:
         raise PolicyError(
             "the policy speaks only of columns that are left out, so nothing of it could be judged; keep one of them, "
             "or give the policy a k"
         )
     return Narrowed(
-        policy=replace(policy, models=tuple(kept), roles=without(policy.roles, gone)), roles=without(roles, gone)
+        policy=replace(policy, models=tuple(models), roles=without(policy.roles, gone)), roles=without(roles, gone)
     )
 
 

@@ -199,8 +199,8 @@ def parsed_yaml(text: str, *, where: str) -> dict[str, Any]:
         mapping = yaml.load(text, Loader=_Loader)  # noqa: S506 - a SafeLoader that also refuses repeated keys
     except yaml.MarkedYAMLError as error:
         line = f" in line {error.problem_mark.line + 1}" if error.problem_mark else ""
-        what = error.problem if error.problem and error.problem.startswith("names ") else "is not readable as YAML"
-        raise PolicyError(f"{where} {what}{line}; correct it there") from None
+        problem = error.problem if error.problem and error.problem.startswith("names ") else "is not readable as YAML"
+        raise PolicyError(f"{where} {problem}{line}; correct it there") from None
     except yaml.YAMLError:
         raise PolicyError(f"{where} is not readable as YAML; write it as text") from None
     if not isinstance(mapping, dict) or not mapping:

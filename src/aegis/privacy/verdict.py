@@ -52,10 +52,10 @@ class Verdict:
     def sentence(self) -> str:
         """The verdict as people read it."""
         more = ", ".join(f"{key} = {value}" for key, value in self.parameters.items())
-        found = "nothing to judge" if self.value is None else f"found {shown(self.value)}"
-        asked = f"{self.bound.value} {shown(self.threshold)} asked"
+        outcome = "nothing to judge" if self.value is None else f"found {shown(self.value)}"
+        required = f"{self.bound.value} {shown(self.threshold)} asked"
         end = "satisfied" if self.satisfied else "NOT satisfied"
-        return f"{self.title}{f' ({more})' if more else ''}: {asked}, {found}: {end}"
+        return f"{self.title}{f' ({more})' if more else ''}: {required}, {outcome}: {end}"
 
     def stated(self) -> StatedVerdict:
         """The verdict as certificates and results state it, without saying which classes fail."""

@@ -70,10 +70,10 @@ def _place(name: str, rankings: Sequence[Ranking]) -> RankedConfiguration:
     own = {
         ranking.label: next(place for place in ranking.ranking if place.configuration == name) for ranking in rankings
     }
-    kept = {label: place.kept or 0.0 for label, place in own.items()}
+    shares = {label: place.kept or 0.0 for label, place in own.items()}
     first = next(iter(own.values()))
-    worst = min(kept, key=lambda label: kept[label])
-    mean = float(np.mean(list(kept.values())))
+    worst = min(shares, key=lambda label: shares[label])
+    mean = float(np.mean(list(shares.values())))
     halves = [_half_of_kept(own[ranking.label], ranking) for ranking in rankings]
     half = math.hypot(*halves) / len(halves)
     return replace(
@@ -84,7 +84,7 @@ def _place(name: str, rankings: Sequence[Ranking]) -> RankedConfiguration:
         no_loss_found=all(place.no_loss_found for place in own.values()),
         loss_interval=(1.0 - mean - half, 1.0 - mean + half),
         doubt=next((place.doubt for place in own.values() if place.doubt is not None), None),
-        reasons=(f"keeps least for {worst}: {kept[worst]:.0%}",),
+        reasons=(f"keeps least for {worst}: {shares[worst]:.0%}",),
         attributes=(),
     )
 

@@ -294,26 +294,26 @@ class Ranking(Result):
     def from_json(cls, content: Mapping[str, Any]) -> Self:
         """The ranking that `to_json` wrote."""
         try:
-            known = {name: value for name, value in content.items() if name != "configurations"}
-            if "goal" in known:
-                known["race"] = {name: known[name] for name in RaceFacts.__dataclass_fields__ if name in known}
-                higher = goal_called(known["goal"]).higher_is_better
-                known |= {"measure": known["goal"], "unit": "", "higher_is_better": higher, "reference": "exact"}
-            labels = tuple(cls.from_json(each) for each in known.pop("labels", ()))
+            fields = {name: value for name, value in content.items() if name != "configurations"}
+            if "goal" in fields:
+                fields["race"] = {name: fields[name] for name in RaceFacts.__dataclass_fields__ if name in fields}
+                higher = goal_called(fields["goal"]).higher_is_better
+                fields |= {"measure": fields["goal"], "unit": "", "higher_is_better": higher, "reference": "exact"}
+            labels = tuple(cls.from_json(each) for each in fields.pop("labels", ()))
             definitions = {
                 place["configuration"]: _defined(place["definition"])
-                for place in known["ranking"]
+                for place in fields["ranking"]
                 if "command" not in place.get("definition", {"command": ""})
             }
-            known["ranking"] = [
+            fields["ranking"] = [
                 {
                     **{name: value for name, value in place.items() if name != "definition"},
                     "like_best": place.get("in_best_group", place.get("like_best")),
                     "command": place.get("definition", {}).get("command", ""),
                 }
-                for place in known["ranking"]
+                for place in fields["ranking"]
             ]
-            return replace(rebuilt(cls, known), labels=labels, configurations=definitions)
+            return replace(rebuilt(cls, fields), labels=labels, configurations=definitions)
         except (KeyError, TypeError, ValueError, AttributeError) as error:
             raise InputError(f"this is no JSON of a ranking ({type(error).__name__})") from None
 

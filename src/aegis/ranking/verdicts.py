@@ -114,12 +114,12 @@ def partitions_of(
 
     ``counts`` are those of `counts_of`, for whoever asks for several configurations.
     """
-    known = counts_of(table) if counts is None else counts
+    by_class = counts_of(table) if counts is None else counts
     partitions: dict[str, Partition] = {}
     domains = dict(zip(table.columns, table.domains, strict=True))
     domains.update({name: content.domain for name, content in table.contents.items()})
     for column, domain in domains.items():
-        change = transition(configuration[column], domain, known[column])
+        change = transition(configuration[column], domain, by_class[column])
         if not isinstance(change, Partition):
             return None
         partitions[column] = change

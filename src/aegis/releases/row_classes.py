@@ -92,15 +92,15 @@ class RowClasses:
         repeated = next((release for release, row_classes in held.items() if _same(row_classes, new)), number)
         if repeated == number:
             held[number] = new
-        kept: dict[str, Codes] = {}
+        arrays: dict[str, Codes] = {}
         for name in {*self.values, *values}:
             digests = np.zeros(len(everybody), dtype=np.int64)
             if name in self.values:
                 digests[before] = self.values[name]
             if name in values:
                 digests[now] = values[name][order]
-            kept[name] = digests
-        return replace(self, rows=everybody, classes=held, values=kept), repeated
+            arrays[name] = digests
+        return replace(self, rows=everybody, classes=held, values=arrays), repeated
 
 
 def read_row_classes(ledger: Path) -> RowClasses:

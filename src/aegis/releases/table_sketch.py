@@ -148,12 +148,12 @@ class Sketch:
     def _from(self, level: int) -> Sketch:
         if level <= self.level:
             return self
-        kept = self.zeros >= level
+        sampled = self.zeros >= level
         return Sketch(
             level=level,
-            digests=self.digests[kept],
-            zeros=self.zeros[kept],
-            ways=self.ways[kept],
+            digests=self.digests[sampled],
+            zeros=self.zeros[sampled],
+            ways=self.ways[sampled],
             engine=self.engine,
         )
 

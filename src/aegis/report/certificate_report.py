@@ -256,8 +256,8 @@ def _mask(spec: Any, records: Sequence[int] | None = None) -> str:
     """
     if isinstance(spec, list):
         return ", then ".join(_mask(link) for link in spec)
-    ((name, given),) = ((spec, {}),) if isinstance(spec, str) else spec.items()
-    if not any(isinstance(value, list | tuple | dict) for value in given.values()):
+    ((name, parameters),) = ((spec, {}),) if isinstance(spec, str) else spec.items()
+    if not any(isinstance(value, list | tuple | dict) for value in parameters.values()):
         try:
             return build_mask(spec).describe()
         except AegisError:  # of a plug-in that is not here, or a hierarchy that only the provider has
@@ -265,7 +265,7 @@ def _mask(spec: Any, records: Sequence[int] | None = None) -> str:
     words = {"bucketize": "buckets with ", "regroup": "", "generalize": "generalised to "}.get(
         name, name.replace("_", " ") + ": "
     )
-    return (words + ", ".join(_parameter(key, value, records) for key, value in given.items())).removesuffix(": ")
+    return (words + ", ".join(_parameter(key, value, records) for key, value in parameters.items())).removesuffix(": ")
 
 
 def _parameter(key: str, value: Any, records: Sequence[int] | None = None) -> str:

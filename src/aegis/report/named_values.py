@@ -85,18 +85,18 @@ def _slots(shown: Columns) -> list[Slot]:
     counts = shown.counts
     named = [code for code, name in enumerate(shown.names) if name is not None]
     most = MOST_BARS if len(named) <= MOST_BARS else MOST_BARS - 1
-    kept = set(sorted(named, key=lambda code: -counts[code])[:most])
+    common = set(sorted(named, key=lambda code: -counts[code])[:most])
     groups = _targets(shown)
     by_group: dict[int, list[int]] = {}
     for code in range(len(counts)):
         by_group.setdefault(groups[code], []).append(code)
     # A bar as wide as the values it stands for has their mean height; but they must not fill the picture.
-    narrow = min(1.0, MOST_BARS / max(len(counts) - len(kept), 1))
+    narrow = min(1.0, MOST_BARS / max(len(counts) - len(common), 1))
     slots: list[Slot] = []
     leftover: list[int] = []
     for group, codes in sorted(by_group.items()):
-        slots += [Slot(codes=(code,), group=group) for code in codes if code in kept]
-        hidden = tuple(code for code in codes if code not in kept)
+        slots += [Slot(codes=(code,), group=group) for code in codes if code in common]
+        hidden = tuple(code for code in codes if code not in common)
         if group >= 0 and len(by_group) <= MOST_BARS and may_name(counts[list(hidden)].sum()):
             slots.append(Slot(codes=hidden, group=group, width=max(len(hidden) * narrow, 0.5)))
         else:

@@ -119,11 +119,11 @@ def ranking_text(ranking: Ranking) -> str:
         better = "higher" if ranking.higher_is_better else "lower"
         caption = f"Mean {ranking.measure} of the masked attributes{measured_in(ranking.unit)}: {better} is better."
     else:
-        what = f"{ranking.measure}{measured_in(ranking.unit)}"
+        measured = f"{ranking.measure}{measured_in(ranking.unit)}"
         lost = "the configuration loses against the unmasked table"
         if not is_of_whole_configurations(ranking):
             lost = "an attribute loses on average"
-        caption = f"The deviation is what {lost}, as {what}: lower is better."
+        caption = f"The deviation is what {lost}, as {measured}: lower is better."
     if any(place.retained is not None and place.retained > MORE_THAN_ALL for place in ranking.ranking):
         caption += (
             " Kept 100\u00a0%+ stands for more than the unmasked table has: merging rare values made it clearer, and "

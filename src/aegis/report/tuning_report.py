@@ -97,7 +97,7 @@ def _facts(tuning: GridTuning) -> list[Fact]:
 
 
 def _maps(tuning: GridTuning, k: int, *, secrets: bool) -> tuple[tuple[str, Any], ...]:
-    wanted: list[tuple[str, str, Callable[[Anonymized], float]]] = [
+    figures: list[tuple[str, str, Callable[[Anonymized], float]]] = [
         ("Information loss", "information loss", lambda result: result.information_loss),
         (
             f"People at linkage risk above {LINKAGE_THRESHOLD:g}",
@@ -106,10 +106,10 @@ def _maps(tuning: GridTuning, k: int, *, secrets: bool) -> tuple[tuple[str, Any]
         ),
     ]
     if secrets:
-        wanted.append(
+        figures.append(
             ("People with a certain secret (homogeneity)", "people", lambda result: float(result.after.homogeneity))
         )
-    return tuple((title, picture(_map(tuning, k, title, legend, of))) for title, legend, of in wanted)
+    return tuple((title, picture(_map(tuning, k, title, legend, of))) for title, legend, of in figures)
 
 
 def _map(tuning: GridTuning, k: int, title: str, legend: str, of: Callable[[Anonymized], float]) -> str:

@@ -41,15 +41,15 @@ def averaging(scene: Scene) -> Claims | NotApplicable:
     answers = []
     for name in columns:
         noisy = np.stack([_numbers(release, name)[rows[:, i]] for i, release in enumerate(scene.releases)], axis=1)
-        kept = owned & ~np.isnan(noisy).any(axis=1)
+        complete = owned & ~np.isnan(noisy).any(axis=1)
         values = people.domains[name].values.astype(np.float64)
-        mean = noisy[kept].mean(axis=1)
+        mean = noisy[complete].mean(axis=1)
         nearest = _nearest(values, mean)
         # Sure where the neighbours of the nearest value lie farther than the mean may err.
         error = _SURE * _spread(scene, name) / math.sqrt(len(scene.releases))
         gap = np.minimum(np.diff(values, prepend=-math.inf)[nearest] / 2, np.diff(values, append=math.inf)[nearest] / 2)
         sure = error <= gap
-        true = people.codes[name][owner[kept]]
+        true = people.codes[name][owner[complete]]
         common = int(np.bincount(people.codes[name]).argmax())
         answers.append(
             (
@@ -104,12 +104,12 @@ def _number(text: str | None) -> float:
         return math.nan
 
 
-def _nearest(values: Floats, wanted: Floats) -> Codes:
-    right = np.clip(np.searchsorted(values, wanted), 1, max(len(values) - 1, 1))
+def _nearest(values: Floats, targets: Floats) -> Codes:
+    right = np.clip(np.searchsorted(values, targets), 1, max(len(values) - 1, 1))
     left = right - 1
     if len(values) == 1:
-        return np.zeros(len(wanted), dtype=np.int64)
-    return np.asarray(np.where(wanted - values[left] <= values[right] - wanted, left, right))
+        return np.zeros(len(targets), dtype=np.int64)
+    return np.asarray(np.where(targets - values[left] <= values[right] - targets, left, right))
 
 
 def _spread(scene: Scene, name: str) -> float:

@@ -55,14 +55,14 @@ def _with_and_without(
     """How many people were asked about, and how many answers are right with their own row and without it."""
     columns = [column for column in view.telling(scene.known) if column != name]
     counts, group = _class_counts(view, columns, rows, labels, classes)
-    asked = rng.permutation(len(rows))[:MOST_ROWS]
-    expected = _out_of_fold(view, columns, rows[asked], labels[asked], classes, scene.seed)
-    own = np.zeros((len(asked), classes))
-    own[np.arange(len(asked)), labels[asked]] = 1.0
-    with_own = counts[group[asked]] + _PRIOR_ROWS * expected
-    right = int((with_own.argmax(axis=1) == labels[asked]).sum())
-    guessed = int(((with_own - own).argmax(axis=1) == labels[asked]).sum())
-    return len(asked), right, guessed
+    targets = rng.permutation(len(rows))[:MOST_ROWS]
+    expected = _out_of_fold(view, columns, rows[targets], labels[targets], classes, scene.seed)
+    own = np.zeros((len(targets), classes))
+    own[np.arange(len(targets)), labels[targets]] = 1.0
+    with_own = counts[group[targets]] + _PRIOR_ROWS * expected
+    right = int((with_own.argmax(axis=1) == labels[targets]).sum())
+    guessed = int(((with_own - own).argmax(axis=1) == labels[targets]).sum())
+    return len(targets), right, guessed
 
 
 def _class_counts(

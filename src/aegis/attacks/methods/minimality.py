@@ -48,11 +48,11 @@ def minimality(scene: Scene) -> Claims | NotApplicable:
             continue
         domain = people.domains[name].size
         left = np.bincount(shown[starred & (shown >= 0)], minlength=domain)
-        wanted = hidden & (size >= scene.promised_k)
-        possible = left[None, :] >= size[wanted][:, None] if wanted.any() else np.zeros((0, domain), dtype=bool)
+        attacked = hidden & (size >= scene.promised_k)
+        possible = left[None, :] >= size[attacked][:, None] if attacked.any() else np.zeros((0, domain), dtype=bool)
         alone = possible.sum(axis=1) == 1
         value = np.full(len(size), -1, dtype=np.int64)
-        value[np.flatnonzero(wanted)[alone]] = possible[alone].argmax(axis=1)
+        value[np.flatnonzero(attacked)[alone]] = possible[alone].argmax(axis=1)
         claimed = value[groups] >= 0
         true = people.codes[name][claimed]
         claims += int(claimed.sum())

@@ -69,15 +69,15 @@ def hashed_columns(release: HeldRelease) -> list[str]:
 
 def undo(hashes: Iterable[str], owners: dict[str, list[int]]) -> dict[str, int]:
     """The person behind each hash that a plausible value gives, cut to the length of the hashes."""
-    wanted = {text.lower(): text for text in hashes}
-    if not wanted:
+    by_digest = {text.lower(): text for text in hashes}
+    if not by_digest:
         return {}
-    length = len(next(iter(wanted)))
+    length = len(next(iter(by_digest)))
     originals: dict[str, int] = {}
     for value, people in owners.items():
         for spelled in {value, value.lower(), value.upper(), value.strip()}:
             for make in _HASHES.values():
                 text = make(spelled.encode())[:length]
-                if text in wanted:
-                    originals[wanted[text]] = people[0]
+                if text in by_digest:
+                    originals[by_digest[text]] = people[0]
     return originals

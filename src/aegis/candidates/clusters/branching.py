@@ -304,9 +304,11 @@ def halves(mode: int, shares: Floats, grid: Floats) -> Iterator[tuple[float, Lim
 
 def _tightened(case: Case, limit: Limit) -> Case:
     """The case with one more limit; a looser one of the same kind gives way."""
-    kept = [(one, fee) for one, fee in zip(case.limits, case.fees, strict=True) if not limit.replaces(one)]
+    remaining = [
+        (earlier, fee) for earlier, fee in zip(case.limits, case.fees, strict=True) if not limit.replaces(earlier)
+    ]
     return replace(
         case,
-        limits=(*(one for one, _ in kept), limit),
-        fees=np.array([*(fee for _, fee in kept), 0.0]),
+        limits=(*(earlier for earlier, _ in remaining), limit),
+        fees=np.array([*(fee for _, fee in remaining), 0.0]),
     )

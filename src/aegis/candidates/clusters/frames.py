@@ -37,23 +37,23 @@ def records_like(table: Any, fitted: Records) -> Records:
     columns = columns_by_name(table)
     if tuple(columns) != fitted.quasi_identifiers:
         raise AnonymizerError("these rows have other columns than the fitted ones; give the same in that order")
-    given = Records.from_columns(
+    fresh = Records.from_columns(
         columns,
         quasi_identifiers=fitted.quasi_identifiers,
         categorical=fitted.categorical_names,
         missing="category",
     )
-    if given.numeric_names != fitted.numeric_names:
+    if fresh.numeric_names != fitted.numeric_names:
         raise AnonymizerError("a column of numbers holds something else in these rows; give the same kind of values")
-    coded = np.empty_like(given.categorical)
-    for at, (own, known) in enumerate(zip(given.categories, fitted.categories, strict=True)):
+    coded = np.empty_like(fresh.categorical)
+    for at, (own, known) in enumerate(zip(fresh.categories, fitted.categories, strict=True)):
         place = {value: code for code, value in enumerate(known.tolist())}
         recoded = np.array([place.get(value, UNSEEN) for value in own.tolist()], dtype=np.int64)
-        coded[:, at] = recoded[given.categorical[:, at]]
+        coded[:, at] = recoded[fresh.categorical[:, at]]
     return Records(
-        numeric=given.numeric,
+        numeric=fresh.numeric,
         categorical=coded,
-        sensitive=given.sensitive,
+        sensitive=fresh.sensitive,
         numeric_names=fitted.numeric_names,
         categorical_names=fitted.categorical_names,
         sensitive_names=(),

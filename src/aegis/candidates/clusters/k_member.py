@@ -184,12 +184,12 @@ def _grow(
             used[kind] += 1
             left[chosen] -= 1
             remaining -= 1
-        kept = 0
+        placed = 0
         for e in range(lives):
             if left[live[e]] > 0:
-                live[kept] = live[e]
-                kept += 1
-        lives = kept
+                live[placed] = live[e]
+                placed += 1
+        lives = placed
         if not satisfies(state, c, k, l):
             break
         c += 1

@@ -194,12 +194,12 @@ def _mdav(points: Floats, codes: Ints, levels: Ints, order: Ints, start: Ints, k
 @compiled
 def _close_gaps(points: Floats, codes: Ints, next_record: Ints, left: Ints, lives: int) -> int:
     """Move the tuples that still have records together, in their order; gives how many they are."""
-    kept = 0
+    placed = 0
     for e in range(lives):
         if left[e] > 0:
-            points[:, kept] = points[:, e]
-            codes[:, kept] = codes[:, e]
-            next_record[kept] = next_record[e]
-            left[kept] = left[e]
-            kept += 1
-    return kept
+            points[:, placed] = points[:, e]
+            codes[:, placed] = codes[:, e]
+            next_record[placed] = next_record[e]
+            left[placed] = left[e]
+            placed += 1
+    return placed

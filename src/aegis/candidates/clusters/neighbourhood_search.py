@@ -285,7 +285,7 @@ def _choose(
 
     ``targets[:dissolved]`` and ``targets[8 : 8 + opened]`` name the classes.
     """
-    wanted = 2 + int(rng.random() * 3)
+    removals = 2 + int(rng.random() * 3)
     skip = rng.random() * 0.7
     dissolved = opened = pooled = 0
     before = 0.0
@@ -333,6 +333,6 @@ def _choose(
                 remove(units, state, u)
                 pool[pooled], old[pooled] = u, c
                 pooled += 1
-        if dissolved + opened >= wanted:
+        if dissolved + opened >= removals:
             break
     return dissolved, opened, pooled, before

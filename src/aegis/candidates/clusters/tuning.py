@@ -119,7 +119,7 @@ class Attempts:
     def trial(self, records: Records, setting: Setting) -> Trial:
         """Fit one setting; what is infeasible comes back as a refusal, so that the others go on."""
         method = ANONYMIZERS[self.method]
-        asked = {"seconds": self.seconds, "rounds": self.rounds, "bound_share": 0.0}
+        options = {"seconds": self.seconds, "rounds": self.rounds, "bound_share": 0.0}
         try:
             anonymizer = method.anonymizer(
                 k=setting.k,
@@ -127,7 +127,7 @@ class Attempts:
                 l=self.l,
                 classes=setting.classes,
                 trade_off=setting.trade_off,
-                **{option: value for option, value in asked.items() if option in method.uses},
+                **{option: value for option, value in options.items() if option in method.uses},
             )
             return Trial(setting=setting, result=anonymizer.fit(records).result_)
         except AnonymizerError as error:

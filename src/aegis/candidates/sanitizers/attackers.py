@@ -231,9 +231,9 @@ def fit_table_shares(release: Floats, side: Floats, codes: Ints, *, size: int) -
     def shares(rows: Floats) -> Floats:
         # the features of a table attacker are the symbol in the first column and side information in the others
         distinct, inverse = np.unique(places(rows[:, 0], rows[:, 1:]), axis=0, return_inverse=True)
-        found = [place.get(row.tobytes()) for row in distinct]
+        cells = [place.get(row.tobytes()) for row in distinct]
         answers = [
-            by_symbol[row[0]] if cell is None else stated[cell] for row, cell in zip(distinct, found, strict=True)
+            by_symbol[row[0]] if cell is None else stated[cell] for row, cell in zip(distinct, cells, strict=True)
         ]
         return np.asarray(answers)[inverse.ravel()]
 

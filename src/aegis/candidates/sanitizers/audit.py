@@ -308,13 +308,13 @@ def _exposure(
     if kind == "category":
         return from_errors(np.asarray(errors != 0, dtype=np.float64), epsilon=epsilon)
     if pinned_share is None:
-        used, asked = min(fitting, 30_000), min(len(truth) - fitting, 10_000)
+        used, tested = min(fitting, 30_000), min(len(truth) - fitting, 10_000)
         pinned_share = max(
             attackers.pinning_share(
                 view.features()[:used],
                 truth[:used],
-                view.features()[fitting : fitting + asked],
-                truth[fitting : fitting + asked],
+                view.features()[fitting : fitting + tested],
+                truth[fitting : fitting + tested],
                 epsilon=epsilon,
             )
             for view in views

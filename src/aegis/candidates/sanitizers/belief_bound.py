@@ -45,11 +45,11 @@ def most_a_belief_is_worth(problem: CappedProblem, cone: Cone, prices: Prices, *
         new_corners, new_worth = new_corners[held], new_worth[held]
         # what holds for a simplex holds for its halves
         new_bounds = np.minimum(_bounds(problem, prices, new_corners, new_worth), np.tile(bounds[chosen], 2)[held])
-        kept = np.ones(bounds.size, dtype=bool)
-        kept[chosen] = False
-        corners = np.concatenate([corners[kept], new_corners])
-        worth = np.concatenate([worth[kept], new_worth])
-        bounds = np.concatenate([bounds[kept], new_bounds])
+        rest = np.ones(bounds.size, dtype=bool)
+        rest[chosen] = False
+        corners = np.concatenate([corners[rest], new_corners])
+        worth = np.concatenate([worth[rest], new_worth])
+        bounds = np.concatenate([bounds[rest], new_bounds])
     return float(bounds.max(initial=0.0))
 
 

@@ -129,12 +129,12 @@ def _fitted(
     else:
         chosen = tuned(problem, column, split, beliefs)
         # a cell is a summary of what an adversary knows; where its posteriors go further, the cap is tightened
-        asked = 1.0 if caps.posterior is None else caps.posterior
+        posterior = 1.0 if caps.posterior is None else caps.posterior
         for doubt in _DOUBTS:
             if too_certain(before, chosen.after, codes=judged) is None:
                 break
             try:
-                tighter = replace(caps, posterior=max(1 - doubt * max(1 - asked, 0.02), 0.5))
+                tighter = replace(caps, posterior=max(1 - doubt * max(1 - posterior, 0.02), 0.5))
                 problem = replace(problem, caps=tighter)
                 chosen = tuned(problem, column, split, beliefs)
             except (SanitizerError, VerificationError):
@@ -154,8 +154,8 @@ def _fitted(
         mechanism=chosen.mechanism,
         audit=report if column.category else with_known_channel(report, chosen.after, None),
         groups=tuple(
-            AuthorizedGroup(distortion=asked, max_distortion=float(losses.mean()), reconstruction=reached)
-            for asked, losses, reached in zip(split.distortions, left, chosen.reconstructions, strict=True)
+            AuthorizedGroup(distortion=distortion, max_distortion=float(losses.mean()), reconstruction=reached)
+            for distortion, losses, reached in zip(split.distortions, left, chosen.reconstructions, strict=True)
         ),
         saturation_losses=tuple(float(loss) for loss in saturation),
         method=chosen.method,
@@ -196,7 +196,7 @@ def _proof(
     optimum: CappedOptimum,
 ) -> Proof:
     rows = split.measured
-    kept, local_dp = law_free_figures(optimum.release)
+    kept_share, local_dp = law_free_figures(optimum.release)
     posterior, leakage, open_share = figures_over_set(problem.law, optimum.release, solved.caps)
     codes = column.codes[rows]
     empirical = []
@@ -216,7 +216,7 @@ def _proof(
         rows_of_losses=len(codes),
         program_loss=optimum.worst,
         bound=optimum.bound,
-        kept_share=kept,
+        kept_share=kept_share,
         posterior=posterior,
         leakage=leakage,
         local_dp=local_dp,

@@ -62,8 +62,8 @@ class Master:
         if self.count <= _KEPT:
             return
         used = self.symbols().max(axis=1) > 1e-9
-        self.rule_costs = [costs for costs, kept in zip(self.rule_costs, used, strict=True) if kept]
-        self.cuts = [lines for lines, kept in zip(self.cuts, used, strict=True) if kept]
+        self.rule_costs = [costs for costs, is_used in zip(self.rule_costs, used, strict=True) if is_used]
+        self.cuts = [lines for lines, is_used in zip(self.cuts, used, strict=True) if is_used]
 
     def solve(self, scale: float, *, once: bool, rounds: int = 12) -> bool:
         """Solve, tighten where a loss lies above what an adversary has, and solve again; whether no loss does now."""

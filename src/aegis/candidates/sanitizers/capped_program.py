@@ -107,7 +107,9 @@ def by_belief(problem: CappedProblem) -> bool:
 
 def limits_of(problem: CappedProblem) -> list[float]:
     """What each group may err by: no more than without a release, where more was allowed."""
-    return [min(asked, left) for asked, left in zip(problem.distortions, problem.silent_distortions, strict=True)]
+    return [
+        min(distortion, left) for distortion, left in zip(problem.distortions, problem.silent_distortions, strict=True)
+    ]
 
 
 def met(problem: CappedProblem, missed: Sequence[float]) -> bool:

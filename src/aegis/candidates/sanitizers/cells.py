@@ -74,11 +74,11 @@ def _forecast(shares: Callable[[Floats], Floats], side: Floats, size: int, *, fi
     likely = shares(side)
     guess, top = likely.argmax(axis=1), likely.max(axis=1)
     held = np.bincount(guess, minlength=size)
-    kept = [int(value) for value in np.argsort(-held, kind="stable")[:_MOST_CLASSES] if held[value] >= _FEWEST // 2]
+    common = [int(value) for value in np.argsort(-held, kind="stable")[:_MOST_CLASSES] if held[value] >= _FEWEST // 2]
     first: dict[int, int] = {}
     middle = np.full(size, np.inf)
     count = 0
-    for value in kept:
+    for value in common:
         first[value] = count
         count += 1
         if fine and held[value] >= 2 * _FEWEST:

@@ -130,8 +130,8 @@ class LogCost:
         if size == 2:
             first = np.sin(np.linspace(0.04, 0.96, _TANGENTS) * np.pi / 2) ** 2
             return self.best(np.column_stack([first, 1 - first]))
-        one = [sure * np.eye(size) + (1 - sure) / size for sure in (0.4, 0.8, 0.97)]
-        return self.best(np.vstack([even, *one]))
+        leaning = [sure * np.eye(size) + (1 - sure) / size for sure in (0.4, 0.8, 0.97)]
+        return self.best(np.vstack([even, *leaning]))
 
     def floors(self) -> Floats:
         """See `Cost`."""
@@ -163,15 +163,15 @@ def read_costs(path: Path, values: NDArray[Any], *, column: str) -> Floats:
     if not guesses or any(len(line) != len(guesses) + 1 for line in lines) or len(set(guesses)) < len(guesses):
         raise SanitizerError(f"{path.name} is to have a line of guesses, each once, and a line of costs for each value")
     costs = {line[0]: dict(zip(guesses, line[1:], strict=True)) for line in lines[1:]}
-    wanted = [str(value) for value in np.unique(values.astype(str))]
-    absent = [value for value in wanted if value not in costs or value not in guesses]
+    labels = [str(value) for value in np.unique(values.astype(str))]
+    absent = [value for value in labels if value not in costs or value not in guesses]
     if absent:
         raise SanitizerError(
-            f"{path.name} misses {len(absent)} of the {len(wanted)} values of column '{column}' among its lines or its "
+            f"{path.name} misses {len(absent)} of the {len(labels)} values of column '{column}' among its lines or its "
             "guesses"
         )
     try:
-        matrix = np.array([[float(costs[value][guess]) for guess in wanted] for value in wanted])
+        matrix = np.array([[float(costs[value][guess]) for guess in labels] for value in labels])
     except ValueError:
         raise SanitizerError(f"{path.name} holds costs that are no numbers") from None
     if not all(math.isfinite(cost) and cost >= 0 for cost in matrix.ravel()) or matrix.max() == 0:

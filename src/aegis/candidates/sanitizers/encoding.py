@@ -48,7 +48,7 @@ class Encoder:
                 made.append(EncodedColumn(name=name, mean=float(numbers.mean()), std=float(numbers.std()) or 1.0))
                 continue
             levels, counts = np.unique(values.astype(str), return_counts=True)
-            kept = levels[np.argsort(-counts, kind="stable")[:_LEVELS]]
+            common = levels[np.argsort(-counts, kind="stable")[:_LEVELS]]
             place = np.repeat(np.arange(levels.size), counts)
             made.append(
                 EncodedColumn(
@@ -56,7 +56,7 @@ class Encoder:
                     mean=float(place.mean()),
                     std=float(place.std()) or 1.0,
                     levels=tuple(str(level) for level in levels),
-                    indicators=tuple(str(level) for level in kept),
+                    indicators=tuple(str(level) for level in common),
                 )
             )
         return cls(columns=tuple(made), party=party)

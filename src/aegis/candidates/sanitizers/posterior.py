@@ -269,8 +269,8 @@ def _shareable(column: Floats) -> tuple[Floats, Floats]:
             weights.append(np.full(pieces, held / pieces))
     joined, weight = np.concatenate(points), np.concatenate(weights)
     order = np.argsort(joined, kind="stable")
-    kept = order[weight[order] > 0]
-    return joined[kept], weight[kept]
+    weighted = order[weight[order] > 0]
+    return joined[weighted], weight[weighted]
 
 
 def _forecast(side: Floats, x: Floats, classes: int, *, seed: int, quick: bool) -> list[tuple[Floats, Floats]]:

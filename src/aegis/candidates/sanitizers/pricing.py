@@ -102,7 +102,7 @@ def _best_for(problem: CappedProblem, cone: Cone, prices: Prices, paid: Floats, 
             np.hstack([-np.eye(size), np.ones((size, 1)), np.zeros((size, cells))]),
         ]
     )
-    found = linprog(
+    solution = linprog(
         -np.concatenate([paid, [0.0], weights]),
         A_ub=csr_array(matrix),
         b_ub=np.zeros(len(matrix)),
@@ -111,7 +111,7 @@ def _best_for(problem: CappedProblem, cone: Cone, prices: Prices, paid: Floats, 
         bounds=(0, None),
         method="highs",
     )
-    return np.asarray(found.x[:size]) if found.success else None
+    return np.asarray(solution.x[:size]) if solution.success else None
 
 
 def most_a_symbol_is_worth(problem: CappedProblem, cone: Cone, prices: Prices, *, seconds: float) -> float:

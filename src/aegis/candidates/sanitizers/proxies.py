@@ -60,9 +60,9 @@ def _coded(values: NDArray[Any], half: int) -> NDArray[np.int64]:
         return np.where(np.isfinite(numbers), np.searchsorted(cuts, numbers, side="right") + 1, 0)
     text = values.astype(str)
     levels, counts = np.unique(text[:half], return_counts=True)
-    kept = np.sort(levels[np.argsort(-counts, kind="stable")[:_LEVELS]])
-    place = np.clip(np.searchsorted(kept, text), 0, kept.size - 1)
-    return np.where(kept[place] == text, place + 1, 0)
+    common = np.sort(levels[np.argsort(-counts, kind="stable")[:_LEVELS]])
+    place = np.clip(np.searchsorted(common, text), 0, common.size - 1)
+    return np.where(common[place] == text, place + 1, 0)
 
 
 def _error(x: Floats, cells: NDArray[np.int64], half: int, *, category: bool, log: bool) -> float:

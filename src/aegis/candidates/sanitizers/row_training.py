@@ -128,8 +128,8 @@ def train_rows(
     """Train all trials; with a ``checkpoint`` a run that was stopped goes on where it was."""
     if len(distortions) != len(rows.groups) or min(distortions) <= 0:
         raise SanitizerError("give each authorised group a positive distortion")
-    kept = None if checkpoint is None else Checkpoint(path=checkpoint, run=_run(rows, distortions, cone, settings))
-    stored = None if kept is None else kept.load()
+    saved = None if checkpoint is None else Checkpoint(path=checkpoint, run=_run(rows, distortions, cone, settings))
+    stored = None if saved is None else saved.load()
     program = _Program(rows, distortions, cone, settings)
     keys = jax.random.split(jax.random.key(settings.seed), settings.trials)
     state = jax.vmap(program.initial)(keys, jnp.asarray(_starts(rows, settings)))
@@ -147,8 +147,8 @@ def train_rows(
         state = epoch(state, jnp.int32(number * per_epoch))
         jax.block_until_ready(state)  # type: ignore[no-untyped-call]  # JAX has no types for it
         history.append((np.zeros(1),))
-        if kept is not None:
-            kept.save([np.asarray(leaf) for leaf in jax.tree.leaves(state)], history)
+        if saved is not None:
+            saved.save([np.asarray(leaf) for leaf in jax.tree.leaves(state)], history)
         if progress is not None:
             progress(number + 1, settings.epochs, "training on the rows")
     releases = np.asarray(jax.vmap(program.release)(state["privatizer"], state["start"]), dtype=np.float64)

@@ -140,8 +140,8 @@ class Split:
 
     def spent(self, losses: Floats, aim: float, *, group: int = 0) -> float | None:
         """Another aim that spends a group's distortion better, or None where this one does."""
-        reached, asked = float(losses.mean()), self.distortions[group]
-        upper = max(asked - _MARGIN * standard_error(losses), 0.5 * asked)
+        reached, distortion = float(losses.mean()), self.distortions[group]
+        upper = max(distortion - _MARGIN * standard_error(losses), 0.5 * distortion)
         if 0.9 * upper <= reached <= upper:
             return None
         return aim * float(np.clip(0.96 * upper / max(reached, 1e-12), 0.3, 3.0))
@@ -211,13 +211,13 @@ def refuse_certain(
     column: str, before: Sequence[Certainty], after: Sequence[Certainty], *, codes: NDArray[np.int64] | None
 ) -> None:
     """Refuse a release that determines too many records for an adversary that knows how it was made."""
-    found = too_certain(before, after, codes=codes)
-    if found is not None:
-        whose = "the records with one value" if found.of_one_value else "the records"
+    excess = too_certain(before, after, codes=codes)
+    if excess is not None:
+        whose = "the records with one value" if excess.of_one_value else "the records"
         raise VerificationError(
-            f"the release of column '{column}' would determine {100 * found.after:.1f} % of {whose} for adversary "
-            f"{found.adversary}, who knows how it was made and is sure of {100 * found.before:.1f} % without it; at "
-            f"most {count(round(100 * found.allowed), 'point')} more may be: allow more distortion"
+            f"the release of column '{column}' would determine {100 * excess.after:.1f} % of {whose} for adversary "
+            f"{excess.adversary}, who knows how it was made and is sure of {100 * excess.before:.1f} % without it; at "
+            f"most {count(round(100 * excess.allowed), 'point')} more may be: allow more distortion"
         )
 
 

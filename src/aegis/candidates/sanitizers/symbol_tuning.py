@@ -50,21 +50,21 @@ def tuned(problem: CappedProblem, column: SymbolColumn, split: Split, beliefs: S
     The caps are asked for over the whole set of laws first; where the rows are too few for that, under the estimate.
     """
     silent = problem.silent_distortions
-    aims = tuple(min(asked, left) for asked, left in zip(split.distortions, silent, strict=True))
+    aims = tuple(min(target, left) for target, left in zip(split.distortions, silent, strict=True))
     over_set = _spent(problem, column, split, beliefs, aims)
     if over_set is not None and not over_set.short:
         return _accepted(over_set, column, split, beliefs)
     problem = replace(problem, law=problem.law.estimate)
-    asked = replace(problem, distortions=aims)
-    found = _spent(problem, column, split, beliefs, aims)
-    if found is None:
+    target = replace(problem, distortions=aims)
+    aimed = _spent(problem, column, split, beliefs, aims)
+    if aimed is None:
         # cells are a summary: what the reconstructor makes of its columns may still meet the distortion
-        nearest = tuple(min(near, left) for near, left in zip(nearest_distortions(asked), silent, strict=True))
-        found = _spent(problem, column, split, beliefs, nearest)
-        if found is None or found.short:
-            solve(asked)  # raises, and says how far it is
-    assert found is not None
-    return _accepted(found, column, split, beliefs)
+        nearest = tuple(min(near, left) for near, left in zip(nearest_distortions(target), silent, strict=True))
+        aimed = _spent(problem, column, split, beliefs, nearest)
+        if aimed is None or aimed.short:
+            solve(target)  # raises, and says how far it is
+    assert aimed is not None
+    return _accepted(aimed, column, split, beliefs)
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +83,7 @@ def _spent(
 ) -> _Aimed | None:
     """The release whose reconstructors spend the distortions on the tuning rows; None where the caps allow no aims."""
     most = problem.silent_distortions
-    found: _Aimed | None = None
+    aimed: _Aimed | None = None
     # cells are a summary of what an authorised group knows, so the first try often finds distortion to spare
     for _ in range(5):
         tried = replace(problem, distortions=aims)
@@ -93,8 +93,8 @@ def _spent(
         mechanism, release = drawn(column, split, optimum.release)
         losses = group_losses(column, split, beliefs, mechanism, release)
         short = any(split.needs_release(lost, group=group) for group, lost in enumerate(losses))
-        if found is None or found.short or not short:
-            found = _Aimed(tried, optimum, mechanism, release, short)
+        if aimed is None or aimed.short or not short:
+            aimed = _Aimed(tried, optimum, mechanism, release, short)
         changed = tuple(
             aim if (wanted := split.spent(lost, aim, group=group)) is None else min(wanted, limit)
             for group, (lost, aim, limit) in enumerate(zip(losses, aims, most, strict=True))
@@ -102,19 +102,19 @@ def _spent(
         if changed == aims:
             break
         aims = changed
-    return found
+    return aimed
 
 
-def _accepted(found: _Aimed, column: SymbolColumn, split: Split, beliefs: Sequence[Belief]) -> TunedRelease:
+def _accepted(aimed: _Aimed, column: SymbolColumn, split: Split, beliefs: Sequence[Belief]) -> TunedRelease:
     """The release with its reconstructors' errors on the measured rows, which must be within the distortions."""
     return TunedRelease(
-        found.mechanism,
-        found.release,
-        reconstructions_of(column, split, beliefs, found.mechanism, found.release),
-        split.known_channel(found.mechanism, found.release, column.truth, beliefs),
-        with_bound(found.problem, found.optimum),
+        aimed.mechanism,
+        aimed.release,
+        reconstructions_of(column, split, beliefs, aimed.mechanism, aimed.release),
+        split.known_channel(aimed.mechanism, aimed.release, column.truth, beliefs),
+        with_bound(aimed.problem, aimed.optimum),
         "program under caps" if column.category else f"program under caps, {column.size} bins",
-        found.problem,
+        aimed.problem,
     )
 
 
@@ -143,7 +143,7 @@ def or_trained(
             adversaries=tuple(side[:half] for side in split.adversary_sides),
             parts=(part,),
         ),
-        distortions=[max(asked - offset, 0.05 * asked) for asked in problem.distortions],
+        distortions=[max(target - offset, 0.05 * target) for target in problem.distortions],
         cone=cone,
         settings=RowSettings(
             symbols=symbols_for(column.size), steps=training.steps, seed=int(split.rng.integers(2**31))
@@ -157,7 +157,7 @@ def or_trained(
         return replace(chosen, method=f"{chosen.method} (networks reached {100 * share:.1f} % of it)")
     mechanism, release = drawn(column, split, best[0])
     losses = group_losses(column, split, beliefs, mechanism, release)
-    if any(float(lost.mean()) > asked for lost, asked in zip(losses, split.distortions, strict=True)):
+    if any(float(lost.mean()) > target for lost, target in zip(losses, split.distortions, strict=True)):
         return replace(chosen, method=f"{chosen.method} (networks missed the distortion)")
     return TunedRelease(
         mechanism,

@@ -232,22 +232,22 @@ def check_written(
     gave, ``public`` the columns of the public file, ``others`` the columns that are looked at as proxies.
     """
     shown = {name: part for made in releases.values() for name, part in as_side(made).items()}
-    found = []
-    for one in fitted:
-        mechanism, column = one.mechanism, one.mechanism.column
+    by_column = []
+    for released_column in fitted:
+        mechanism, column = released_column.mechanism, released_column.mechanism.column
         truth = true_values(mechanism, columns[column])
         release = release_matrix(mechanism, releases[column])
         equal = 0.0
         if isinstance(mechanism, NumberMechanism):
-            told = ~np.isin(release[:, 1:].argmax(axis=1), mechanism.silent)
+            spoken = ~np.isin(release[:, 1:].argmax(axis=1), mechanism.silent)
             near = np.isclose(release[:, 0], truth, rtol=1e-12, atol=1e-9 * (float(truth.std()) or 1.0))
-            equal = float((near & told).mean())
+            equal = float((near & spoken).mean())
         rows = rng.permutation(len(truth))[:_WRITTEN_ROWS]
         epsilons = [share * float(truth.std()) for share in EPSILON_SHARES]
         sure = []
-        for party, protection in zip(one.adversaries, one.protection, strict=True):
-            known = {name: (shown | dict(columns))[name][rows] for name in party.encoder.names}
-            view = View(release=release[rows], side=party.encoder.matrix(known, rows=len(rows)))
+        for party, protection in zip(released_column.adversaries, released_column.protection, strict=True):
+            side = {name: (shown | dict(columns))[name][rows] for name in party.encoder.names}
+            view = View(release=release[rows], side=party.encoder.matrix(side, rows=len(rows)))
             now = certainty(party.belief, mechanism, view, truth[rows], epsilons=epsilons)
             sure.append(now.certain)
             # drawing adds its own chance to what was measured at fitting
@@ -262,33 +262,33 @@ def check_written(
                 f"{100 * equal:.1f} % of the values drawn for column '{column}' equal the private ones; nothing is "
                 "written: allow more distortion"
             )
-        own = [name for party in one.authorized for name in party.encoder.names if name in columns]
+        own = [name for party in released_column.authorized for name in party.encoder.names if name in columns]
         both = both_files_loss(
             mechanism,
             truth,
             release,
             {name: columns[name] for name in dict.fromkeys([*own, *public])},
-            cost=one.authorized[0].belief.cost,
-            log=one.loss == "log",
+            cost=released_column.authorized[0].belief.cost,
+            log=released_column.loss == "log",
             rows=rows,
         )
-        found.append(
+        by_column.append(
             Written(
                 column=column,
                 equal=equal,
                 determined=max(sure),
                 # who holds the files has the reconstructors too
-                both_files_loss=min(both, *(group.reconstruction.loss for group in one.groups)),
+                both_files_loss=min(both, *(group.reconstruction.loss for group in released_column.groups)),
                 proxies=proxies(
                     truth,
                     others or {},
                     category=isinstance(mechanism, CategoryMechanism),
-                    log=one.loss == "log",
+                    log=released_column.loss == "log",
                     rng=rng,
                 ),
             )
         )
-    return tuple(found)
+    return tuple(by_column)
 
 
 def as_side(released: Columns) -> dict[str, NDArray[Any]]:
@@ -315,16 +315,16 @@ def true_values(mechanism: Mechanism, values: NDArray[Any]) -> Floats:
     return np.searchsorted(np.array(mechanism.values), values.astype(str)).astype(np.float64)
 
 
-def _better(one: PartyAudit, other: PartyAudit) -> PartyAudit:
-    return min(one, other, key=lambda party: party.loss)
+def _better(first: PartyAudit, other: PartyAudit) -> PartyAudit:
+    return min(first, other, key=lambda party: party.loss)
 
 
-def _worse(one: Certainty, other: Certainty) -> Certainty:
+def _worse(first: Certainty, other: Certainty) -> Certainty:
     """The more that either of two says of single records."""
     return Certainty(
-        certain=max(one.certain, other.certain),
-        by_value=tuple(max(pair) for pair in zip(one.by_value, other.by_value, strict=True)),
-        epsilons=one.epsilons,
-        pinned=tuple(max(pair) for pair in zip(one.pinned, other.pinned, strict=True)),
-        loss=min(one.loss, other.loss),
+        certain=max(first.certain, other.certain),
+        by_value=tuple(max(pair) for pair in zip(first.by_value, other.by_value, strict=True)),
+        epsilons=first.epsilons,
+        pinned=tuple(max(pair) for pair in zip(first.pinned, other.pinned, strict=True)),
+        loss=min(first.loss, other.loss),
     )

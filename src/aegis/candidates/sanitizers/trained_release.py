@@ -47,15 +47,17 @@ def under_caps(release: Floats, cone: Cone, prior: Floats) -> Floats:
 
 def spent(release: Floats, problem: CappedProblem) -> Floats | None:
     """The release with a blank mixed in until the first group to reach its distortion does; None where it is beyond."""
-    limits = [min(asked, left) for asked, left in zip(problem.distortions, problem.silent_distortions, strict=True)]
+    limits = [
+        min(distortion, left) for distortion, left in zip(problem.distortions, problem.silent_distortions, strict=True)
+    ]
 
     def mixed(blank: float) -> Floats:
         return np.hstack([(1 - blank) * release, np.full((len(release), 1), blank)])
 
     def within(table: Floats) -> bool:
         return all(
-            found <= limit * (1 + 1e-9) + 1e-12
-            for found, limit in zip(problem.distortions_of(table), limits, strict=True)
+            reached <= limit * (1 + 1e-9) + 1e-12
+            for reached, limit in zip(problem.distortions_of(table), limits, strict=True)
         )
 
     if not within(release):
@@ -82,7 +84,7 @@ def best_trained(releases: Floats, problem: CappedProblem, cone: Cone) -> tuple[
             optima += [] if together is None else [together]
         tried += [optimum.release for optimum in optima]
     judged = [(release, min(problem.losses_of(release))) for release in tried if release is not None]
-    return max(judged, key=lambda kept: kept[1], default=None)
+    return max(judged, key=lambda pair: pair[1], default=None)
 
 
 def refined(problem: CappedProblem, release: Floats) -> CappedOptimum | None:

@@ -108,7 +108,7 @@ def train(
     saved = None if checkpoint is None else _checkpoint(checkpoint, run, targets, trials, caps, seed)
     history: list[tuple[Floats, Floats]] = []
     state = state if saved is None else _resumed(saved, state, history)
-    kept: list[Any] = []
+    states: list[Any] = []
     watch = Watch(np.repeat(np.asarray(targets, dtype=float) / scale**2, trials), settings.patience)
     tired = any([watch.tired(*figures) for figures in history])  # noqa: C419 - every epoch has to be seen
     ahead = range(settings.epochs if tired else len(history), settings.epochs)
@@ -120,7 +120,7 @@ def train(
         state, figures = compiled(run.data, state, aims, key, jnp.int32(number))
         history.append((np.asarray(figures[0], dtype=np.float64), np.asarray(figures[1], dtype=np.float64)))
         if settings.keep_epochs:
-            kept.append([(np.asarray(w), np.asarray(b)) for w, b in state["privatizer"]["layers"]])
+            states.append([(np.asarray(w), np.asarray(b)) for w, b in state["privatizer"]["layers"]])
         if saved is not None:
             saved.save([np.asarray(leaf) for leaf in jax.tree.leaves(state)], history)
         if progress is not None:
@@ -149,7 +149,7 @@ def train(
         device=str(jax.devices()[0].device_kind),
         compile_seconds=compiled_at - began,
         train_seconds=ended - compiled_at,
-        layers_by_epoch=tuple(tuple((shaped(w), shaped(b)) for w, b in layers) for layers in kept),
+        layers_by_epoch=tuple(tuple((shaped(w), shaped(b)) for w, b in layers) for layers in states),
     )
 
 

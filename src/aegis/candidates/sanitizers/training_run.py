@@ -44,8 +44,8 @@ def initial_state(
             (w1, b1), (w2, b2) = start_weights(
                 start, hidden=settings.hidden, period=period, noise=0.3 * (0.1 * aim) ** 0.5, rng=rng
             )
-            for kept, part in zip((first, first_bias, last, last_bias), (w1, b1, w2, b2), strict=True):
-                kept.append(part)
+            for array, part in zip((first, first_bias, last, last_bias), (w1, b1, w2, b2), strict=True):
+                array.append(part)
             erase.append(-4.0)
     privatizer = {
         "layers": [

@@ -98,10 +98,10 @@ def _commonest(domain: Domain, counts: Codes) -> list[Mask]:
     order = np.argsort(-counts[: len(domain.values)], kind="stable")
     values = [show(value) for value in domain.values.tolist()]
     masks: list[Mask] = []
-    for kept in KEPT:
-        if kept + 2 > len(values):
+    for number in KEPT:
+        if number + 2 > len(values):
             continue
-        names = [values[code] for code in sorted(order[:kept].tolist())]
+        names = [values[code] for code in sorted(order[:number].tolist())]
         rest = "other"
         while rest in values:
             rest += "*"

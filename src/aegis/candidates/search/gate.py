@@ -134,13 +134,13 @@ class Gate:
         judged = self.policy.suppressed is Suppressed.JUDGED
         if not self.settles(records, not records or self._pool_holds(classes, failing, records)):
             return Weighed(bound=bound, failing=records, outcome=None, open=True)
-        kept = sizes[~failing] if records else sizes
-        smallest = int(kept.min()) if len(kept) else 0
+        shown = sizes[~failing] if records else sizes
+        smallest = int(shown.min()) if len(shown) else 0
         star = int(records > 0 and self.policy.suppressed is not Suppressed.DROPPED)
         outcome = Outcome(
             score=score,
             suppressed=records,
-            classes=len(kept) + star,
+            classes=len(shown) + star,
             smallest_class=min(smallest or records, records) if records and judged else smallest,
             risk=1.0 / smallest if smallest else 0.0,
         )
@@ -165,14 +165,14 @@ class Gate:
         if judgement is None:
             return None
         released = judgement.released
-        kept = released.chances[:-1] if released.star else released.chances
+        chances = released.chances[:-1] if released.star else released.chances
         labels = released_labels(released, self.label, self.table.contents[self.label].totals)
         return Outcome(
             score=min(self.objective.value(labels), most),
             suppressed=judgement.suppressed,
             classes=judgement.classes,
             smallest_class=judgement.smallest_class,
-            risk=float(kept.max()) if len(kept) else 0.0,
+            risk=float(chances.max()) if len(chances) else 0.0,
         )
 
     def _judged(self, partitions: Mapping[str, Partition]) -> Judgement | None:

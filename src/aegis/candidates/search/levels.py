@@ -173,8 +173,8 @@ class LatticeSearch:
 
     def _finest(self, box: Box) -> Classes:
         """The classes of a box's finest node, which its parent may have left behind."""
-        kept = self._kept.pop(box.low, None)
-        return self._at(box.low) if kept is None else kept
+        classes = self._kept.pop(box.low, None)
+        return self._at(box.low) if classes is None else classes
 
     def _keep(self, levels: Levels, classes: Classes) -> None:
         self._kept[levels] = classes

@@ -63,12 +63,12 @@ class Objective:
 
     @classmethod
     def of(cls, measure: str, totals: Ints) -> Objective:
-        found = find_attribute_measure(measure)
+        attribute_measure = find_attribute_measure(measure)
         return cls(
-            measure=found,
+            measure=attribute_measure,
             logarithms=Logarithms.of(totals),
             records=int(totals.sum()),
-            ceiling=_ceiling(found, totals),
+            ceiling=_ceiling(attribute_measure, totals),
         )
 
     @property

@@ -296,16 +296,16 @@ def push_together(options: PushTogether) -> PushedTogether:
         if product.policy is None:
             raise ConflictError("the product has no policy to judge by; give it one first")
         policy = Policy.from_mapping(product.policy, where="the product's policy")
-        known = {
+        pushed = {
             each.content_id: configurations_from_mapping(dict(each.content), name=each.name)[0]
             for each in catalog.configurations(options.product)
         }
         ledger = catalog.ledger(options.product)
-        out = [entry.part for entry in ledger.entries if entry.part is not None and entry.part.content_id in known]
+        out = [entry.part for entry in ledger.entries if entry.part is not None and entry.part.content_id in pushed]
         sets = sets_to_judge(ledger.wanted, out)
         if not sets:
             raise ConflictError("there are not two maskings to judge together; propose some first")
-        verdicts = judge_sets(open_table(options.data, options), policy, known, sets, hierarchies=hierarchies)
+        verdicts = judge_sets(open_table(options.data, options), policy, pushed, sets, hierarchies=hierarchies)
         catalog.judge_together(options.product, policy_id=policy.id, verdicts=verdicts)
     broken = sum(not verdict.satisfied for verdict in verdicts)
     return PushedTogether(product=options.product, judged=len(verdicts), broken=broken)

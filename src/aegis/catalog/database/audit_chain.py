@@ -165,8 +165,8 @@ _END = (
 
 
 def _page(after: int, last: int) -> Select[*tuple[Any, ...]]:
-    wanted = select(*_COLUMNS).where(Audit.sequence > after, Audit.sequence <= last)
-    return wanted.order_by(Audit.sequence).limit(_TOGETHER)
+    query = select(*_COLUMNS).where(Audit.sequence > after, Audit.sequence <= last)
+    return query.order_by(Audit.sequence).limit(_TOGETHER)
 
 
 def _unchanged(session: Session, since: Checkpoint) -> bool:

@@ -135,8 +135,8 @@ def _restore(file: tarfile.TarFile, manifest: dict[str, Any], session: Session, 
             else:
                 raise DataError("the backup holds something that no backup has; nothing was restored")
             seen.add(name)
-        wanted = {f"files/{digest}" for digest in manifest["files"]} | {f"tables/{name}.jsonl" for name in tables}
-        if seen != wanted:
+        names = {f"files/{digest}" for digest in manifest["files"]} | {f"tables/{name}.jsonl" for name in tables}
+        if seen != names:
             raise VerificationError("the backup is not complete; nothing was restored")
         for table_name, each in tables.items():  # in the order of their references
             _load(session, each, Path(place) / f"{table_name}.jsonl")
@@ -183,9 +183,9 @@ def _copy(stream: IO[bytes], path: Path, expected: str) -> None:
 
 
 def _needed(session: Session) -> list[str]:
-    kept = [ReleaseState.RECEIVED.value, ReleaseState.VERIFIED.value]
+    states = [ReleaseState.RECEIVED.value, ReleaseState.VERIFIED.value]
     digests = set(session.scalars(select(Summary.digest)))
-    digests |= set(session.scalars(select(Release.digest).where(Release.state.in_(kept))))
+    digests |= set(session.scalars(select(Release.digest).where(Release.state.in_(states))))
     return sorted(digests)
 
 

@@ -16,10 +16,10 @@ def check_columns(released: Sequence[str], request: Request, product: Product) -
         return
     more = [name for name in released if name not in request.columns]
     if more:
-        wanted = [column["name"] for column in product.columns if column["name"] in request.columns]
+        names = [column["name"] for column in product.columns if column["name"] in request.columns]
         raise VerificationError(
             f"the release has columns that the request does not ask for ({', '.join(more)}); release again with "
-            f"--columns {column_list(wanted)}"
+            f"--columns {column_list(names)}"
         )
 
 

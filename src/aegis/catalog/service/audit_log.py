@@ -198,14 +198,14 @@ def keep_up(catalog: Catalog, *, each_page: Callable[[], None] = lambda: None) -
 def _after(
     now: _Note, verdict: ChainVerdict, *, whole: bool, began: datetime.datetime, asked: datetime.datetime | None
 ) -> _Note:
-    kept = replace(now, checked_at=began, first_broken=verdict.first_broken, reason=verdict.reason)
+    note = replace(now, checked_at=began, first_broken=verdict.first_broken, reason=verdict.reason)
     if verdict.intact:
-        kept = replace(kept, rows=verdict.rows, hash=verdict.head)
+        note = replace(note, rows=verdict.rows, hash=verdict.head)
     if whole:
-        kept = replace(kept, walked_at=began, walked_rows=verdict.rows)
-        if kept.wanted_at == asked:  # whoever asked later waits for another one
-            kept = replace(kept, wanted_at=None)
-    return kept
+        note = replace(note, walked_at=began, walked_rows=verdict.rows)
+        if note.wanted_at == asked:  # whoever asked later waits for another one
+            note = replace(note, wanted_at=None)
+    return note
 
 
 def _is_due(note: _Note, work: Work) -> bool:

@@ -101,8 +101,8 @@ def _shown_mask(mask: Any, named: frozenset[str] | None) -> Any:
         shown["regroup"] = {**regroup, "groups": groups}
     randomize = shown.get("randomize")
     if isinstance(randomize, Mapping) and isinstance(randomize.get("values"), list):
-        kept = [value for value in randomize["values"] if show(value) in allowed]
-        shown["randomize"] = {**randomize, "values": kept}
+        allowed_values = [value for value in randomize["values"] if show(value) in allowed]
+        shown["randomize"] = {**randomize, "values": allowed_values}
     generalize = shown.get("generalize")
     if isinstance(generalize, Mapping) and isinstance(generalize.get("hierarchy"), list):
         shown["generalize"] = {**generalize, "hierarchy": shown_hierarchy(generalize["hierarchy"], allowed)}

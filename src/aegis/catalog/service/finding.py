@@ -55,13 +55,13 @@ def search_text(*, name: str, title: str, description: str, columns: Iterable[Ma
 
 def set_tags(work: Work, product_id: str, tags: Iterable[str]) -> bool:
     """File a product under these tags and no others; gives whether that is a change."""
-    wanted = set(checked_tags(tags))
+    tag_set = set(checked_tags(tags))
     present = set(work.session.scalars(select(ProductTag.tag).where(ProductTag.product_id == product_id)))
-    if wanted == present:
+    if tag_set == present:
         return False
-    gone = present - wanted
+    gone = present - tag_set
     work.session.execute(delete(ProductTag).where(ProductTag.product_id == product_id, ProductTag.tag.in_(gone)))
-    for tag in sorted(wanted - present):
+    for tag in sorted(tag_set - present):
         work.session.add(ProductTag(product_id=product_id, tag=tag))
     work.session.flush()
     return True
@@ -177,8 +177,8 @@ def entries(
     require(work.actor, Permission.SEE_CATALOG)
     search = product_search(work.actor, words=query, tag=tag, owner=owner)
     listed = _entries_query(search.shape, continued=page.cursor is not None)
-    found = work.session.execute(listed, {**search.values, **page_values(page, keys=BY_NAME)}).all()
-    rows, cursor = cut(list(found), page, last=lambda row: [row.name])
+    listed_rows = work.session.execute(listed, {**search.values, **page_values(page, keys=BY_NAME)}).all()
+    rows, cursor = cut(list(listed_rows), page, last=lambda row: [row.name])
     return Page(
         items=tuple(
             records.ProductEntry(

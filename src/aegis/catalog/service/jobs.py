@@ -152,10 +152,8 @@ def _same_advice(
         .order_by(Job.created_at.desc())
         .limit(100)
     )
-    wanted = (measure, columns)
-    same = (
-        job_id for job_id, parameters in earlier if (parameters.get("measure"), parameters.get("columns")) == wanted
-    )
+    scope = (measure, columns)
+    same = (job_id for job_id, parameters in earlier if (parameters.get("measure"), parameters.get("columns")) == scope)
     return next(same, None)
 
 

@@ -47,13 +47,13 @@ def judge_together(work: Work, *, product: str, policy_id: str, verdicts: Iterab
         if not 2 <= len(verdict.parts) <= _MOST_PARTS or verdict.satisfied != (not verdict.broken):
             raise InputError("a verdict names at least two maskings, and a broken model exactly if it is not satisfied")
         key = _key(policy_id, verdict.parts)
-        kept = work.session.get(JointVerdict, (row.id, key))
-        if kept is None:
-            kept = JointVerdict(product_id=row.id, key=key)
-            work.session.add(kept)
-        kept.satisfied = verdict.satisfied
-        kept.broken = [{"model": each.model[:120], "records": int(each.records)} for each in verdict.broken[:20]]
-        kept.judged_by, kept.judged_at = work.actor.user_id, work.now
+        stored = work.session.get(JointVerdict, (row.id, key))
+        if stored is None:
+            stored = JointVerdict(product_id=row.id, key=key)
+            work.session.add(stored)
+        stored.satisfied = verdict.satisfied
+        stored.broken = [{"model": each.model[:120], "records": int(each.records)} for each in verdict.broken[:20]]
+        stored.judged_by, stored.judged_at = work.actor.user_id, work.now
     work.session.flush()
     _tell_of_broken_approvals(work, row)
     work.record(
@@ -104,8 +104,8 @@ def standings(
     policy = policy_of(product)
     listed = list(configurations)
     if policy is None or not out:
-        said = "nothing is out yet" if not out else "the product has no policy"
-        return {each.id: records.TogetherStanding(standing=Together.ALLOWED, said=said) for each in listed}
+        reason = "nothing is out yet" if not out else "the product has no policy"
+        return {each.id: records.TogetherStanding(standing=Together.ALLOWED, said=reason) for each in listed}
     parts = {each.id: part_of(each, request, product) for each in listed}
     promised = sorted({each.policy_id for each in out if each.policy_id is not None} - {policy.id})
     verdicts = _verdicts(work, product.id, [policy.id, *promised], list(parts.values()), out)
@@ -138,12 +138,12 @@ def unjudged(work: Work, product: Product) -> tuple[str, ...]:
     if policy is None or not shown:
         return ()
     keys = [_key(policy.id, [*shown, part]) for part in wanted_maskings(work, product) if part not in shown]
-    known = set(
+    judged = set(
         work.session.scalars(
             select(JointVerdict.key).where(JointVerdict.product_id == product.id, JointVerdict.key.in_(keys))
         )
     )
-    return tuple(key for key in keys if key not in known)
+    return tuple(key for key in keys if key not in judged)
 
 
 def offered(work: Work, product_id: str) -> list[Configuration]:
@@ -184,12 +184,12 @@ def _verdicts(
 ) -> dict[str, JointVerdict]:
     """What is known of these maskings and what is out, by key: asked for once, however many there are."""
     keys = sorted({_key(ident, tried) for part in parts for tried in _tried_with(part, out) for ident in policy_ids})
-    found: dict[str, JointVerdict] = {}
+    verdicts: dict[str, JointVerdict] = {}
     for start in range(0, len(keys), _KEYS_AT_ONCE):
-        wanted = keys[start : start + _KEYS_AT_ONCE]
-        asked = select(JointVerdict).where(JointVerdict.product_id == product_id, JointVerdict.key.in_(wanted))
-        found |= {verdict.key: verdict for verdict in work.session.scalars(asked)}
-    return found
+        some = keys[start : start + _KEYS_AT_ONCE]
+        query = select(JointVerdict).where(JointVerdict.product_id == product_id, JointVerdict.key.in_(some))
+        verdicts |= {verdict.key: verdict for verdict in work.session.scalars(query)}
+    return verdicts
 
 
 def _stands(

@@ -116,8 +116,8 @@ def check_fulfilment(work: Work, product: Product, request: Request, release: Re
 
 def _despite(certificate: dict[str, Any]) -> str | None:
     """The provider's own reason to release although their ledger did not allow it."""
-    said = certificate.get("ledger")
-    reason = said.get("despite") if isinstance(said, dict) else None
+    stated = certificate.get("ledger")
+    reason = stated.get("despite") if isinstance(stated, dict) else None
     return str(reason)[:2_000] if reason else None
 
 

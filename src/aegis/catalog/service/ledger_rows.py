@@ -65,12 +65,12 @@ def counted(work: Work, product: Product, *, recipient: str) -> list[Out]:
     together = policy is None or policy.recipients is Recipients.TOGETHER
     entries = entries_of(work, product.id)
     gone = {entry.content["release"] for entry in entries if entry.act == Act.FORGOTTEN.value}
-    known = {entry.content["release"] for entry in entries}
+    released = {entry.content["release"] for entry in entries}
     listed = [_out(entry.sequence, entry.content) for entry in entries if entry.act == Act.RELEASED.value]
     listed += [
         _out(0, _content(row, product, recipient=ANYBODY, despite=None))
         for row in _earlier(work, product.id)
-        if row.id not in known
+        if row.id not in released
     ]
     return [
         each
@@ -108,8 +108,8 @@ def _content(row: Release, product: Product, *, recipient: str, despite: str | N
 
 
 def judged_with(certificate: dict[str, Any]) -> frozenset[str]:
-    said = certificate.get("ledger")
-    files = said.get("together_with_files", []) if isinstance(said, dict) else []
+    stated = certificate.get("ledger")
+    files = stated.get("together_with_files", []) if isinstance(stated, dict) else []
     return frozenset(each for each in files if isinstance(each, str)) if isinstance(files, list) else frozenset()
 
 
@@ -134,8 +134,8 @@ def _out(sequence: int, content: dict[str, Any]) -> Out:
 def _recipients(certificate: dict[str, Any]) -> Recipients:
     """Who may hold a release together with others, by the policy of its certificate."""
     policy = certificate.get("policy")
-    asked = policy.get("recipients") if isinstance(policy, dict) else None
-    return Recipients.SEPARATE if asked == Recipients.SEPARATE.value else Recipients.TOGETHER
+    named = policy.get("recipients") if isinstance(policy, dict) else None
+    return Recipients.SEPARATE if named == Recipients.SEPARATE.value else Recipients.TOGETHER
 
 
 def _earlier(work: Work, product_id: str) -> list[Release]:
@@ -150,9 +150,9 @@ def _earlier(work: Work, product_id: str) -> list[Release]:
 
 
 def _enter_earlier(work: Work, product: Product, *, besides: str) -> None:
-    known = {entry.content["release"] for entry in entries_of(work, product.id)}
+    released = {entry.content["release"] for entry in entries_of(work, product.id)}
     for row in _earlier(work, product.id):
-        if row.id not in known and row.id != besides:
+        if row.id not in released and row.id != besides:
             _append(work, product, Act.RELEASED, _content(row, product, recipient=ANYBODY, despite=None))
 
 
@@ -183,14 +183,14 @@ def _append(work: Work, product: Product, act: Act, content: dict[str, Any]) -> 
 
 
 def _hash(row: LedgerEntry) -> str:
-    said = {
+    hashed = {
         "product": row.product_id,
         "sequence": row.sequence,
         "at": row.at.isoformat(timespec="microseconds"),
         "act": row.act,
         "content": row.content,
     }
-    return link(row.previous, said)
+    return link(row.previous, hashed)
 
 
 def entries_of(work: Work, product_id: str) -> list[LedgerEntry]:

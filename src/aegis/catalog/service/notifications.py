@@ -63,7 +63,7 @@ def fulfillers(work: Work, product_id: str) -> list[str]:
 
 def _holders(work: Work, role: UserRole, product_id: str | None) -> list[str]:
     everywhere = Assignment.product_id.is_(None)
-    wanted = (
+    chosen = (
         select(Assignment.user_id)
         .join(User, role_counts(work.now))
         .where(
@@ -72,7 +72,7 @@ def _holders(work: Work, role: UserRole, product_id: str | None) -> list[str]:
             everywhere if product_id is None else or_(everywhere, Assignment.product_id == product_id),
         )
     )
-    return sorted(set(work.session.scalars(wanted)))
+    return sorted(set(work.session.scalars(chosen)))
 
 
 def notify_of_request(
@@ -82,15 +82,15 @@ def notify_of_request(
 
     Whoever did it is not notified, and of one step of a request each person is notified once.
     """
-    wanted = set(people) - {work.actor.user_id}
-    if not wanted:
+    recipients = set(people) - {work.actor.user_id}
+    if not recipients:
         return
     title = work.session.get_one(Product, request.product_id).title
     consumer = work.session.get_one(User, request.consumer_id)
     moment = int(request.changed_at.timestamp() * 1_000_000)
     notify(
         work,
-        wanted,
+        recipients,
         kind,
         words=words.format(product=f"“{title}”", consumer=consumer.display_name or consumer.name),
         path=f"/requests/{request.id}",
@@ -114,17 +114,17 @@ def notify(
 
     With a ``key`` the same person is told the same thing once, whoever else tries.
     """
-    wanted = sorted(set(people))
+    recipients = sorted(set(people))
     if key is not None:
-        told_before = select(Notification.user_id).where(Notification.key == key, Notification.user_id.in_(wanted))
-        wanted = sorted(set(wanted) - set(work.session.scalars(told_before)))
-    if not wanted:
+        told_before = select(Notification.user_id).where(Notification.key == key, Notification.user_id.in_(recipients))
+        recipients = sorted(set(recipients) - set(work.session.scalars(told_before)))
+    if not recipients:
         return
     choices = {
         choice.user_id: choice
-        for choice in work.session.scalars(select(NotificationChoice).where(NotificationChoice.user_id.in_(wanted)))
+        for choice in work.session.scalars(select(NotificationChoice).where(NotificationChoice.user_id.in_(recipients)))
     }
-    for user_id in wanted:
+    for user_id in recipients:
         row = Notification(
             id=new_id(),
             user_id=user_id,

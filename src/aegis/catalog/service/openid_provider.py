@@ -116,7 +116,7 @@ class OpenIdProvider:
 
     def authorization_address(self, flow: Flow) -> str:
         """Where the browser goes to sign in."""
-        asked = {
+        parameters = {
             "response_type": "code",
             "client_id": self._settings.oidc_client_id,
             "redirect_uri": self.redirect_uri,
@@ -127,7 +127,7 @@ class OpenIdProvider:
             "code_challenge_method": "S256",
         }
         endpoint = self._endpoint("authorization_endpoint")
-        return f"{endpoint}{'&' if '?' in endpoint else '?'}{urlencode(asked)}"
+        return f"{endpoint}{'&' if '?' in endpoint else '?'}{urlencode(parameters)}"
 
     def person(self, flow: Flow, answer: Mapping[str, str]) -> ExternalPerson:
         """Whom the provider vouches for in its answer; `NotSignedInError` where it does not, or is not believed.
@@ -239,9 +239,9 @@ class OpenIdProvider:
 
     def _discovered(self) -> dict[str, Any]:
         with self._lock:
-            kept = self._document
-        if kept is not None and self._ticking() - kept[0] < _DOCUMENT_SECONDS:
-            return kept[1]
+            cached = self._document
+        if cached is not None and self._ticking() - cached[0] < _DOCUMENT_SECONDS:
+            return cached[1]
         address = self._settings.oidc_issuer.rstrip("/") + "/.well-known/openid-configuration"
         status, document = self._ask("GET", address)
         if status != 200:
@@ -254,10 +254,10 @@ class OpenIdProvider:
 
     def _key_set(self, *, again: bool = False) -> KeySet:
         with self._lock:
-            kept = self._keys
-        age_s = float("inf") if kept is None else self._ticking() - kept[0]
-        if kept is not None and age_s < (_KEYS_AGAIN_SECONDS if again else _DOCUMENT_SECONDS):
-            return kept[1]
+            cached = self._keys
+        age_s = float("inf") if cached is None else self._ticking() - cached[0]
+        if cached is not None and age_s < (_KEYS_AGAIN_SECONDS if again else _DOCUMENT_SECONDS):
+            return cached[1]
         status, content = self._ask("GET", self._endpoint("jwks_uri"))
         if status != 200 or not isinstance(content.get("keys"), list):
             raise EngineError(_UNREACHABLE)

@@ -69,8 +69,8 @@ def _found(certificate: Mapping[str, Any], product: Product) -> Iterator[Present
     if gone:
         yield _unknown(f"the product has no column {', '.join(gone)} any more")
     measured = {name for name in certificate["roles"].get("quasi_identifying", ()) if name in released}
-    asked = {name for name in roles.quasi_identifying if name in released}
-    if now.id == then.id and asked == measured:
+    quasi = {name for name in roles.quasi_identifying if name in released}
+    if now.id == then.id and quasi == measured:
         return
     yield from _suppression(certificate, now)
     if now.unit != then.unit:
@@ -80,7 +80,7 @@ def _found(certificate: Mapping[str, Any], product: Product) -> Iterator[Present
     held = now.suppressed is then.suppressed or certificate["suppressed"]["records"] == 0
     judging = narrowed(now, roles, left_out=[name for name in roles_by_name if name not in released]).policy
     for model in judging.models:
-        yield _judged(model, certificate, asked=asked, measured=measured if held else None)
+        yield _judged(model, certificate, asked=quasi, measured=measured if held else None)
 
 
 def _identifying(certificate: Mapping[str, Any], roles: Mapping[str, str]) -> Iterator[PresentPolicy]:

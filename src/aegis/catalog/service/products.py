@@ -122,8 +122,8 @@ def change(
             row.columns, row.label = listed, chosen
             changed.append("columns")
     if policy is not None or "columns" in changed:
-        wanted = row.policy if policy is None else policy
-        rules = None if wanted is None else checked_policy(wanted, row.columns, row.label)
+        new_policy = row.policy if policy is None else policy
+        rules = None if new_policy is None else checked_policy(new_policy, row.columns, row.label)
         if rules != row.policy:
             row.policy = rules
             changed.append("policy")
@@ -177,16 +177,16 @@ def list_products(
     require(work.actor, Permission.SEE_CATALOG)
     search = product_search(work.actor, words=query, tag=tag, owner=owner, mine=mine, published=published)
     listed = _list_query(search.shape, continued=page.cursor is not None)
-    found = work.session.execute(listed, {**search.values, **page_values(page, keys=BY_NAME)}).all()
-    rows, cursor = cut(list(found), page, last=lambda row: [row.name])
+    listed_rows = work.session.execute(listed, {**search.values, **page_values(page, keys=BY_NAME)}).all()
+    rows, cursor = cut(list(listed_rows), page, last=lambda row: [row.name])
     return Page(items=tuple(_as_view(row, *row[-4:]) for row in rows), next=cursor)
 
 
 @lru_cache(maxsize=512)
 def _list_query(shape: SearchShape, *, continued: bool) -> Select[*tuple[Any, ...]]:
     """The plain columns of a page of products: a list needs no objects that could be changed."""
-    found = _with_counts(select(*_SHOWN)).where(*shape.conditions())
-    return paged_query(found, keys=BY_NAME, continued=continued)
+    query = _with_counts(select(*_SHOWN)).where(*shape.conditions())
+    return paged_query(query, keys=BY_NAME, continued=continued)
 
 
 def product(work: Work, *, product: str) -> records.Product:

@@ -121,16 +121,16 @@ def _published(attribute: AttributeSummary) -> dict[str, Any] | None:
     common = may_name(counts[:size])
     if domain.kind is Kind.TEXT:
         common &= np.array([printable(value) for value in domain.values], dtype=bool)
-    kept = np.flatnonzero(common)
-    if len(kept) > MOST_VALUES:
-        kept = np.sort(kept[np.argsort(-counts[kept], kind="stable")[:MOST_VALUES]])
+    common_values = np.flatnonzero(common)
+    if len(common_values) > MOST_VALUES:
+        common_values = np.sort(common_values[np.argsort(-counts[common_values], kind="stable")[:MOST_VALUES]])
     missing = bool(domain.missing and may_name(counts[-1]))
-    values = domain.values[kept]
+    values = domain.values[common_values]
     if domain.kind in (Kind.DATE, Kind.TIMESTAMP):
         values = np.datetime_as_string(values)
     return {
         "values": values.tolist(),
-        "counts": [int(n) for n in counts[kept]] + ([int(counts[-1])] if missing else []),
+        "counts": [int(n) for n in counts[common_values]] + ([int(counts[-1])] if missing else []),
         "missing": missing,
         "discretised": domain.discretised,
     }

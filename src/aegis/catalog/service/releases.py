@@ -170,15 +170,15 @@ def receive(work: Work, checked: CheckedRelease) -> records.Release:
     certificate = checked.facts.content
     signature = check_signed(work, certificate=certificate, signature=checked.signature, user_id=work.actor.user_id)
     ledger.check_arrival(work, product, certificate=certificate, digest=checked.draft.digest, request=request)
-    kept = work.keep(checked.draft)
+    stored = work.keep(checked.draft)
     release_id, job_id = new_id(), new_id()
     row = Release(
         id=release_id,
         product_id=product.id,
         configuration_id=configuration_id,
         request_id=checked.request_id,
-        digest=kept.digest,
-        bytes=kept.bytes,
+        digest=stored.digest,
+        bytes=stored.bytes,
         file_name=checked.file_name,
         certificate=checked.facts.content,
         certificate_digest=checked.facts.digest,
@@ -400,8 +400,8 @@ def _seen(work: Work, release_id: str, *, share: bool = False) -> _Seen:
     actor = work.actor
     require(actor, Permission.SEE_CATALOG)
     values = {"id": release_id, "me": actor.user_id, "now": work.now}
-    asked = _SEEN_SHARED if share else _SEEN
-    answer = work.session.execute(asked, values).one_or_none() if is_id(release_id) else None
+    query = _SEEN_SHARED if share else _SEEN
+    answer = work.session.execute(query, values).one_or_none() if is_id(release_id) else None
     if answer is not None:
         row, product, pushed_by, downloads, own, request_id, made_for, taken = answer
         in_scope = actor.token_product in (None, row.product_id)

@@ -136,10 +136,10 @@ def decide(
     if approve:
         made = "Your request for {product} was approved; the provider now makes the release."
         notify_of_request(work, [row.consumer_id], NotificationKind.APPROVED, row, made)
-        wanted = "A release of {product} for {consumer} is to be made."
+        words = "A release of {product} for {consumer} is to be made."
         if approval.unjudged:
-            wanted += " Nobody judged its masking together with what is out: the ledger of the table decides."
-        notify_of_request(work, fulfillers(work, row.product_id), NotificationKind.TO_FULFIL, row, wanted)
+            words += " Nobody judged its masking together with what is out: the ledger of the table decides."
+        notify_of_request(work, fulfillers(work, row.product_id), NotificationKind.TO_FULFIL, row, words)
     else:
         rejected = "Your request for {product} was rejected; its page says why."
         notify_of_request(work, [row.consumer_id], NotificationKind.REJECTED, row, rejected)
@@ -218,8 +218,8 @@ def list_requests(
         "now": work.now,
         **page_values(page, keys=_NEWEST),
     }
-    found = work.session.execute(query, values).all()
-    rows, cursor = cut(list(found), page, last=lambda row: [row.created_at, row.id])
+    listed_rows = work.session.execute(query, values).all()
+    rows, cursor = cut(list(listed_rows), page, last=lambda row: [row.created_at, row.id])
     return Page(items=tuple(_as_view(work.now, row) for row in rows), next=cursor)
 
 
@@ -286,13 +286,13 @@ def check_measure(measure: Any) -> None:
 
 def _columns(product: Product, columns: Iterable[str]) -> list[str]:
     open_ones = [each["name"] for each in product.columns if each["role"] != Role.IDENTIFYING]
-    wanted = [columns] if isinstance(columns, str) else list(columns)
-    if not all(isinstance(name, str) for name in wanted):
+    names = [columns] if isinstance(columns, str) else list(columns)
+    if not all(isinstance(name, str) for name in names):
         raise RoleError("the columns of a request are named by texts")
-    wanted = list(dict.fromkeys(wanted))
-    if not set(wanted) <= set(open_ones):
+    names = list(dict.fromkeys(names))
+    if not set(names) <= set(open_ones):
         raise RoleError("a requested column is not one of the product's, or identifies people; look at its schema")
-    return wanted or open_ones
+    return names or open_ones
 
 
 _consumer, _decider = aliased(User), aliased(User)

@@ -174,8 +174,8 @@ def _local_account(work: Work, user_id: str) -> User:
 
 
 def _enrolment(work: Work, person: User) -> Enrolment:
-    known = work.session.get(SecondFactor, person.id)
-    if known is not None and known.confirmed_at is not None:
+    stored = work.session.get(SecondFactor, person.id)
+    if stored is not None and stored.confirmed_at is not None:
         raise ConflictError("there is a second factor already; remove it first")
     secret = new_totp_secret()
     _wait_for_code(work, person, secret)
@@ -231,10 +231,10 @@ def _use(work: Work, user_id: str, code: str) -> bool:
             return False
         factor.last_step = step
         return True
-    kept = work.session.get(RecoveryCode, _code_hash(user_id, code), with_for_update=True)
-    if kept is None or kept.used_at is not None:
+    stored = work.session.get(RecoveryCode, _code_hash(user_id, code), with_for_update=True)
+    if stored is None or stored.used_at is not None:
         return False
-    kept.used_at = work.now
+    stored.used_at = work.now
     work.record("recovery code used", subject="user", subject_id=user_id)
     return True
 

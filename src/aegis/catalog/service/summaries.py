@@ -96,7 +96,7 @@ def receive(work: Work, checked: CheckedSummary) -> records.Summary:
     product = visible_product(work, checked.product_id, lock=True)
     require(work.actor, Permission.PUSH_SUMMARY, product.id)
     _check_fits(checked.facts["label"], checked.kinds, product)  # the product may have changed meanwhile
-    kept = work.keep(checked.draft)
+    stored = work.keep(checked.draft)
     work.session.execute(
         update(SummaryRow).where(SummaryRow.product_id == product.id, SummaryRow.current).values(current=False)
     )
@@ -104,8 +104,8 @@ def receive(work: Work, checked: CheckedSummary) -> records.Summary:
     row = SummaryRow(
         id=new_id(),
         product_id=product.id,
-        digest=kept.digest,
-        bytes=kept.bytes,
+        digest=stored.digest,
+        bytes=stored.bytes,
         pushed_by=work.actor.user_id,
         created_at=work.now,
         current=True,

@@ -28,8 +28,8 @@ def create_token(
     """A token of one's own, for ``days`` days, perhaps for one product (name or id) only. Tokens make no tokens."""
     require(work.actor, Permission.MANAGE_OWN_TOKENS)
     scope_names = {scope.value for scope in Scope}
-    wanted = list(scopes) if not isinstance(scopes, str) else [scopes]
-    if not wanted or not all(isinstance(scope, str) and scope in scope_names for scope in wanted):
+    names = list(scopes) if not isinstance(scopes, str) else [scopes]
+    if not names or not all(isinstance(scope, str) and scope in scope_names for scope in names):
         raise InputError(f"a token needs one or more of the scopes {', '.join(scope.value for scope in Scope)}")
     checked_whole(days, what="the number of days", least=1, most=work.settings.token_days)
     product_row = None if product is None else visible_product(work, product)
@@ -41,7 +41,7 @@ def create_token(
         name=checked_line(name, what="the token's name", most=120),
         hash=hash_of(text),
         prefix=text[: len(MARK) + 6],
-        scopes=sorted(set(wanted)),
+        scopes=sorted(set(names)),
         product_id=None if product_row is None else product_row.id,
         created_at=work.now,
         expires_at=work.now + datetime.timedelta(days=days),

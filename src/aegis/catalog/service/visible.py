@@ -56,8 +56,8 @@ def sees_product(work: Work, product: Product) -> bool:
         return True
     if product.state == ProductState.DRAFT:
         return False
-    asked = select(Request.id).where(Request.consumer_id == actor.user_id, Request.product_id == product.id)
-    return work.session.scalar(asked.limit(1)) is not None
+    query = select(Request.id).where(Request.consumer_id == actor.user_id, Request.product_id == product.id)
+    return work.session.scalar(query.limit(1)) is not None
 
 
 def by_id(work: Work, table: type[RowType], key: Any, *, lock: bool = False) -> RowType | None:

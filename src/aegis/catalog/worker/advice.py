@@ -61,14 +61,14 @@ def of_columns(summary: Summary, columns: list[str]) -> Summary:
 
     What models reached was measured on all columns, so it is left out and the ranking is one of counts.
     """
-    wanted = {name: attribute for name, attribute in summary.attributes.items() if name in columns}
-    if not wanted:
+    attributes = {name: attribute for name, attribute in summary.attributes.items() if name in columns}
+    if not attributes:
         raise ConflictError("the request asks for nothing but the label, so there is nothing to rank")
     configurations = tuple(
-        replace(each, masks={name: mask for name, mask in each.masks.items() if name in wanted})
+        replace(each, masks={name: mask for name, mask in each.masks.items() if name in attributes})
         for each in summary.configurations
     )
-    return replace(summary, attributes=wanted, configurations=configurations, scores={}, race=None)
+    return replace(summary, attributes=attributes, configurations=configurations, scores={}, race=None)
 
 
 def _risk(summary: Summary, configuration: ConfigurationSummary, identifying: list[str]) -> dict[str, Any]:

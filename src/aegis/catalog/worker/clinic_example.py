@@ -204,12 +204,12 @@ def _judge_together(catalog: Catalog, provider: Actor, table: Path) -> None:
     """What the maskings show beside what is out, judged where the rows are: as `aegis push together` does."""
     with catalog.read(provider) as work:
         listed = configurations.list_configurations(work, product=NAME)
-        known = ledger.ledger(work, product=NAME)
+        page = ledger.ledger(work, product=NAME)
     masks = {each.content_id: configurations.masks_of(each.content) for each in listed}
-    out = [entry.part for entry in known.entries if entry.part is not None]
+    out = [entry.part for entry in page.entries if entry.part is not None]
     policy = Policy.read(table.parent / "policy.yaml")
     verdicts = judge_sets(
-        open_dataset(table), policy, masks, sets_to_judge(known.wanted, out), hierarchies=find_hierarchies(None, table)
+        open_dataset(table), policy, masks, sets_to_judge(page.wanted, out), hierarchies=find_hierarchies(None, table)
     )
     with catalog.write(provider) as work:
         judged_together.judge_together(work, product=NAME, policy_id=policy.id, verdicts=verdicts)

@@ -168,11 +168,11 @@ class Provider:
         with self._catalog.read(actor) as work:
             listed = configurations.list_configurations(work, product=task.product.id)
             of_product = known_hierarchies(work, task.product.id)
-            known = ledger.ledger(work, product=task.product.id)
+            page = ledger.ledger(work, product=task.product.id)
         policy = self._policy(task)
         masks = {each.content_id: configurations.masks_of(each.content) for each in listed}
-        out = [entry.part for entry in known.entries if entry.part is not None and entry.part.content_id in masks]
-        sets = sets_to_judge(known.wanted, out)
+        out = [entry.part for entry in page.entries if entry.part is not None and entry.part.content_id in masks]
+        sets = sets_to_judge(page.wanted, out)
         verdicts = judge_sets(self._opened(task), policy, masks, sets, hierarchies=of_product)
         if verdicts:
             with self._catalog.write(actor) as work:
@@ -247,9 +247,9 @@ def _approved(work: Work, product: Product) -> list[Request]:
     measured = select(Release.request_id).where(
         Release.state == ReleaseState.RECEIVED.value, Release.request_id.is_not(None)
     )
-    wanted = select(Request).where(
+    query = select(Request).where(
         Request.product_id == product.id,
         in_state(RequestState.APPROVED, work.now),
         Request.id.not_in(measured),
     )
-    return list(work.session.scalars(wanted.order_by(Request.created_at)))
+    return list(work.session.scalars(query.order_by(Request.created_at)))

@@ -45,13 +45,13 @@ class EraseDigits(ExpressionMask):
 
     def on_values(self, values: Values) -> Values:
         size = _size_of(values)
-        kept = size - size % 10**self.digits
-        return np.where(values < 0, -kept, kept).astype(values.dtype)
+        rounded = size - size % 10**self.digits
+        return np.where(values < 0, -rounded, rounded).astype(values.dtype)
 
     def expression(self, column: ir.Column, kind: Kind) -> ir.Column:
         size = _size_expression(column, kind)
-        kept = size - size % 10**self.digits
-        signed = (column < 0).ifelse(-kept, kept)
+        rounded = size - size % 10**self.digits
+        signed = (column < 0).ifelse(-rounded, rounded)
         return signed if kind is Kind.INTEGER else signed.cast("float64")
 
     def could_write(self, texts: Sequence[str]) -> list[bool]:

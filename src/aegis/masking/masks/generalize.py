@@ -118,24 +118,24 @@ class Generalize(MappedMask):
         return f"generalised to level {self.level}"
 
     def parameters(self) -> dict[str, Any]:
-        given: dict[str, Any] = {"level": self.level}
+        stated: dict[str, Any] = {"level": self.level}
         if self.hierarchy is not None:
-            given["hierarchy"] = [list(row) for row in self.hierarchy.rows]
-        return given
+            stated["hierarchy"] = [list(row) for row in self.hierarchy.rows]
+        return stated
 
     def fingerprint(self) -> Any:
         digest = None if self.hierarchy is None else self.hierarchy.digest
         return {self.name: {"level": self.level, "hierarchy": digest}}
 
     @classmethod
-    def from_parameters(cls, given: dict[str, Any]) -> Self:
+    def from_parameters(cls, parameters: dict[str, Any]) -> Self:
         """``hierarchy`` may be a list of rows."""
-        rows = given.get("hierarchy")
+        rows = parameters.get("hierarchy")
         if isinstance(rows, list | tuple):
             if not all(isinstance(row, list | tuple) for row in rows):
                 raise MaskError(f"mask {cls.name!r}: hierarchy must be a list of rows, each a list of labels")
             try:
-                given = {**given, "hierarchy": Hierarchy.of(rows)}
+                parameters = {**parameters, "hierarchy": Hierarchy.of(rows)}
             except HierarchyError as error:
                 raise MaskError(f"mask {cls.name!r}: {error}") from None
-        return cls._build(given)
+        return cls._build(parameters)

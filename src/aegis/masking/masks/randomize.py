@@ -130,10 +130,10 @@ class Randomize(RandomMask):
         return f"randomised response with epsilon {self.epsilon:g}{', drawn' + drawn if drawn else ''}"
 
     def parameters(self) -> dict[str, Any]:
-        given = RandomMask.parameters(self)
+        stated = RandomMask.parameters(self)
         if self.values is not None:
-            given["values"] = [v.isoformat() if isinstance(v, date | datetime) else v for v in self.values]
-        return given
+            stated["values"] = [v.isoformat() if isinstance(v, date | datetime) else v for v in self.values]
+        return stated
 
     def _typed(self, values: tuple[Any, ...], kind: Kind) -> Any:
         try:

@@ -105,8 +105,8 @@ class Regroup(ExpressionMask):
         return f"{count(len(self._pairs()), 'group')} of values"
 
     def parameters(self) -> dict[str, Any]:
-        given: dict[str, Any] = {"groups": {name: list(values) for name, values in self._pairs()}}
-        return given if self.other == "*" else {**given, "other": self.other}
+        stated: dict[str, Any] = {"groups": {name: list(values) for name, values in self._pairs()}}
+        return stated if self.other == "*" else {**stated, "other": self.other}
 
     def _pairs(self) -> Groups:
         assert isinstance(self.groups, tuple)

@@ -47,8 +47,8 @@ class StarTrailing(ExpressionMask):
 
     def expression(self, column: ir.Column, kind: Kind) -> ir.Column:
         text = column.cast("string")
-        kept = text.length() - self.characters
-        return (kept > 0).ifelse(text.substr(0, (kept > 0).ifelse(kept, 0)), "") + "*" * self.characters
+        shown = text.length() - self.characters
+        return (shown > 0).ifelse(text.substr(0, (shown > 0).ifelse(shown, 0)), "") + "*" * self.characters
 
     def could_write(self, texts: Sequence[str]) -> list[bool]:
         return [text.endswith("*" * self.characters) for text in texts]

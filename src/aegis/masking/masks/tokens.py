@@ -69,10 +69,10 @@ class Pseudonym(MappedMask):
         return "keyed pseudonym"
 
     @classmethod
-    def from_parameters(cls, given: dict[str, Any]) -> Self:
-        if "key" in given:
+    def from_parameters(cls, parameters: dict[str, Any]) -> Self:
+        if "key" in parameters:
             raise MaskError(f"mask {cls.name!r}: a key never stands in a configuration; name a key_file instead")
-        return cls._build(given)
+        return cls._build(parameters)
 
     def _key(self) -> bytes:
         make = "make one with: python -c 'import secrets; print(secrets.token_hex(32))'"

@@ -193,10 +193,10 @@ def population_sizes(table: ClassTable) -> NDArray[np.int64]:
         raise MeasureError("the population must be counted by the same columns and coded alike; count it again")
     if table.star and table.classes == 1:  # everybody is suppressed, so they could be anybody
         return np.maximum(table.persons, people.records)
-    kept = table.codes[:-1] if table.star else table.codes
-    _, group = group_rows(np.concatenate([people.codes, kept]), [domain.size for domain in table.domains])
+    codes = table.codes[:-1] if table.star else table.codes
+    _, group = group_rows(np.concatenate([people.codes, codes]), [domain.size for domain in table.domains])
     counts = np.zeros(int(group.max(initial=-1)) + 1, dtype=np.int64)
     counts[group[: people.classes]] = people.sizes
     sizes = table.persons.copy()
-    sizes[: len(kept)] = np.maximum(counts[group[people.classes :]], sizes[: len(kept)])
+    sizes[: len(codes)] = np.maximum(counts[group[people.classes :]], sizes[: len(codes)])
     return sizes

@@ -131,6 +131,6 @@ def _describe(upper: Sequence[Bar], lower: Sequence[Bar], upper_name: str, lower
     for bars, name in ((upper, upper_name), (lower, lower_name)):
         if bars:
             largest = max(bars, key=lambda bar: bar.share)
-            what = f", the largest {largest.name + ' ' if largest.name else ''}with {_percent(largest.share)}"
-            parts.append(f"{name}: {len(bars)} bars{what} of the records")
+            peak = f", the largest {largest.name + ' ' if largest.name else ''}with {_percent(largest.share)}"
+            parts.append(f"{name}: {len(bars)} bars{peak} of the records")
     return "; ".join(parts) + "."

@@ -70,11 +70,15 @@ def front(points: Sequence[Point], *, more_x_is_better: bool, more_y_is_better: 
     """
     sign_x = -1 if more_x_is_better else 1
     sign_y = -1 if more_y_is_better else 1
-    kept: list[Point] = []
+    unbeaten: list[Point] = []
     for point in sorted(points, key=lambda p: (sign_x * p.x, sign_y * p.y)):
-        if not kept or sign_y * point.y < sign_y * kept[-1].y or (point.x, point.y) == (kept[-1].x, kept[-1].y):
-            kept.append(point)
-    return kept
+        if (
+            not unbeaten
+            or sign_y * point.y < sign_y * unbeaten[-1].y
+            or (point.x, point.y) == (unbeaten[-1].x, unbeaten[-1].y)
+        ):
+            unbeaten.append(point)
+    return unbeaten
 
 
 def _stairs(at: list[tuple[float, float]]) -> list[tuple[float, float]]:

@@ -33,8 +33,8 @@ def list_audit(
 ) -> Any:
     """What happened, the newest first: of a product for its provider and expert, of everything for administrators."""
     with call.read() as work:
-        wanted = audit_log.AuditFilter(actor=actor, action=action, since=since, until=until)
-        return audit_log.list_audit(work, product=product, subject_id=subject_id, wanted=wanted, page=page)
+        chosen = audit_log.AuditFilter(actor=actor, action=action, since=since, until=until)
+        return audit_log.list_audit(work, product=product, subject_id=subject_id, wanted=chosen, page=page)
 
 
 @router.get("/verification", response_model=records.ChainStatus, summary="Is the record intact?")

@@ -100,8 +100,8 @@ class WriteCall:
                 if remembered is not None:
                     return _again(remembered)
                 content = records.write(kind, act(work))
-                kept = content if secret is None else {**content, secret: ""}
-                idempotency.remember(work, key=self.key, fingerprint=fingerprint, status=status, body=kept)
+                to_remember = content if secret is None else {**content, secret: ""}
+                idempotency.remember(work, key=self.key, fingerprint=fingerprint, status=status, body=to_remember)
             return _answer(status, content)
         except ConflictError:
             # The same key may have been at work in another process: then its answer is the answer.

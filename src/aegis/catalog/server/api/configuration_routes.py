@@ -52,28 +52,26 @@ def propose(call: Write, product: ProductPath, proposal: bodies.Proposal) -> Res
     summary="Generate configurations",
 )
 @in_costly_lane
-def generate(call: Write, product: ProductPath, wanted: bodies.Generation) -> Response:
+def generate(call: Write, product: ProductPath, body: bodies.Generation) -> Response:
     """Make configurations from the published domains of the current summary, and enter them."""
     return call.once(
         records.Configurations,
         lambda work: records.Configurations(
             items=tuple(
-                configurations.generate(
-                    work, product=product, count=wanted.count, strength=wanted.strength, seed=wanted.seed
-                )
+                configurations.generate(work, product=product, count=body.count, strength=body.strength, seed=body.seed)
             )
         ),
-        body=wanted,
+        body=body,
         status=201,
     )
 
 
 @router.post("/products/{product}/preview", response_model=records.Preview, summary="Preview a mask")
 @in_costly_lane
-def preview(call: Read, product: ProductPath, wanted: bodies.PreviewRequest) -> Any:
+def preview(call: Read, product: ProductPath, body: bodies.PreviewRequest) -> Any:
     """What a mask does to the published values of a column: never rows, never rare values. Nothing is written."""
     with call.read() as work:
-        return previews.preview(work, product=product, column=wanted.column, mask=wanted.mask)
+        return previews.preview(work, product=product, column=body.column, mask=body.mask)
 
 
 @router.get("/configurations/{configuration_id}", response_model=records.Configuration, summary="One configuration")

@@ -19,13 +19,13 @@ router = APIRouter(tags=["jobs"], route_class=JsonRoute)
 
 
 @router.post("/products/{product}/advice", response_model=records.Job, status_code=202, summary="Start the advisor")
-def start(call: Write, product: ProductPath, wanted: bodies.AdviceRequest | None = None) -> Response:
+def start(call: Write, product: ProductPath, body: bodies.AdviceRequest | None = None) -> Response:
     """Rank the configurations of the current summary in the background, perhaps for a request and its measure."""
-    wanted = wanted or bodies.AdviceRequest()
+    body = body or bodies.AdviceRequest()
     return call.once(
         records.Job,
-        lambda work: jobs.start_advice(work, product=product, measure=wanted.measure, request_id=wanted.request_id),
-        body=wanted,
+        lambda work: jobs.start_advice(work, product=product, measure=body.measure, request_id=body.request_id),
+        body=body,
         status=202,
     )
 

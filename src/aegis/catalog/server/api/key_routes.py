@@ -24,12 +24,12 @@ def list_keys(call: Read) -> Any:
 
 
 @router.post("", response_model=records.SigningKey, status_code=201, summary="Register a signing key")
-def register(call: Write, wanted: bodies.NewSigningKey) -> Response:
+def register(call: Write, body: bodies.NewSigningKey) -> Response:
     """The public part, as `aegis key show` prints it. A token registers no keys: this needs a session."""
     return call.once(
         records.SigningKey,
-        lambda work: signing_keys.register(work, name=wanted.name, public=wanted.public),
-        body=wanted,
+        lambda work: signing_keys.register(work, name=body.name, public=body.public),
+        body=body,
         status=201,
     )
 

@@ -46,14 +46,14 @@ def choice(call: Read) -> Any:
 
 
 @router.put("/me/notifications", response_model=records.NewNotificationChoice, summary="Choose how to be told")
-def choose(call: Write, wanted: bodies.NotificationChoice) -> Response:
+def choose(call: Write, body: bodies.NotificationChoice) -> Response:
     """By mail, by a webhook, or in the inbox only; a new webhook's secret is shown once. This needs a session."""
     return call.once(
         records.NewNotificationChoice,
         lambda work: notification_choices.choose(
-            work, channel=wanted.channel, mail_address=wanted.mail_address, webhook_url=wanted.webhook_url
+            work, channel=body.channel, mail_address=body.mail_address, webhook_url=body.webhook_url
         ),
-        body=wanted,
+        body=body,
         secret="secret",  # noqa: S106 - the name of a field
     )
 

@@ -98,12 +98,12 @@ def withdraw(call: Write, request_id: IdPath, at: bodies.AtVersion | None = None
 
 
 @router.post("/requests/{request_id}/reinstate", response_model=records.AccessRequest, summary="Undo an expiry")
-def reinstate(call: Write, request_id: IdPath, wanted: bodies.Reinstatement) -> Response:
+def reinstate(call: Write, request_id: IdPath, body: bodies.Reinstatement) -> Response:
     """An administrator gives an expired request its state back, for some days; it is on the record."""
     return call.once(
         records.AccessRequest,
-        lambda work: requests.reinstate(work, request_id=request_id, days=wanted.days),
-        body=wanted,
+        lambda work: requests.reinstate(work, request_id=request_id, days=body.days),
+        body=body,
     )
 
 

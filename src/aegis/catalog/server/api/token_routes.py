@@ -29,14 +29,14 @@ def list_tokens(
 
 
 @router.post("", response_model=records.NewToken, status_code=201, summary="Make a token")
-def create(call: Write, wanted: bodies.NewToken) -> Response:
+def create(call: Write, body: bodies.NewToken) -> Response:
     """A token of one's own; its text is shown once. A token makes no tokens: this needs a session."""
     return call.once(
         records.NewToken,
         lambda work: tokens.create_token(
-            work, name=wanted.name, scopes=wanted.scopes, days=wanted.days, product=wanted.product
+            work, name=body.name, scopes=body.scopes, days=body.days, product=body.product
         ),
-        body=wanted,
+        body=body,
         status=201,
         secret="text",  # noqa: S106 - the name of a field
     )

@@ -131,10 +131,10 @@ def _row(view: records.Act) -> Row:
 
 def _said(details: Mapping[str, Any]) -> str:
     """The details of an act for people; how much a summary tells is said as its page does."""
-    known = {key: value for key, value in details.items() if value is not None}
+    filled = {key: value for key, value in details.items() if value is not None}
     return ", ".join(
         f"it tells {level_words(str(value))}" if key == "level" else f"{key.replace('_', ' ')} {_plain(value)}"
-        for key, value in known.items()
+        for key, value in filled.items()
     )
 
 

@@ -127,8 +127,8 @@ class PageContext:
         started = "cursor" in self.query
         if page.next is None:
             return Paging(started=started, next=None)
-        kept = {key: value for key, value in self.query.items() if key != "cursor"}
-        return Paging(started=started, next=f"{self.path}?{urlencode({**kept, 'cursor': page.next})}")
+        query = {key: value for key, value in self.query.items() if key != "cursor"}
+        return Paging(started=started, next=f"{self.path}?{urlencode({**query, 'cursor': page.next})}")
 
     def read(self) -> AbstractContextManager[Work]:
         return self.catalog.read(self.actor)
@@ -331,5 +331,5 @@ def _page_headers(error: AegisError) -> dict[str, str]:
 
 def _to_sign_in(context: PageContext, request: Request) -> Response:
     here = request.url.path + (f"?{request.url.query}" if request.url.query else "")
-    wanted = here if request.method == "GET" and here != "/" else ""
-    return context.redirect(f"/sign-in?next={quote(wanted)}" if wanted else "/sign-in")
+    next_page = here if request.method == "GET" and here != "/" else ""
+    return context.redirect(f"/sign-in?next={quote(next_page)}" if next_page else "/sign-in")

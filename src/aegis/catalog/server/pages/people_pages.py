@@ -47,7 +47,7 @@ def _people(context: PageContext, *, problem: AegisError | None, link: records.L
     with context.read() as work:
         page = people.list_users(work, page=context.page_request)
         choices = product_choices(work)
-    kept = context.form if problem else None
+    form = context.form if problem else None
     return context.render(
         "people.html",
         title="People",
@@ -57,10 +57,10 @@ def _people(context: PageContext, *, problem: AegisError | None, link: records.L
         roles=ROLES,
         products=choices,
         link=link,
-        name=kept.text("name") if kept else "",
-        display_name=kept.text("display_name") if kept else "",
-        product=kept.text("product") if kept else "",
-        chosen=kept.texts("roles") if kept else (),
+        name=form.text("name") if form else "",
+        display_name=form.text("display_name") if form else "",
+        product=form.text("product") if form else "",
+        chosen=form.texts("roles") if form else (),
         problem=problem,
     )
 

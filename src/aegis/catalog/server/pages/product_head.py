@@ -56,20 +56,20 @@ def can(context: PageContext, product: records.Product) -> Can:
 
 def head(context: PageContext, product: records.Product) -> dict[str, Any]:
     """The context of the head of a product's page."""
-    what = can(context, product)
+    rights = can(context, product)
     here = f"/products/{product.name}"
     tabs = [
         ("Overview", "", True),
         ("Configurations", "/configurations", True),
-        ("Counts", "/summaries", what.see_jobs),
-        ("Ranking", "/ranking", what.see_jobs),
-        ("Requests", "/requests", what.see_requests),
-        ("Releases", "/releases", what.see_releases),
-        ("Audit", "/audit", what.see_audit),
+        ("Counts", "/summaries", rights.see_jobs),
+        ("Ranking", "/ranking", rights.see_jobs),
+        ("Requests", "/requests", rights.see_requests),
+        ("Releases", "/releases", rights.see_releases),
+        ("Audit", "/audit", rights.see_audit),
     ]
     return {
         "product": product,
-        "can": what,
+        "can": rights,
         "tabs": [Tab(name=name, path=here + path) for name, path, shown in tabs if shown],
         "here": next((here + path for _, path, _ in reversed(tabs) if context.path.startswith(here + path)), here),
         "title": product.title,

@@ -85,8 +85,8 @@ def _link(facet: records.Facet, key: str, chosen: dict[str, str]) -> FacetLink:
 
 
 def _address(chosen: dict[str, str]) -> str:
-    kept = {key: value for key, value in chosen.items() if value}
-    return f"/products?{urlencode(kept)}" if kept else "/products"
+    filled = {key: value for key, value in chosen.items() if value}
+    return f"/products?{urlencode(filled)}" if filled else "/products"
 
 
 @routes.get("/products/{product}")

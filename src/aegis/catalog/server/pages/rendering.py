@@ -72,8 +72,8 @@ def asset_path(name: str) -> str:
 
 async def send_asset(request: Request) -> Response:
     """One file; another version of it, or none of ours, is not found."""
-    wanted = request.url.path.removeprefix(request.scope.get("root_path", ""))
-    asset = next((asset for asset in assets().values() if asset.path == wanted), None)
+    path = request.url.path.removeprefix(request.scope.get("root_path", ""))
+    asset = next((asset for asset in assets().values() if asset.path == path), None)
     if asset is None:
         return PlainTextResponse("there is no such file", status_code=404)
     headers = {"Cache-Control": _FOR_GOOD, "Vary": "Accept-Encoding"}

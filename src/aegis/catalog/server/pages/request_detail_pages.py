@@ -96,9 +96,9 @@ def _already_out(work: Any, product_id: str, listed: Sequence[records.Configurat
 
 def _column_list(request: records.AccessRequest, product: records.Product) -> str | None:
     """What ``aegis release --columns`` must say; None where the request asks for everything."""
-    wanted = [column.name for column in product.columns if column.name in request.columns]
+    columns = [column.name for column in product.columns if column.name in request.columns]
     every = [column.name for column in product.columns if column.role != Role.IDENTIFYING]
-    return None if wanted == every else column_list(wanted)
+    return None if columns == every else column_list(columns)
 
 
 def _advice(work: Any, request: records.AccessRequest) -> records.Job | None:
