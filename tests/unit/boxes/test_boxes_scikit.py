@@ -8,9 +8,11 @@ from typing import Any
 import numpy as np
 import pytest
 from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import cross_val_score
 from sklearn.pipeline import Pipeline, make_pipeline
+from sklearn.utils.validation import check_is_fitted
 
 from aegis.candidates.boxes.estimator import LocalRecoding
 from aegis.candidates.boxes.released_features import ReleasedFeatures
@@ -113,6 +115,17 @@ def test_every_anonymizer_stands_in_a_pipeline(name: str) -> None:
     model.set_params(classes__k=6).fit(frame, ill)
     assert model.predict(frame.iloc[:20]).shape == (20,)
     assert model.named_steps["classes"].result_.smallest_class >= 6
+
+
+@pytest.mark.parametrize("name", [*ANONYMIZERS, "boxes"])
+def test_every_anonymizer_ends_a_pipeline(name: str) -> None:
+    frame, ill = people(120)
+    frame["age"] = frame["age"].fillna(40.0)
+    anonymizer = LocalRecoding(k=5) if name == "boxes" else made(name)
+    with pytest.raises(NotFittedError):
+        check_is_fitted(anonymizer)
+    released = Pipeline([("classes", anonymizer)]).fit(frame, ill).transform(frame)
+    assert {column: len(values) for column, values in released.items()} == {"age": 120, "town": 120}
 
 
 def test_a_column_of_other_values_is_refused() -> None:

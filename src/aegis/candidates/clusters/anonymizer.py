@@ -342,6 +342,23 @@ class Anonymizer(ABC):
         self.__dict__.update(vars(type(self)(**{**own, **changed})))
         return self
 
+    def __sklearn_tags__(self) -> Any:
+        """What scikit-learn asks of the last step of a pipeline: it transforms columns of any kind."""
+        from sklearn.utils import InputTags, Tags, TargetTags, TransformerTags  # an extra, which asks for this itself
+
+        return Tags(
+            estimator_type=None,
+            target_tags=TargetTags(required=False),
+            transformer_tags=TransformerTags(preserves_dtype=[]),
+            input_tags=InputTags(string=True, categorical=True),
+        )
+
+    def __sklearn_is_fitted__(self) -> bool:
+        try:
+            return len(self.labels_) > 0
+        except AnonymizerError:
+            return False
+
     @abstractmethod
     def fit(
         self, records: Records | Any, y: ArrayLike | None = None, *, progress: Progress | None = None
