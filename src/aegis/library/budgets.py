@@ -31,7 +31,7 @@ class SharedBudget:
     def spend(self, leaving: Leaving) -> int:
         """Write a release down with its budget and answer the number of its entry; raises where there is no room."""
         with register_locked():
-            self.recognised.check_again(self.opening)
+            self.recognised.check_again(self.path, self.opening)
             entry = append(self.path, Act.RELEASED, leaving.to_mapping(), opening=self.opening)
             self.recognised.note(self.path, self.opening, entry)
         return entry.sequence

@@ -148,7 +148,7 @@ def ledger_limit(options: LedgerLimit) -> LedgerShown:
     content = {"budget": limit.to_mapping(), "reason": options.reason}
     key = key_of(path)
     with register_locked():
-        recognised.check_again(opening)
+        recognised.check_again(path, opening)
         entry = append(
             path,
             Act.LIMITED,

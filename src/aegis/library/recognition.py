@@ -10,7 +10,7 @@ from aegis.data.dataset import Dataset
 from aegis.errors import LedgerError, OtherLedgerError
 from aegis.library.derivation import made_elsewhere, made_of, sketch_rows
 from aegis.releases.derived_tables import derived_tables
-from aegis.releases.ledger import Ledger, Opening, read_ledger
+from aegis.releases.ledger import Ledger, Opening, overtaken, read_ledger
 from aegis.releases.ledger_entry import Entry
 from aegis.releases.table_register import (
     RegisteredTable,
@@ -33,12 +33,14 @@ class Recognised:
     columns: tuple[str, ...]
     given_up: tuple[str, ...] = ()
 
-    def check_again(self, opening: Opening) -> None:
+    def check_again(self, path: Path, opening: Opening) -> None:
         """Raise if somebody else registered these rows under another ledger meanwhile; asked under the lock."""
         if self.sketch is None:
             return
         for registered in registered_tables():
             if registered.id not in (opening.id, *self.given_up) and _is_same(self.sketch, self.columns, registered):
+                if registered.ledger == path.resolve():  # both began it
+                    raise LedgerError(overtaken(path))
                 raise OtherLedgerError(_elsewhere(self.source, registered))
 
     def note(self, path: Path, opening: Opening, entry: Entry) -> None:

@@ -48,7 +48,7 @@ def record(standing: Standing, leaving: Leaving, *, rows: Codes, classes: Codes,
         write_row_classes(standing.path, rows_known)
 
     with register_locked():  # of two copies that are released at the same time one is first
-        standing.recognised.check_again(standing.opening)
+        standing.recognised.check_again(standing.path, standing.opening)
         entry = append(
             standing.path,
             Act.RELEASED,

@@ -207,9 +207,7 @@ def append(
     with locked(path):
         ledger = read_ledger(path)
         if expected_head is not None and ledger.head != expected_head:
-            raise LedgerError(
-                f"something else was released meanwhile and stands in {path.name}; nothing was written, run it again"
-            )
+            raise LedgerError(overtaken(path))
         if act is Act.RELEASED and content.get("budget") is not None:
             ledger.check_budget(Budget.from_mapping(content["budget"]))
         at = _now(ledger, now)
@@ -221,6 +219,11 @@ def append(
         before(new[-1].sequence)
         _write(path, new)
         return new[-1]
+
+
+def overtaken(path: Path) -> str:
+    """That somebody else was first."""
+    return f"something else was released meanwhile and stands in {path.name}; nothing was written, run it again"
 
 
 @contextmanager

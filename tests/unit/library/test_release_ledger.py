@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import json
 from pathlib import Path
 from typing import Any
@@ -386,6 +387,26 @@ def test_an_older_version_is_refused(table: Path) -> None:
         LedgerError, match="an older version of the table: entry 2 of its ledger had it, and entry 3 a newer"
     ):
         _release(table, hidden)
+
+
+def test_of_two_first_releases_at_the_same_time_the_second_is_told_to_run_again(
+    table: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    module = importlib.import_module("aegis.library.release")
+
+    real, first = module.judge_release, table.parent / "first.csv"
+
+    def judged_while_another_leaves(*given: Any) -> Any:
+        monkeypatch.setattr(module, "judge_release", real)
+        _release(table, BY_AGE, out=first)
+        return real(*given)
+
+    monkeypatch.setattr(module, "judge_release", judged_while_another_leaves)
+    with pytest.raises(LedgerError, match=r"something else was released meanwhile and stands in people\.csv\.ledger"):
+        _release(table, BY_ZIP, out=table.parent / "second.csv")
+    assert first.exists()
+    assert not (table.parent / "second.csv").exists()
+    assert len(read_ledger(ledger_path(table)).releases) == 1
 
 
 def test_a_search_refuses_an_older_version_too(table: Path) -> None:
