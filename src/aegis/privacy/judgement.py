@@ -202,7 +202,7 @@ def _ordinary(table: ClassTable, failing: NDArray[np.bool_]) -> NDArray[np.bool_
 
 def _grown(table: ClassTable, policy: Policy, limit: int) -> ClassTable | None:
     """The class of suppressed records, which fails, joined by the smallest others until it holds."""
-    order = np.argsort(table.sizes[:-1], kind="stable")
+    order = _smallest_first(table, policy)
     most = int(np.searchsorted(np.cumsum(table.sizes[order]), limit - table.suppressed, side="right"))
 
     def joined(count: int) -> ClassTable:
@@ -227,6 +227,18 @@ def _grown(table: ClassTable, policy: Policy, limit: int) -> ClassTable | None:
         else:
             tried = middle
     return joined(good)
+
+
+def _smallest_first(table: ClassTable, policy: Policy) -> NDArray[np.intp]:
+    """The classes but that of the suppressed records, in the order in which they join it.
+
+    Equally small ones by what they hold, those with more different values first: never by the codes of their tuples,
+    which say nothing and are others in a table that was masked by other steps to the same end.
+    """
+    contents = [table.contents[attribute] for attribute in policy.attributes]
+    different = sum((np.diff(content.starts)[:-1] for content in contents), start=np.zeros(table.classes - 1, np.int64))
+    held = [content.fingerprints()[:-1] for content in contents]
+    return np.lexsort((*held, table.persons[:-1], -different, table.sizes[:-1]))
 
 
 def _worst(seen: ClassTable, verdicts: tuple[Verdict, ...]) -> tuple[FailingClasses, ...]:
