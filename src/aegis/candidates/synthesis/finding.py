@@ -18,6 +18,7 @@ from aegis.candidates.synthesis.attribute import Attribute, NumberCells
 from aegis.candidates.synthesis.binning import cut_bins
 from aegis.candidates.synthesis.declared import DeclaredRange, DeclaredValues
 from aegis.candidates.synthesis.measuring import Measurer
+from aegis.candidates.synthesis.occupied import CLEAR, occupied
 from aegis.counts.cells import MOST_DECIMALS, Decimals, Grid, Listed, Magnitudes, Steps
 from aegis.counts.marginals import CodedColumn, Counter
 from aegis.counts.protect import OTHER
@@ -33,7 +34,6 @@ MOST_VALUES = 200
 COARSE_CELLS, FINER = 64, 16
 """How many cells a range has at first, and into how many of them one is taken apart where many records lie."""
 MOST_BINS = 48
-_CLEAR = 4.0  # a count above so many standard deviations of its noise is taken for more than noise
 _JUST_ABOVE_ZERO = 1e-300
 
 _EMPTY, _SURE = 2.0, 3.0  # below so many a cell is taken for empty, above so many for certainly not
@@ -170,7 +170,7 @@ def settled(attribute: Attribute, noisy: Floats, *, sigma: float) -> tuple[Attri
     if not attribute.doubtful:
         return attribute, noisy
     totals = noisy.sum(axis=1)
-    clear = totals > _CLEAR * sigma * math.sqrt(noisy.shape[1])
+    clear = totals > CLEAR * sigma * math.sqrt(noisy.shape[1])
     kept = [code for code in range(attribute.size) if clear[code] or code not in attribute.doubtful]
     most = int(np.argmax(totals[kept]))
     place = {code: new for new, code in enumerate(kept)}
@@ -203,10 +203,7 @@ def _sizes(
     noisy = measurer.counts(_by_label(counter, coded, context), rho=rho, what="powers of two", columns=names)[:-1]
     variance = measurer.sigma(rho) ** 2 * noisy.shape[1]
     totals = noisy.sum(axis=1)
-    clear = np.flatnonzero(totals > _CLEAR * math.sqrt(variance))
-    if not len(clear):
-        clear = np.array([int(np.argmax(totals))])
-    first, last = int(clear[0]), int(clear[-1])
+    first, last = occupied(totals / math.sqrt(variance), column.kind)
     empty = totals < _EMPTY * math.sqrt(variance)
     cells = np.where(empty[:, None], 0.0, noisy)[first : last + 1]
     spread = np.where(empty, 0.0, variance)[first : last + 1]
@@ -227,7 +224,7 @@ def _decimals(counter: Counter, column: Column, measurer: Measurer, rho: float) 
     coded = CodedColumn(name=column.name, kind=column.kind, cells=Decimals())
     noisy = measurer.counts(counter.count([coded]), rho=rho, what="decimals", columns=(column.name,))[:-1]
     sums = np.cumsum(noisy)
-    reached = np.flatnonzero(sums >= sums[-1] - max(0.01 * sums[-1], 2.0 * _CLEAR * measurer.sigma(rho)))
+    reached = np.flatnonzero(sums >= sums[-1] - max(0.01 * sums[-1], 2.0 * CLEAR * measurer.sigma(rho)))
     return int(reached[0]) if len(reached) and reached[0] <= MOST_DECIMALS else None
 
 
@@ -287,7 +284,7 @@ def _numbers(
     after_zero = 1.0 if column.kind is not Kind.REAL else _JUST_ABOVE_ZERO
     first = {int(np.argmin(np.abs(low_edges - (cut if cut > after_zero else after_zero)))) for cut in sizes.cuts}
     cuts = cut_bins(noisy, variance=variance * noisy.shape[1], least=least, most=MOST_BINS, given=sorted(first - {0}))
-    has_missing = bool(missing.sum() > _CLEAR * sigma * math.sqrt(len(missing)))
+    has_missing = bool(missing.sum() > CLEAR * sigma * math.sqrt(len(missing)))
     if declared is not None and declared.missing is not None:
         has_missing = declared.missing
     totals = noisy.sum(axis=1)
