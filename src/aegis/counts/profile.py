@@ -10,6 +10,7 @@ from aegis.counts.answer import ask
 from aegis.counts.identifying_text import texts_that_identify
 from aegis.counts.person_column import several_rows_each
 from aegis.counts.role_words import (
+    EARLIER,
     NUMBERS,
     OUTCOMES,
     PEOPLE,
@@ -125,7 +126,8 @@ def profile(dataset: Dataset) -> Profile:
     def likeliest(number: int) -> tuple[bool, bool, bool, int]:
         """The name says it, or says what became of somebody; most rows have a value; the last column of those."""
         mostly_there = counts[number][1] >= _LABELLED * rows
-        return bool(words[number] & SURE_LABELS), bool(words[number] & OUTCOMES), mostly_there, number
+        became = bool(words[number] & OUTCOMES) and not words[number] & EARLIER
+        return bool(words[number] & SURE_LABELS), became, mostly_there, number
 
     # One column at most: what else looks like a label is more likely something about a person.
     labels = [number for number in range(last + 1) if suggested(number, label=True)[0] is Role.LABEL]

@@ -43,6 +43,11 @@ OUTCOMES = {
     "fallecido", "decesso", "overleden", "obito", "zgon", "kundigung", "storno",
 }  # fmt: skip
 """What becomes of somebody: usually what is to be predicted."""
+EARLIER = {
+    "previous", "prior", "past", "earlier", "former", "fruher", "fruhere", "vorherige", "bisherige", "precedent",
+    "anterior", "anteriores", "previo", "precedente", "vorige", "eerdere", "poprzedni",
+}  # fmt: skip
+"""What became of somebody before: known when something is to be predicted."""
 TRAITS = {
     "sex", "gender", "female", "male", "race", "ethnicity", "black", "white", "hispanic", "birth", "born", "dob",
     "birthdate", "birthday", "yob", "nationality", "geschlecht", "sexe", "sexo", "genero", "sesso", "geslacht", "plec",
@@ -156,7 +161,11 @@ def names_role(words: Set[str], role: Role) -> bool:
 
     >>> names_role(words_of("Geburtsdatum"), Role.QUASI_IDENTIFYING), names_role(words_of("lead_time"), Role.SENSITIVE)
     (True, False)
+    >>> names_role(words_of("canceled"), Role.LABEL), names_role(words_of("previous_bookings_canceled"), Role.LABEL)
+    (True, False)
     """
+    if role is Role.LABEL and words & EARLIER:
+        return False
     return bool(words & _WORDS[role]) or any(
         word.startswith(stem) or (len(stem) >= _LONG and stem in word) for stem in _STEMS[role] for word in words
     )

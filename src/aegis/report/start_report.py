@@ -18,6 +18,9 @@ if TYPE_CHECKING:
     from aegis.library.guided.looking import Look
     from aegis.library.guided.started import Started
 
+SHOWN_AT_ONCE = 12
+"""So many candidates are listed; the others are there when asked for."""
+
 
 def render_start(started: Started, seen: Look, comparison: Comparison, *, policy: Sequence[str], version: str) -> str:
     """The page, as one self-contained HTML document; ``policy`` says what had to hold, line by line.
@@ -34,6 +37,7 @@ def render_start(started: Started, seen: Look, comparison: Comparison, *, policy
         facts=facts(started, seen, comparison),
         chart=picture(risk_chart(comparison)),
         candidates=rows_of(comparison),
+        shown_at_once=SHOWN_AT_ONCE,
         value_name=comparison.ranking.race.title if comparison.ranking.race else "",
         rejected=sorted(started.rejected.items()),
         changes=started.changes,

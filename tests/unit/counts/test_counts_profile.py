@@ -87,6 +87,12 @@ def test_what_became_of_somebody_is_the_label_before_the_last_column_is() -> Non
     assert _suggested(churn=few, billing=few)["churn"] is Role.LABEL
 
 
+def test_what_became_of_somebody_before_is_not_the_label() -> None:
+    few: list[object] = ["a", "b", "a", "c"]
+    columns = {"no_of_previous_bookings_not_canceled": few, "booking_status": few}
+    assert _suggested(**columns)["booking_status"] is Role.LABEL
+
+
 def test_a_column_that_most_rows_miss_is_not_the_label() -> None:
     found = _suggested(status=["a", "b", "a", "c"], chapter=["a", None, None, "b"])
     assert found["status"] is Role.LABEL
