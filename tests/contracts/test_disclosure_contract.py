@@ -28,6 +28,7 @@ from aegis.report.sanitize_report import _named
 
 SOURCE = Path(aegis.__file__).parent
 DOORS = (
+    "candidates/boxes/tuples.py",  # the values that no set of a box names
     "candidates/search/masks.py",  # the names of groups that a search makes
     "catalog/service/disclosure.py",  # configurations, hierarchies, bars and exposures of the catalog
     "catalog/service/published.py",  # what a summary publishes

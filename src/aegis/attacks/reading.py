@@ -2,7 +2,8 @@
 
 An attacker knows how a table was masked: the certificate says so. Where a mask is known, a written value stands for
 every true value that the mask turns into it. Otherwise it is read as people read it: ``[20, 30)`` is an interval,
-``021**`` a prefix, ``{a, b}`` a set, ``*`` anything, and everything else itself.
+``021**`` a prefix, ``{a, b}`` a set, ``*`` anything, and everything else itself. Other values in a set are those that
+no set of the column names.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from numpy.typing import NDArray
 from aegis.data.domain import Domain, show
 from aegis.data.interval import Interval
 from aegis.data.kind import Kind
+from aegis.data.value_set import ValueSet
 from aegis.errors import MaskError
 from aegis.masking.mask import Mask, ValueMask
 from aegis.masking.masks.suppress import STAR
@@ -86,7 +88,7 @@ def read_column(written: Written, domain: Domain, *, mask: Mask | None, counts: 
     produced = {} if mask is None else _produced(mask, domain, counts)
     kind = domain.kind if mask is None else mask.kind_after(domain.kind)
     itself = _by_text(domain)
-    read = _Reader(domain)
+    read = _Reader(domain, written)
     meanings: list[slice | Codes] = []
     for value in written:
         text = None if value is None else _number_text(value, kind)
@@ -165,8 +167,10 @@ def _by_text(domain: Domain) -> Mapping[str, int]:
 class _Reader:
     """Reads a written value as people would; one that says nothing to them may be anything."""
 
-    def __init__(self, domain: Domain) -> None:
+    def __init__(self, domain: Domain, written: Written) -> None:
         self._domain = domain
+        self._written = written
+        self._named: frozenset[str] | None = None
         self._texts: NDArray[Any] | None = None
 
     def __call__(self, text: str) -> slice | Codes:
@@ -179,13 +183,23 @@ class _Reader:
                 return bounded
             if domain.kind.is_number and _is_number(text):
                 return slice(0, 0)  # a number that nobody has
-        if text.startswith("{") and text.endswith("}"):
-            labels = set(_listed(text[1:-1]))
-            return np.flatnonzero([value in labels for value in self._shown()])
+        listed = ValueSet.parse(text)
+        if listed is not None:
+            return self._of_set(listed)
         prefix = _PREFIX.match(text)
         if prefix is not None and prefix[1]:
             return np.flatnonzero([_starred(value, prefix[1], len(prefix[2])) for value in self._shown()])
         return slice(0, domain.size)
+
+    def _of_set(self, listed: ValueSet) -> Codes:
+        values = set(listed.values)
+        inside = [value in values for value in self._shown()]
+        if listed.unnamed:
+            if self._named is None:
+                sets = [ValueSet.parse(text) for text in self._written if text is not None]
+                self._named = frozenset(value for each in sets if each is not None for value in each.values)
+            inside = [held or value not in self._named for held, value in zip(inside, self._shown(), strict=True)]
+        return np.flatnonzero([*inside, *[listed.missing] * self._domain.missing])
 
     def _shown(self) -> list[str]:
         if self._texts is None:
@@ -225,13 +239,6 @@ def _date(text: str, dtype: Any) -> Any:
 
 def _starred(value: str, prefix: str, stars: int) -> bool:
     return value.startswith(prefix) and len(value) == len(prefix) + stars
-
-
-def _listed(text: str) -> list[str]:
-    """The members of a set, some of them in double quotes."""
-    import csv  # read once for a column of sets
-
-    return [part for row in csv.reader([text], skipinitialspace=True) for part in row]
 
 
 def _as_codes(meaning: slice | Codes, size: int) -> Codes:

@@ -59,6 +59,10 @@ def test_a_text_is_read_as_prefix_set_or_itself() -> None:
     assert behind("021**", ZIPS) == ["02101", "02102"]
     assert behind("100**", ZIPS) == ["10001"], "a shorter code has fewer stars"
     assert behind("{02101, 10001}", ZIPS) == ["02101", "10001"]
+    holed = Domain.of(Kind.TEXT, ["a", 'b "c"'], missing=True)
+    assert behind("{a, missing}", holed) == ["a", None]
+    assert behind('{"b \\"c\\"", missing}', holed) == ['b "c"', None]
+    assert behind("{a, other values}", holed) == ["a", 'b "c"']
     assert behind("10001", ZIPS) == ["10001"]
 
 

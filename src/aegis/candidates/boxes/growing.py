@@ -20,7 +20,7 @@ from aegis.candidates.boxes.gains import uncertainty
 from aegis.candidates.boxes.growing_by_models import grown_by_models
 from aegis.candidates.boxes.growth import Growth
 from aegis.candidates.boxes.recoding import BoxColumn, Boxes, Cut, Leaf, Side, shown_values
-from aegis.candidates.boxes.tuples import BoxTuples, box_tuples
+from aegis.candidates.boxes.tuples import BoxTuples, box_tuples, rare_values
 from aegis.candidates.search.masks import edge_between
 from aegis.counts.class_table import ClassTable
 from aegis.counts.grouping import Tuples
@@ -258,6 +258,7 @@ def _as_boxes(ready: BoxTuples, pruned: _Pruned, policy: Policy, labels: tuple[s
     released = pruned.judgement.released.codes[:, 0]
     kept[released[released >= 0]] = True
     table = ready.table
+    k = max((model.k for model in policy.models if isinstance(model, KAnonymity)), default=1)
     shown = [shown_values(domain) for domain in table.domains]
     reached = _reached(nodes)
     number = {place: at for at, place in enumerate(reached)}
@@ -287,7 +288,9 @@ def _as_boxes(ready: BoxTuples, pruned: _Pruned, policy: Policy, labels: tuple[s
         )
     return Boxes(
         columns=tuple(
-            BoxColumn(name=name, kind=domain.kind, values=() if domain.kind.is_ordered else tuple(values))
+            BoxColumn(name=name, kind=domain.kind)
+            if domain.kind.is_ordered
+            else BoxColumn(name=name, kind=domain.kind, values=tuple(values), rare=rare_values(table, name, k))
             for name, domain, values in zip(table.columns, table.domains, shown, strict=True)
         ),
         nodes=tuple(made),

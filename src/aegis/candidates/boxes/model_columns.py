@@ -28,9 +28,7 @@ def box_columns(boxes: Boxes, training: Ints, testing: Ints) -> tuple[SplitColum
         if column.ordered:
             lines = _sides(boxes, at)
         else:
-            sets = [way[at].values or () for way in boxes.regions]
-            inside = np.array([[value in held for value in column.values] for held in sets], dtype=np.float64)
-            share = inside / np.maximum(inside.sum(axis=1, keepdims=True), 1.0)
+            share = _shares(boxes, at)
             weights = np.array([leaf.records for leaf in boxes.boxes]) @ share
             lines = [share[:, value] for value in np.argsort(-weights, kind="stable")[:MOST_VALUES]]
         for line in lines:
@@ -38,6 +36,24 @@ def box_columns(boxes: Boxes, training: Ints, testing: Ints) -> tuple[SplitColum
             described = CodedColumn(size=len(numbers), numbers=numbers)
             columns.append(SplitColumn(described, training=places[0], testing=places[1]))
     return tuple(columns)
+
+
+def _shares(boxes: Boxes, column: int) -> Floats:
+    """For each box one over the size of its set where a member is in it, members in the order of the column's values.
+
+    A member is what a consumer tells apart: a value, missing, or a group of values that are not named.
+    """
+    sets = [held for line in boxes.sets if (held := line[column]) is not None]
+    members: list[list[str | int | None]] = [
+        [*held.values, *[None] * held.missing, *[held.unnamed] * bool(held.unnamed)] for held in sets
+    ]
+    declared = boxes.columns[column]
+    known = [value for value in declared.values if value not in declared.rare]
+    place = {member: at for at, member in enumerate(dict.fromkeys([*known, *(m for line in members for m in line)]))}
+    share = np.zeros((len(members), len(place)))
+    for box, line in enumerate(members):
+        share[box, [place[member] for member in line]] = 1.0 / max(len(line), 1)
+    return share
 
 
 def _sides(boxes: Boxes, column: int) -> list[Floats]:

@@ -1,9 +1,10 @@
 """A local recoding as a value: a tree of cuts whose leaves are boxes, kept as JSON and applied to any rows.
 
 A record falls into one box, and all records of a box are published alike: an interval ``[a, b)`` for an ordered column,
-a set ``{a, b}`` for categories, ``*`` for a column that was not cut on the way. A record with a value that no cut knows
-falls into no box and has ``*`` in every column. k and whatever else a policy asks for are promises about the records
-that the boxes were made of; other records are told apart no further than those were.
+a set ``{a, b}`` for categories, ``*`` for a column that was not cut on the way. A set names no value that a few people
+have: ``{a, other values}``. A record with a value that no cut knows falls into no box and has ``*`` in every column. k
+and whatever else a policy asks for are promises about the records that the boxes were made of; other records are told
+apart no further than those were.
 """
 
 from __future__ import annotations
@@ -25,20 +26,26 @@ from aegis.candidates.boxes.walking import NOWHERE, OTHER, THEN, walked
 from aegis.data.domain import Domain, show
 from aegis.data.interval import Interval
 from aegis.data.kind import Kind
+from aegis.data.value_set import MISSING, ValueSet
 from aegis.errors import ConfigurationError, DataError
 
 FORMAT, VERSION = "aegis boxes", 1
-STAR, MISSING = "*", "missing"
+STAR = "*"
 Side = Literal["then", "else"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class BoxColumn:
-    """A column of the boxes; ``values`` are the categories that the boxes know, empty for ordered columns."""
+    """A column of the boxes; ``values`` are the categories that the boxes know, empty for ordered columns.
+
+    ``rare`` are those that too few people had for a set to name them. A box of one value alone shows it: all of its
+    records have it, as many as the policy asks for.
+    """
 
     name: str
     kind: Kind
     values: tuple[str | None, ...] = ()
+    rare: frozenset[str] = frozenset()
 
     def __repr__(self) -> str:
         return f"BoxColumn({self.name}, {self.kind}, {len(self.values)} categories)"
@@ -199,14 +206,28 @@ class Boxes:
         """What is published of each box, column by column."""
         starred = (STAR,) * len(self.columns)
         known: dict[int, str | None] = {}  # a region is one object in all boxes below the cut that made it
-        for regions in self.regions:
-            for region, column in zip(regions, self.columns, strict=True):
+        for regions, sets in zip(self.regions, self.sets, strict=True):
+            for region, held, column in zip(regions, sets, self.columns, strict=True):
                 if id(region) not in known:
-                    known[id(region)] = _text(region, column)
+                    known[id(region)] = _text(region, held, column)
         return tuple(
             starred if leaf.suppressed else tuple([known[id(region)] for region in regions])
             for leaf, regions in zip(self.boxes, self.regions, strict=True)
         )
+
+    @cached_property
+    def sets(self) -> tuple[tuple[ValueSet | None, ...], ...]:
+        """The categories of each box as they are published, column by column; None for ordered columns.
+
+        Sets of nothing but rare values are numbered: boxes that differ stay apart in the release.
+        """
+        known: dict[int, ValueSet | None] = {}
+        numbers: list[dict[tuple[str | None, ...], int]] = [{} for _ in self.columns]
+        for regions in self.regions:
+            for region, column, numbered in zip(regions, self.columns, numbers, strict=True):
+                if id(region) not in known:
+                    known[id(region)] = _set(region, column, numbered)
+        return tuple(tuple([known[id(region)] for region in regions]) for regions in self.regions)
 
     @cached_property
     def regions(self) -> tuple[tuple[Region, ...], ...]:
@@ -230,7 +251,12 @@ class Boxes:
             "format": FORMAT,
             "version": VERSION,
             "columns": [
-                {"name": c.name, "kind": str(c.kind), **({} if c.ordered else {"values": list(c.values)})}
+                {
+                    "name": c.name,
+                    "kind": str(c.kind),
+                    **({} if c.ordered else {"values": list(c.values)}),
+                    **({"rare": sorted(c.rare)} if c.rare else {}),
+                }
                 for c in self.columns
             ],
             "labels": list(self.labels),
@@ -263,7 +289,12 @@ class Boxes:
         try:
             return cls(
                 columns=tuple(
-                    BoxColumn(name=str(c["name"]), kind=Kind(c["kind"]), values=tuple(c.get("values", ())))
+                    BoxColumn(
+                        name=str(c["name"]),
+                        kind=Kind(c["kind"]),
+                        values=tuple(c.get("values", ())),
+                        rare=frozenset(map(str, c.get("rare", ()))),
+                    )
                     for c in content["columns"]
                 ),
                 nodes=tuple(_node(node) for node in content["nodes"]),
@@ -362,14 +393,26 @@ def _halves(region: Region, cut: Cut, *, ordered: bool) -> tuple[Region, Region]
     )
 
 
-def _text(region: Region, column: BoxColumn) -> str | None:
+def _set(region: Region, column: BoxColumn, numbered: dict[tuple[str | None, ...], int]) -> ValueSet | None:
+    """The categories of a region; ``numbered`` remembers the sets of nothing but rare values."""
+    if region.values is None:
+        return None
+    if len(region.values) == 1:
+        return ValueSet(values=tuple(v for v in region.values if v is not None), missing=None in region.values)
+    named = tuple(value for value in region.values if value is not None and value not in column.rare)
+    missing = None in region.values
+    rare = len(region.values) > len(named) + missing
+    alone = rare and not named and not missing
+    number = numbered.setdefault(region.values, len(numbered) + 1) if alone else int(rare)
+    return ValueSet(values=named, missing=missing, unnamed=number)
+
+
+def _text(region: Region, held: ValueSet | None, column: BoxColumn) -> str | None:
     """What is published of a column whose records lie in a region."""
     if region.values is not None:
         if region.values == column.values:
             return STAR
-        if len(region.values) == 1:
-            return region.values[0]
-        return "{" + ", ".join(_quoted(value) for value in region.values) + "}"
+        return region.values[0] if len(region.values) == 1 else str(held)
     if not region.present:
         return None
     if region.low is None and region.high is None and region.missing:
@@ -381,13 +424,6 @@ def _text(region: Region, column: BoxColumn) -> str | None:
         low = -math.inf if region.low is None else region.low
         text = str(Interval(low, math.inf if region.high is None else region.high))
     return f"{text} or {MISSING}" if region.missing else text
-
-
-def _quoted(value: str | None) -> str:
-    if value is None:
-        return MISSING
-    special = value == MISSING or bool(set(value) & set(',{}"')) or value != value.strip()
-    return json.dumps(value, ensure_ascii=False) if special else value
 
 
 def _node_json(node: Cut | Leaf) -> dict[str, Any]:

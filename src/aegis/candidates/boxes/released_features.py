@@ -15,9 +15,7 @@ Everything is read off the released table itself, so nothing is learnt that its 
 
 from __future__ import annotations
 
-import json
 import math
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -29,13 +27,13 @@ from sklearn.exceptions import NotFittedError
 
 from aegis.candidates.clusters.frames import columns_by_name
 from aegis.data.interval import Interval
+from aegis.data.value_set import MISSING, ValueSet
 from aegis.errors import DataError
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
 STAR, OR_MISSING = "*", " or missing"
-_PART = re.compile(r'\s*("(?:[^"\\]|\\.)*"|[^,]*)\s*(?:,|$)')
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
@@ -235,14 +233,12 @@ def _mean_above(low: Floats, high: Floats, knots: Floats) -> Floats:
 def _members(value: Any, everything: frozenset[str]) -> tuple[str, ...]:
     """The values that a published one stands for; all of the column for a star."""
     if value is None or value != value:
-        return ("missing",)
+        return (MISSING,)
     text = str(value)
     if text == STAR:
         return tuple(sorted(everything))
-    if not (text.startswith("{") and text.endswith("}")):
-        return (text,)
-    parts = [part.strip() for part in _PART.findall(text[1:-1])]
-    return tuple(json.loads(part) if part.startswith('"') else part for part in parts if part)
+    held = ValueSet.parse(text)
+    return (text,) if held is None else held.members
 
 
 def _rows(columns: Mapping[str, list[Any]]) -> list[tuple[Any, ...]]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 
 import numpy as np
@@ -12,6 +12,7 @@ from aegis.candidates.boxes.compiled import Floats, Ints
 from aegis.candidates.boxes.gains import BY_BRANCH, BY_LABEL, BY_RANK
 from aegis.counts.class_table import ClassTable
 from aegis.counts.content import Content
+from aegis.counts.disclosure_rule import may_name
 from aegis.data.domain import Domain, show
 from aegis.data.hierarchy import Hierarchy
 from aegis.data.kind import Kind
@@ -87,6 +88,18 @@ def box_tuples(
         ),
         depths=np.concatenate([depths for _, _, depths in orders]),
     )
+
+
+def rare_values(table: ClassTable, column: str, k: int) -> frozenset[str]:
+    """The values of a column that too few people of the table have to be named, k being what a policy asks for."""
+    place = table.columns.index(column)
+    domain, codes = table.domains[place], table.codes[:, place].astype(np.int64)
+    if table.people is None:
+        people = np.bincount(codes, weights=table.sizes, minlength=domain.size)
+    else:
+        people = replace(table.people, held={}).regrouped(codes, domain.size).sizes
+    named = may_name(people[: len(domain.values)], at_least=k).tolist()
+    return frozenset(show(value) for value, enough in zip(domain.values.tolist(), named, strict=True) if not enough)
 
 
 def is_ordered(domain: Domain) -> bool:
