@@ -102,11 +102,14 @@ class AttackResult:
     ``interval`` is that of the share of claims that are right (Clopper and Pearson, 95 %). ``exposed_share`` is the
     share of the people attacked about whom a claim is right that would not be right without the release; for an attack
     that is right by chance now and then, as much of it as is sure. ``limit`` is what the policy allows of that.
+    ``releases`` are those that the answer is about; ``releases_seen`` is how many it was run on together, which may be
+    more where a single one of them tells as much.
     """
 
     name: str
     knows: str
     releases: tuple[str, ...]
+    releases_seen: int
     people: int
     singled_out: int
     right: int | None
@@ -124,7 +127,13 @@ class AttackResult:
 
     @classmethod
     def of(
-        cls, made: Attack, answer: Claims | NotApplicable, *, releases: tuple[str, ...], limit: float | None
+        cls,
+        made: Attack,
+        answer: Claims | NotApplicable,
+        *,
+        releases: tuple[str, ...],
+        releases_seen: int,
+        limit: float | None,
     ) -> AttackResult:
         """The result of an attack from the claims that it made."""
         if isinstance(answer, NotApplicable):
@@ -132,6 +141,7 @@ class AttackResult:
                 name=made.name,
                 knows=made.knows,
                 releases=releases,
+                releases_seen=releases_seen,
                 people=0,
                 singled_out=0,
                 right=0,
@@ -151,6 +161,7 @@ class AttackResult:
             name=made.name,
             knows=made.knows,
             releases=releases,
+            releases_seen=releases_seen,
             people=answer.people,
             singled_out=answer.singled_out,
             right=answer.right,

@@ -38,14 +38,17 @@ def run_attacks(
 
 
 def _result(made: Attack, scene: Scene, limit: float | None) -> AttackResult:
+    names = tuple(release.name for release in scene.releases)
+    seen = len(names) if made.together or made.linked else 1
     if made.together:
-        names = tuple(release.name for release in scene.releases)
-        return AttackResult.of(made, made.run(scene), releases=names, limit=limit)
+        return AttackResult.of(made, made.run(scene), releases=names, releases_seen=seen, limit=limit)
     answers = [
-        AttackResult.of(made, made.run(scene.of_one(release)), releases=(release.name,), limit=limit)
+        AttackResult.of(
+            made, made.run(scene.of_one(release)), releases=(release.name,), releases_seen=seen, limit=limit
+        )
         for release in scene.releases
     ]
-    if made.linked and len(scene.releases) > 1:
-        names = tuple(release.name for release in scene.releases)
-        answers.append(AttackResult.of(made, made.run(scene.linked()), releases=names, limit=limit))
+    if made.linked and len(names) > 1:
+        linked = made.run(scene.linked())
+        answers.append(AttackResult.of(made, linked, releases=names, releases_seen=seen, limit=limit))
     return max(answers, key=lambda answer: (answer.not_applicable is None, answer.exposed_share, answer.right or 0))

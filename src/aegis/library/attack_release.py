@@ -123,11 +123,15 @@ def _check_without(unmade: str, attacks: Sequence[str], *, limited: Collection[s
 
 
 def as_certified(results: Sequence[AttackResult]) -> list[dict[str, object]]:
-    """What a certificate says of attacks: counts and shares, one entry each."""
+    """What a certificate says of attacks: counts and shares, one entry each.
+
+    ``releases_seen`` is 1 where an attack was run on the table alone, and more where also on what was out already.
+    """
     return [
         {
             "name": result.name,
             "knows": result.knows,
+            "releases_seen": result.releases_seen,
             "people": result.people,
             "singled_out": result.singled_out,
             "right": result.right,

@@ -56,6 +56,7 @@ class AttackRow:
 
     attack: str
     knows: str
+    run_on: str
     singled_out: str
     right: str
     exposed: str
@@ -192,6 +193,7 @@ def _attack(result: Mapping[str, Any]) -> AttackRow:
         return AttackRow(
             attack=result["name"],
             knows=result["knows"],
+            run_on=_run_on(result),
             singled_out=str(result["not_applicable"]),
             right="",
             exposed="",
@@ -200,11 +202,21 @@ def _attack(result: Mapping[str, Any]) -> AttackRow:
     return AttackRow(
         attack=result["name"],
         knows=result["knows"],
+        run_on=_run_on(result),
         singled_out=f"{result['singled_out']:,} of {result['people']:,}",
-        right=f"{result['right']:,}",
+        right="unknown" if result["right"] is None else f"{result['right']:,}",
         exposed=percent(result["exposed_share"]),
         limit="" if result["limit"] is None else percent(result["limit"]),
     )
+
+
+def _run_on(result: Mapping[str, Any]) -> str:
+    """What an attack held beside this table; certificates of before did not say."""
+    seen = result.get("releases_seen")
+    if seen is None:
+        return "not said"
+    others = int(seen) - 1
+    return f"this table with {count(others, 'release')} that left before" if others else "this table alone"
 
 
 def _masks(content: Mapping[str, Any]) -> list[tuple[str, str]]:

@@ -147,17 +147,21 @@ def test_the_order_of_rows_and_people_changes_nothing(
 def test_what_cannot_be_checked_counts_as_right() -> None:
     made = Attack(name="x", knows="everything that there is to know", run=lambda _: NotApplicable(reason="none"))
     claims = Claims(people=10, singled_out=4, right=None, baseline=0.0)
-    result = AttackResult.of(made, claims, releases=("r",), limit=0.3)
+    result = AttackResult.of(made, claims, releases=("r",), releases_seen=1, limit=0.3)
     assert (result.right, result.exposed_share, result.exceeded) == (None, 0.4, True)
-    skipped = AttackResult.of(made, NotApplicable(reason="no"), releases=("r",), limit=0.0)
+    skipped = AttackResult.of(made, NotApplicable(reason="no"), releases=("r",), releases_seen=1, limit=0.0)
     assert not skipped.exceeded
 
 
 def test_chance_is_not_exposure_for_an_attack_that_guesses() -> None:
     made = Attack(name="x", knows="a coin", run=lambda _: NotApplicable(reason="none"), statistical=True)
-    lucky = AttackResult.of(made, Claims(people=20, singled_out=20, right=12, baseline=0.5), releases=(), limit=0.0)
+    lucky = AttackResult.of(
+        made, Claims(people=20, singled_out=20, right=12, baseline=0.5), releases=(), releases_seen=1, limit=0.0
+    )
     assert (lucky.exposed_share, lucky.exceeded) == (0.0, False)
-    sure = AttackResult.of(made, Claims(people=200, singled_out=200, right=180, baseline=0.5), releases=(), limit=0.0)
+    sure = AttackResult.of(
+        made, Claims(people=200, singled_out=200, right=180, baseline=0.5), releases=(), releases_seen=1, limit=0.0
+    )
     assert sure.exceeded
 
 

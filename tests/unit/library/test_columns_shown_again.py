@@ -12,6 +12,7 @@ import aegis
 from aegis.errors import LedgerError, PolicyNotSatisfiedError
 from aegis.library.search import Found
 from aegis.releases.ledger import ledger_path, read_ledger
+from aegis.report.certificate_report import render_certificate
 
 POLICY: dict[str, Any] = {"quasi_identifying": ["age", "zip"], "insensitive": ["visit", "pay", "again"], "k": 5}
 BY_AGE, BY_ZIP = {"zip": "suppress"}, {"age": "suppress"}
@@ -127,3 +128,10 @@ def test_a_limit_on_homogeneity_holds_for_what_is_out_and_the_new_release_togeth
     again = _release(table, BY_AGE, policy)
     (attacked,) = again.certificate.content["attacks"]
     assert (attacked["name"], attacked["singled_out"]) == ("homogeneity", 0)
+    assert attacked["releases_seen"] == 2
+    page = render_certificate(again.certificate.content)
+    assert "this table with 1 release that left before" in page
+    older = {**attacked}
+    del older["releases_seen"]
+    page = render_certificate({**again.certificate.content, "attacks": [older]})
+    assert "not said" in page

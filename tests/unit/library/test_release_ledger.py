@@ -16,6 +16,7 @@ from aegis.errors import InputError, LedgerError, OptionError, PolicyNotSatisfie
 from aegis.library.clinic import write_clinic
 from aegis.library.search import Found
 from aegis.releases.ledger import ledger_path, private_folder, read_ledger
+from aegis.report.certificate_report import render_certificate
 
 POLICY: dict[str, Any] = {"quasi_identifying": ["age", "zip"], "sensitive": ["ill"], "k": 5}
 BY_AGE = {"age": {"bucketize": {"width": 10}}, "zip": "suppress"}
@@ -338,7 +339,9 @@ def test_an_attack_without_a_limit_does_not_need_what_cannot_be_made_again(table
     policy = {**POLICY, "k": 1}
     _release(table, {"age": {"add_laplace_noise": {"scale": 5}}, "zip": "suppress"}, policy=policy)
     released = _release(table, BY_AGE, policy=policy, attacks=["homogeneity", "prosecutor"])
-    assert {each["name"] for each in released.certificate.content["attacks"]} == {"homogeneity", "prosecutor"}
+    seen = {each["name"]: each["releases_seen"] for each in released.certificate.content["attacks"]}
+    assert seen == {"homogeneity": 1, "prosecutor": 1}, "it was run on this table alone, and the certificate says so"
+    assert "this table alone" in render_certificate(released.certificate.content)
     with pytest.raises(OptionError, match=r"'intersection' needs what is out, .* entry 2 .* cannot be made again"):
         _release(table, BY_AGE, policy=policy, attacks=["homogeneity", "intersection"])
     limited = {**policy, "attacks": {"homogeneity": 0.5}}
