@@ -34,7 +34,7 @@ from aegis.library.guided.looking import (
     person_columns,
     values_to_tell_apart,
 )
-from aegis.library.guided.purposes import PURPOSES, USUAL, policy_for
+from aegis.library.guided.purposes import PURPOSES, USUAL, asked_for_less, policy_for
 from aegis.library.guided.started import Started, outcome, report_path
 from aegis.library.guided.terminal_guide import TerminalGuide
 from aegis.library.judging import read_policy
@@ -43,7 +43,6 @@ from aegis.library.recognition import refuse_rows_of_others
 from aegis.library.standing import path_of
 from aegis.masking.configuration_file import configurations_from_mapping, to_mapping
 from aegis.operation import operation
-from aegis.plural import count
 from aegis.report.page import write_page
 from aegis.report.start_report import render_start
 
@@ -215,11 +214,8 @@ def with_policy(project: Project, dataset: Dataset, seen: Look, options: Start, 
     k = options.k or guide.fewest(purpose, project.roles, PURPOSES[purpose].k, unit=unit)
     distinct = values_to_tell_apart(dataset, seen, project.roles, unit)
     policy = policy_for(purpose, project.roles, distinct=distinct, k=k, unit=unit)
-    for column in seen.profile.columns:
-        fewer = distinct[column.name]
-        if fewer < min(column.distinct, PURPOSES[purpose].diversity):
-            asked = "so nothing is asked of its groups" if fewer < 2 else "so no group is asked for more"
-            guide.note(f"{column.name}: counted by {unit}, all rows together show {count(fewer, 'value')}, {asked}")
+    for note in asked_for_less(purpose, seen, distinct, unit):
+        guide.note(note)
     return replace(project.without_choice(), purpose=purpose, policy=policy)
 
 

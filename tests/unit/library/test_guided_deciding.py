@@ -74,3 +74,39 @@ def test_the_label_is_not_what_people_know_of_each_other(seen: Look, table: pa.T
 def test_python_decides_alike(table: pa.Table) -> None:
     opened = aegis.open(table, label="ward").with_roles(quasi=["alter", "monat"])
     assert "woche" in opened.roles.quasi_identifying
+
+
+def test_python_says_where_less_is_asked_because_people_show_fewer_values() -> None:
+    """The third illness is had by one person who has the others too: by people there are two to tell apart."""
+    who = np.repeat(np.arange(80), 3)
+    ill = np.where(who % 2, "flu", "cold").astype(object)
+    ill[:3] = ["flu", "cold", "cough"]
+    rng = np.random.default_rng(1)
+    frame = pa.table({
+        "patient_id": [f"p{each:03}" for each in who],
+        "age": np.repeat(rng.integers(20, 60, 80), 3),
+        "diagnosis": ill,
+        "ward": rng.integers(0, 3, 240).astype(str),
+    })  # fmt: skip
+    opened = aegis.open(frame, label="ward").with_roles(
+        quasi=["age"], sensitive=["diagnosis"], identifying=["patient_id"]
+    )
+    assert opened.policy["unit"] == "patient_id"
+    assert opened.policy["l"]["diagnosis"]["l"] == 2
+    said = "diagnosis: counted by patient_id, all rows together show 2 values, so no group is asked for more"
+    assert said in opened.notes
+    assert said in repr(opened)
+    assert said in opened.for_purpose("public").notes
+    assert said in opened.compare(candidates=["masks"], generate=2).notes
+    dropped = aegis.open(frame.set_column(2, "diagnosis", [["flu", *ill[1:3], *["flu"] * 237]]), label="ward")
+    dropped = dropped.with_roles(quasi=["age"], sensitive=["diagnosis"], identifying=["patient_id"])
+    assert "l" not in dropped.policy
+    assert "all rows together show 1 value, so nothing is asked of its groups" in repr(dropped)
+    assert said not in opened.for_purpose("internal").notes, "nothing is asked there that could be lowered"
+    assert said not in opened.for_purpose("public", people=False).notes
+    assert said not in opened.with_policy({"quasi_identifying": ["age"], "k": 2}).notes
+
+
+def test_python_says_what_was_noticed_about_roles(table: pa.Table) -> None:
+    opened = aegis.open(table, label="ward").with_roles(quasi=["alter", "monat"], insensitive=["woche"])
+    assert any("can be read there" in note for note in opened.notes)

@@ -8,6 +8,8 @@ from typing import Any
 
 from aegis.data.schema import Roles
 from aegis.errors import RoleError
+from aegis.library.guided.looking import Look
+from aegis.plural import count
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -109,3 +111,14 @@ def policy_for(
     if unit is not None:
         policy["unit"] = unit
     return policy
+
+
+def asked_for_less(purpose: str, seen: Look, distinct: Mapping[str, int], unit: str | None) -> tuple[str, ...]:
+    """The sensitive columns of which a purpose asks less than its values allow, because people show fewer of them."""
+    notes = []
+    for column in seen.profile.columns:
+        fewer = distinct[column.name]
+        if fewer < min(column.distinct, PURPOSES[purpose].diversity):
+            asked = "so nothing is asked of its groups" if fewer < 2 else "so no group is asked for more"
+            notes.append(f"{column.name}: counted by {unit}, all rows together show {count(fewer, 'value')}, {asked}")
+    return tuple(notes)

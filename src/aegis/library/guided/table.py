@@ -42,14 +42,17 @@ from aegis.library.guided.looking import (
     suggest_roles,
     values_to_tell_apart,
 )
-from aegis.library.guided.purposes import PURPOSES, USUAL, policy_for
+from aegis.library.guided.purposes import PURPOSES, USUAL, asked_for_less, policy_for
 from aegis.library.judging import read_policy
 from aegis.progress import Progress
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class OpenTable:
-    """A table and what was decided about it; what was not is as `aegis start -y` would decide."""
+    """A table and what was decided about it; what was not is as `aegis start -y` would decide.
+
+    ``notes`` say what must not be overlooked about the roles and the policy, as `aegis start` does.
+    """
 
     data: TableLike
     reading: Mapping[str, Any] = field(default_factory=dict)
@@ -58,12 +61,20 @@ class OpenTable:
     why: Mapping[str, str]
     policy: Mapping[str, Any]
     purpose: str | None = USUAL
+    of_roles: tuple[str, ...] = ()
+    of_policy: tuple[str, ...] = ()
 
     def __repr__(self) -> str:
-        return (
-            f"OpenTable({self.seen.profile.headline}; label {self.roles.label}, "
-            f"{len(self.roles.quasi_identifying)} quasi-identifying; {self.purpose or 'own policy'})"
+        words = (
+            f"{self.seen.profile.headline}; label {self.roles.label}, "
+            f"{len(self.roles.quasi_identifying)} quasi-identifying; {self.purpose or 'own policy'}"
         )
+        return f"OpenTable({'; '.join((words, *self.of_policy))})"
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What must not be overlooked about the roles, and where less is asked because people show fewer values."""
+        return (*self.of_roles, *self.of_policy)
 
     def look(self) -> Look:
         """What is in the table."""
@@ -103,11 +114,12 @@ class OpenTable:
         unit = _unit(self.seen, self.roles) if people else None
         distinct = _distinct(self.data, self.reading, self.seen, self.roles, unit)
         policy = policy_for(purpose, self.roles, distinct=distinct, k=k, unit=unit)
-        return replace(self, purpose=purpose, policy=policy)
+        said = asked_for_less(purpose, self.seen, distinct, unit)
+        return replace(self, purpose=purpose, policy=policy, of_policy=said)
 
     def with_policy(self, policy: PolicyLike) -> OpenTable:
         """The table with a policy of one's own."""
-        return replace(self, purpose=None, policy=read_policy(policy).to_mapping())
+        return replace(self, purpose=None, policy=read_policy(policy).to_mapping(), of_policy=())
 
     def compare(
         self,
@@ -122,7 +134,7 @@ class OpenTable:
         """Make candidates, judge them by the policy and race those that may leave."""
         for kind in candidates:
             CANDIDATES[kind]  # says which there are if it is not one of them
-        return compare(
+        compared = compare(
             self.data,
             roles=self.roles,
             policy=self.policy,
@@ -131,6 +143,7 @@ class OpenTable:
             ledger=ledger,
             progress=progress,
         )
+        return replace(compared, notes=(*self.notes, *compared.notes))
 
     def changes(self, compared: Comparison, candidate: str | None = None) -> tuple[ColumnChange, ...]:
         """What a candidate (the recommended one unless named) makes of each column."""
@@ -213,17 +226,20 @@ def _decided(
         SuggestedRole(column=each.column, role=named[each.column], why=AS_GIVEN) if each.column in named else each
         for each in suggest_roles(seen, label)
     )
-    suggested, _ = checked(seen, tuple(named_so))
+    suggested, of_roles = checked(seen, tuple(named_so))
     roles = roles_of(label, suggested, label_is_sensitive=named.get(label) is Role.SENSITIVE)
     unit = _unit(seen, roles)
+    distinct = _distinct(data, reading, seen, roles, unit)
     return OpenTable(
         data=data,
         reading=reading,
         seen=seen,
         roles=roles,
         why={each.column: each.why for each in suggested},
-        policy=policy_for(purpose, roles, distinct=_distinct(data, reading, seen, roles, unit), unit=unit),
+        policy=policy_for(purpose, roles, distinct=distinct, unit=unit),
         purpose=purpose,
+        of_roles=tuple(of_roles),
+        of_policy=asked_for_less(purpose, seen, distinct, unit),
     )
 
 
