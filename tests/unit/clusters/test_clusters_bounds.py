@@ -6,9 +6,10 @@ from collections.abc import Iterator
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from aegis.candidates.clusters import optimise
 from aegis.candidates.clusters.anonymizer import most_diverse_classes
 from aegis.candidates.clusters.arrays import Ints
 from aegis.candidates.clusters.branching import Limit, bonus_of, halves
@@ -17,6 +18,7 @@ from aegis.candidates.clusters.information_loss import centers_of, information_l
 from aegis.candidates.clusters.lower_bound import gap_in_words, lower_bound
 from aegis.candidates.clusters.mo_obam import MOOBAM
 from aegis.candidates.clusters.records import Records, collapse
+from aegis.errors import AnonymizerError
 
 
 def partitions(count: int) -> Iterator[Ints]:
@@ -106,15 +108,41 @@ def test_pricing_against_trying_every_set(seed: int, k: int) -> None:
 
 
 @given(st.integers(0, 10**6), st.sampled_from([1, 2, 3]), st.sampled_from([1, 2]))
+@example(2128, 1, 2)  # where the search was warm to the end, and left the optimum again
 @settings(max_examples=25, deadline=None)
 def test_the_search_finds_the_optimum_of_small_tables(seed: int, k: int, l: int) -> None:  # noqa: E741
     records = small(seed, 7, 1, 1)
     if records.sensitive_levels[0] < l:
         return
     best, _ = optimum(records, k, l, None)
-    result = MOOBAM(k=k, l=l, rounds=400).fit(records).result_
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(optimise, "MOST_RECORDS", 0)  # searched, though it is small enough to be solved
+        result = MOOBAM(k=k, l=l, rounds=400).fit(records).result_
+    assert result.diagnosis.finished == "rounds"
     assert result.information_loss >= best - 1e-9
     assert result.information_loss <= best * 1.05 + 1e-9
+
+
+@given(st.integers(0, 10**6), st.sampled_from([1, 2, 3]), st.sampled_from([1, 2]), st.sampled_from([None, 1, 2, 3]))
+@example(2128, 1, 2, None)
+@settings(max_examples=25, deadline=None)
+def test_small_tables_are_solved(seed: int, k: int, l: int, classes: int | None) -> None:  # noqa: E741
+    records = small(seed, 7, 1, 1)
+    best, _ = optimum(records, k, l, classes)
+    try:
+        result = MOOBAM(k=k, l=l, classes=classes, seconds=0.0).fit(records).result_
+    except AnonymizerError:
+        assert best == np.inf or (classes or 0) > len(collapse(records))
+        return
+    assert result.diagnosis.finished == "done"
+    assert result.information_loss == pytest.approx(best)
+    assert result.lower_bound == pytest.approx(best)
+    assert result.gap in ("nothing is lost", "within 0.0 % of the best possible")
+
+
+def test_numbers_however_small_are_solved() -> None:
+    fitted = MOOBAM(k=2).fit(Records.from_arrays(numeric=[1e-9, 9e-9, 2e-9, 8e-9]))
+    assert fitted.labels_.tolist() == [0, 1, 0, 1]
 
 
 @given(st.lists(st.integers(0, 3), min_size=1, max_size=7), st.integers(1, 3))

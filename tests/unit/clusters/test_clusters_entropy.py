@@ -6,12 +6,15 @@ from collections.abc import Iterator
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
+from aegis.candidates.clusters import optimise
 from aegis.candidates.clusters.anonymizer import Anonymized
 from aegis.candidates.clusters.arrays import Ints
 from aegis.candidates.clusters.information_loss import centers_of, information_loss
 from aegis.candidates.clusters.mo_obam import MOOBAM
-from aegis.candidates.clusters.records import Records
+from aegis.candidates.clusters.records import Records, collapse
 from aegis.candidates.clusters.risk import (
     class_entropies_bits,
     entropy_ceiling_bits,
@@ -67,15 +70,47 @@ def best_possible(records: Records, k: int, classes: int | None, trade_off: floa
     return least, min(values)
 
 
-@pytest.mark.parametrize(
-    ("seed", "k", "classes", "trade_off"), [(0, 2, None, 1.0), (1, 3, None, 0.5), (2, 3, 2, 1.0), (3, 3, None, 0.2)]
-)
-def test_small_tables_are_solved_exactly(seed: int, k: int, classes: int | None, trade_off: float) -> None:
+CASES = [(0, 2, None, 1.0), (1, 3, None, 0.5), (2, 3, 2, 1.0), (3, 3, None, 0.2)]
+
+
+@pytest.mark.parametrize("searched", [False, True])
+@pytest.mark.parametrize(("seed", "k", "classes", "trade_off"), CASES)
+def test_small_tables_are_solved_exactly(
+    seed: int, k: int, classes: int | None, trade_off: float, searched: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
     records = small_table(seed)
     least, possible = best_possible(records, k, classes, trade_off)
+    if searched:  # though it is small enough for every partition to be gone through
+        monkeypatch.setattr(optimise, "MOST_RECORDS", 0)
     fitted = MOOBAM(k=k, classes=classes, trade_off=trade_off, rounds=2000).fit(records).result_
+    assert fitted.diagnosis.finished == ("rounds" if searched else "done")
     assert fitted.diagnosis.best_loss == pytest.approx(least)
     assert fitted.objective == pytest.approx(possible)
+
+
+@given(st.integers(0, 10**6), st.integers(1, 3), st.sampled_from([None, 2, 3]), st.sampled_from([0.1, 0.5, 1.0]))
+@settings(max_examples=25, deadline=None)
+def test_no_partition_of_a_small_table_is_better(seed: int, k: int, classes: int | None, trade_off: float) -> None:
+    records = small_table(seed, rows=7)
+    if k * (classes or 1) > 7 or (classes or 1) > len(collapse(records)):
+        return
+    least, possible = best_possible(records, k, classes, trade_off)
+    fitted = MOOBAM(k=k, classes=classes, trade_off=trade_off).fit(records).result_
+    assert fitted.diagnosis.best_loss == pytest.approx(least, abs=1e-12)
+    assert fitted.objective is not None
+    assert fitted.objective <= possible + 1e-9  # below where two classes have one centre, and are one to whoever looks
+    assert fitted.objective == pytest.approx(possible) or fitted.distinct_tuples < fitted.classes
+
+
+@pytest.mark.parametrize("most", [0, 12])
+def test_where_nothing_has_to_be_lost_the_loss_counts_for_nothing(most: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two tuples with all secrets each: to lose nothing and to mix the secrets fully go together."""
+    monkeypatch.setattr(optimise, "MOST_RECORDS", most)
+    numbers, secrets = [0.1, 0.1, 0.1, 1e6 / 3, 1e6 / 3, 1e6 / 3], ["a", "b", "c"] * 2
+    records = Records.from_arrays(numeric=numbers, sensitive=secrets)
+    fitted = MOOBAM(k=1, trade_off=1.0, rounds=400).fit(records)
+    assert fitted.result_.objective == pytest.approx(-1.0)
+    assert fitted.result_.information_loss == pytest.approx(0.0, abs=1e-12)
 
 
 def test_the_gap_speaks_of_what_was_minimised() -> None:

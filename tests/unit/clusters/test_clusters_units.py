@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from aegis.candidates.clusters.best_met import best_met, note, take
 from aegis.candidates.clusters.first_partition import agglomerate, repair, sweep
 from aegis.candidates.clusters.information_loss import centers_of, deviation, divisors, embed
 from aegis.candidates.clusters.neighbourhood_search import neighbours_of, search_rounds
@@ -116,11 +117,42 @@ def test_start_repair_sweep_and_search_never_leave_a_bad_class(seed: int, k: int
     assert near is not None
     rng = np.random.default_rng(seed)
     before = total_loss(state)
-    search_rounds(units, state, near, rng, k, l, 0 if free else len(np.unique(labels)), 0, np.zeros(1), 1.0, 60, 0.0)
+    aim = 0 if free else len(np.unique(labels))
+    search_rounds(units, state, near, rng, k, l, aim, 0, np.zeros(1), 1.0, 60, 0.0)
     assert total_loss(state) <= before + 1e-9
     assert valid(state.label, records, k, l)
     if not free:
         assert len(np.unique(state.label)) == len(np.unique(labels))
+    before = total_loss(state)
+    met = search_rounds(units, state, near, rng, k, l, aim, 1, np.zeros(1), 1.0, 60, 1e3)  # so warm that all is kept
+    assert met.fits
+    assert valid(met.labels, records, k, l)
+    assert free or len(np.unique(met.labels)) == aim
+    again = place(units, met.labels, capacity=int(met.labels.max()) + 1)
+    assert total_loss(again) == pytest.approx(before - met.lowered)
+    assert met.lowered >= 0
+
+
+def test_the_best_partition_met_is_kept_while_the_search_goes_on() -> None:
+    _, units = make(1, 6)
+    state = place(units, np.array([0, 0, 0, 1, 1, 1]), capacity=2)
+    met = best_met(state)
+
+    def move(u: int) -> None:
+        to = 1 - state.label[u]
+        remove(units, state, u)
+        add(units, state, u, to)
+        note(met, np.array([u]))
+
+    move(0)
+    take(met, state)
+    assert met.labels.tolist() == [1, 0, 0, 1, 1, 1]
+    move(1)
+    move(0)
+    move(1)
+    assert met.labels.tolist() == [1, 0, 0, 1, 1, 1]
+    take(met, state)
+    assert met.labels.tolist() == state.label.tolist() == [0, 0, 0, 1, 1, 1]
 
 
 def test_repair_borrows_only_what_can_be_spared() -> None:

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import time
 
+_LEAST_SLICES = 20
+"""Between slices a search is cooled: of counted rounds, however few, the last ones have to be cold."""
+
 
 class Budget:
     """Counts rounds and seconds, and says how large the next slice may be."""
@@ -32,7 +35,7 @@ class Budget:
         """Rounds to run before looking up again: about a twentieth of a second, or fixed if rounds are counted."""
         self._slice_began = time.perf_counter()
         if self._rounds is not None:
-            return max(1, min(250, self._rounds - self.used))
+            return max(1, min(250, self._rounds // _LEAST_SLICES, self._rounds - self.used))
         return max(20, int(self._size))
 
     def spent(self, rounds: int) -> None:

@@ -14,7 +14,7 @@ import numpy as np
 from aegis.candidates.clusters.arrays import Ints
 from aegis.candidates.clusters.budget import Budget
 from aegis.candidates.clusters.first_partition import repair
-from aegis.candidates.clusters.mixing import Goal, mix_rounds
+from aegis.candidates.clusters.mixing import Goal, mix_rounds, objective_value
 from aegis.candidates.clusters.units import Units, place, total_loss
 
 TRIES_PER_RECORD = 40
@@ -44,7 +44,7 @@ def anneal(
 
     Gives the least loss met, which is what the objective is scaled by.
     """
-    best_labels, best = labels, np.inf
+    best_labels, best, best_entropy = labels, np.inf, 0.0
     cycle_tries = max(FEWEST_TRIES, TRIES_PER_RECORD * len(labels))
     cycle, scale = 0, 0.0
     best_loss = float(goal.best)
@@ -62,18 +62,17 @@ def anneal(
             tried = mix_rounds(units, state, rng, k, l, goal, loss, rounds, heat)
             loss = float(tried.loss)
             tries += rounds
-            objective = float(tried.objective)
-            if loss < goal.best * (1 - 1e-12):  # less than the best known is lost: that is the best from now on
-                objective += (goal.best - loss) / loss
-                best += (goal.best - loss) / best_loss
-                goal = goal._replace(best=loss)
+            if tried.least_loss < goal.best * (1 - 1e-12):  # less than the best known: that is the best from now on
+                goal = goal._replace(best=max(float(tried.least_loss), 0.0))
+                if best < np.inf:
+                    best = float(objective_value(goal, best_loss, best_entropy))
             if tried.feasible:
                 scale = float(tried.changes) / tried.feasible if cycle == 0 or scale == 0.0 else scale
             budget.spent(rounds)
+            objective = float(objective_value(goal, float(tried.best_loss), float(tried.best_entropy)))
             if objective < best - 1e-12:
-                best = objective
-                best_labels = np.unique(state.label, return_inverse=True)[1].astype(np.int64)
-                best_loss = loss
+                best, best_loss, best_entropy = objective, float(tried.best_loss), float(tried.best_entropy)
+                best_labels = np.unique(tried.best_labels, return_inverse=True)[1].astype(np.int64)
             report(best_labels, best_loss, rounds)
         cycle += 1
     return float(goal.best)

@@ -23,6 +23,8 @@ Centroid = Literal["mean", "rounded", "medoid"]
 CENTROIDS: tuple[Centroid, ...] = ("mean", "rounded", "medoid")
 Scale = Literal["raw", "standardised"]
 SCALES: tuple[Scale, ...] = ("raw", "standardised")
+ROUNDING = 1e-12
+"""A share of the table's deviation up to this is what rounding leaves of a sum, and no loss."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)

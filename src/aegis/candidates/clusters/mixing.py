@@ -11,6 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from aegis.candidates.clusters.arrays import NONE_YET, Floats, Ints, compiled
+from aegis.candidates.clusters.best_met import best_met, note, take
 from aegis.candidates.clusters.units import (
     State,
     Units,
@@ -37,14 +38,19 @@ class Goal(NamedTuple):
     minimum_of_sums: bool
     free: bool
     """Whether classes may be merged and split."""
+    nothing: float = 1e-9
+    """A loss up to this is none: what rounding leaves of a sum."""
 
 
 class Tried(NamedTuple):
-    """What some tries came to: the loss and the objective now, and how much a feasible try changed the objective."""
+    """What some tries came to: the loss now, the best partition on the way, and how much a feasible try changed."""
 
     loss: float
-    objective: float
-    changes: float
+    least_loss: float  # of all partitions on the way, whatever their entropy
+    best_labels: Ints
+    best_loss: float
+    best_entropy: float
+    changes: float  # of the objective, summed over feasible tries
     feasible: int
 
 
@@ -80,7 +86,7 @@ def _refresh(entropies: Floats, j: int, lowest: Ints) -> None:
 @compiled
 def objective_value(goal: Goal, loss: float, entropy: float) -> float:
     """The objective of a partition with this loss and entropy."""
-    lost = 1.0 - goal.best / loss if loss > 0 else 0.0
+    lost = 1.0 - goal.best / loss if loss > goal.nothing else 0.0
     return lost - goal.trade_off * entropy / goal.ceiling
 
 
@@ -111,7 +117,7 @@ def mix_rounds(
     rounds: int,
     temperature: float,
 ) -> Tried:
-    """Try some changes of the partition, in place."""
+    """Try some changes of the partition, in place; the best on the way is kept, as a heated search leaves it again."""
     classes = len(state.size)
     width = 1 if goal.minimum_of_sums else state.distinct.shape[1]
     entropies = np.empty((classes, width))
@@ -128,6 +134,8 @@ def mix_rounds(
         entropy += entropies[lowest[j, 0], j]
     now = objective_value(goal, loss, entropy)
     changes, feasible = 0.0, 0
+    met = best_met(state)
+    best, best_loss, best_entropy, least_loss = now, loss, entropy, loss
     for _ in range(rounds):
         worst = lowest[int(rng.random() * width), 0]
         chosen = int(rng.random() * count)
@@ -142,7 +150,8 @@ def mix_rounds(
         if good:
             entropy_rows(units, state, a, goal.minimum_of_sums, row_a)
             entropy_rows(units, state, b, goal.minimum_of_sums, row_b)
-            then = objective_value(goal, loss + change, _lowest_sum(entropies, lowest, a, b, row_a, row_b))
+            mixed = _lowest_sum(entropies, lowest, a, b, row_a, row_b)
+            then = objective_value(goal, loss + change, mixed)
             changes += abs(then - now)
             feasible += 1
             good = then < now - 1e-12
@@ -155,11 +164,16 @@ def mix_rounds(
                 entropies[b] = row_b
                 for j in range(width):
                     _refresh(entropies, j, lowest)
+                least_loss = min(least_loss, loss)
+                note(met, moved[:number])
+                if now < best - 1e-12:
+                    best, best_loss, best_entropy = now, loss, mixed
+                    take(met, state)
         if not good:
             for at in range(number):
                 remove(units, state, moved[at])
                 add(units, state, moved[at], back[at])
-    return Tried(loss, now, changes, feasible)
+    return Tried(loss, least_loss, met.labels, best_loss, best_entropy, changes, feasible)
 
 
 @compiled

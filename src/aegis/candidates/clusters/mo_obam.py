@@ -27,6 +27,7 @@ from aegis.candidates.clusters.arrays import Ints
 from aegis.candidates.clusters.budget import Budget
 from aegis.candidates.clusters.information_loss import (
     CENTROIDS,
+    ROUNDING,
     SCALES,
     Centroid,
     Scale,
@@ -183,19 +184,19 @@ class MOOBAM(Microaggregation):
             if larger.deviation >= search.deviation:
                 break
             search = larger
-        finished: Finished = "time" if self.rounds is None else "rounds"
-        stages = ["start"]
+        solved = search.every is not None
+        finished: Finished = "done" if solved else "time" if self.rounds is None else "rounds"
+        stages = ["every partition"] if solved else ["start", "search"]
         best = search.deviation
         mixes = self.trade_off > 0 and bool(records.sensitive_names)
         try:
             left = max(0.0, self.seconds - reserve - (time.perf_counter() - began)) * (1 - self.bound_share)
             share = 0.5 if mixes else 1.0
             counted = None if self.rounds is None else int(self.rounds * share)
-            stages.append("search")
             search.improve(Budget(seconds=left * share, rounds=counted))
             best = search.deviation
             if mixes:
-                stages.append("entropy")
+                stages += [] if solved else ["entropy"]
                 search.mix(
                     Budget(seconds=left * (1 - share), rounds=None if counted is None else MIXES_PER_ROUND * counted),
                     trade_off=self.trade_off,
@@ -216,8 +217,10 @@ class MOOBAM(Microaggregation):
                 f"no partition into {self.classes} classes with k = {k} and l = {self.l} was found; "
                 f"the nearest has {int(labels.max()) + 1}: ask for that many, or give more time"
             )
+        if solved and near is records:
+            quick = best * (1 - ROUNDING)  # what loses least is known
         bound_seconds = 0.0
-        if self.rounds is None and self.bound_share > 0 and finished != "interrupted":
+        if self.rounds is None and not solved and self.bound_share > 0 and finished != "interrupted":
             bound_seconds = max(0.0, self.seconds - reserve - (time.perf_counter() - began))
         say("how far the best partition may still be from this one")
         try:

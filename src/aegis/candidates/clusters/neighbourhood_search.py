@@ -11,6 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from aegis.candidates.clusters.arrays import NONE_YET, Floats, Ints, compiled
+from aegis.candidates.clusters.best_met import best_met, note, take
 from aegis.candidates.clusters.information_loss import embed
 from aegis.candidates.clusters.nearest import nearest
 from aegis.candidates.clusters.records import Tuples
@@ -40,6 +41,15 @@ class Neighbours(NamedTuple):
     tuple_of: Ints  # (units,)
     unit_start: Ints  # (tuples + 1,)
     unit: Ints  # units sorted by tuple
+
+
+class Met(NamedTuple):
+    """What some rounds came to."""
+
+    classes: int  # in use after the last round
+    labels: Ints  # of the best partition with as many classes as asked for; of the first one where none has
+    lowered: float  # by how much it loses less than the first one; below zero where that had the wrong number
+    fits: bool  # whether any partition had as many classes as asked for
 
 
 def neighbours_of(
@@ -198,8 +208,8 @@ def search_rounds(
     unit_price: float,
     rounds: int,
     temperature: float,
-) -> int:
-    """Run some rounds on ``state`` and give the number of classes.
+) -> Met:
+    """Run some rounds on ``state`` and give the best partition on the way: a warm search leaves it again.
 
     With ``aim`` 0 the number of classes is free. Otherwise it stays within ``slack`` of ``aim``, and ``price[0]``,
     what one more class must save, follows: a class is closed in one place to be opened where it pays more.
@@ -218,6 +228,8 @@ def search_rounds(
         else:
             spare[spares] = c
             spares += 1
+    best = best_met(state)
+    rise, lowest = 0.0, 0.0 if aim in (0, in_use) else np.inf
     for _ in range(rounds):
         if aim > 0:
             price[0] += 0.002 * unit_price * (in_use - aim)
@@ -248,24 +260,30 @@ def search_rounds(
             targets[rebuilt + t] = extra[t]
         width = rebuilt + opened
         good = rebuild(units, state, rng, k, l, pool[:pooled], near, targets[:width], rebuilt)
-        after = price[0] * (rebuilt - dissolved) if aim > 0 else 0.0
+        fee = price[0] * (rebuilt - dissolved) if aim > 0 else 0.0
+        after = 0.0
         if good:
             descend(units, state, k, l, pool[:pooled], targets[:width])
             for t in range(width):
                 after += loss_of_class(state, targets[t])
-        if good and after - before < -temperature * np.log(rng.random() + 1e-300) - TINY:
+        if good and fee + after - before < -temperature * np.log(rng.random() + 1e-300) - TINY:
             if rebuilt > dissolved:
                 spares -= 1
             for t in range(rebuilt, dissolved):
                 spare[spares] = first[t]
                 spares += 1
             in_use += rebuilt - dissolved
+            rise += after - before
+            note(best, pool[:pooled])
+            if aim in (0, in_use) and rise < lowest - TINY:
+                lowest = rise
+                take(best, state)
         else:
             for i in range(pooled):
                 if state.label[pool[i]] >= 0:
                     remove(units, state, pool[i])
                 add(units, state, pool[i], old[i])
-    return in_use
+    return Met(in_use, best.labels, -lowest if lowest < np.inf else 0.0, lowest < np.inf)
 
 
 @compiled

@@ -11,8 +11,9 @@ import numpy as np
 from aegis.candidates.clusters.arrays import Ints
 from aegis.candidates.clusters.budget import Budget
 from aegis.candidates.clusters.entropy_stage import anneal
+from aegis.candidates.clusters.every_partition import MOST_RECORDS, EveryPartition
 from aegis.candidates.clusters.first_partition import Say, agglomerate, divide, repair, sweep
-from aegis.candidates.clusters.information_loss import Scale, divisors
+from aegis.candidates.clusters.information_loss import ROUNDING, Scale, divisors, total_deviation
 from aegis.candidates.clusters.mixing import Goal
 from aegis.candidates.clusters.nearest import past
 from aegis.candidates.clusters.neighbourhood_search import neighbours_of, search_rounds
@@ -46,9 +47,13 @@ class Search:
     admit: Callable[[Ints], Ints] | None = None  # makes a partition satisfy what k and l do not say
     say: Say | None = None  # what the first partition is doing, before there is anything to report
     deadline: float | None = None  # of time.monotonic; None where rounds are counted, which are the same everywhere
+    every: EveryPartition | None = None  # of a small table: the first partition is the best, and nothing is searched
 
     def start(self) -> None:
         """The first partition that satisfies k and l; a coarser one where time is short."""
+        if len(self.records) <= MOST_RECORDS and self.admit is None:
+            self._start_with_the_best()
+            return
         few = len(self.tuples) <= MERGEABLE
         whole = few or 3 * len(self.tuples) <= len(self.records)
         units = self._units(whole)
@@ -86,6 +91,8 @@ class Search:
     def improve(self, budget: Budget) -> None:
         """Search until the budget is used; stages of whole tuples first where classes hold many of them."""
         assert self.labels is not None
+        if self.every is not None:
+            return
         coarse = self.classes is not None and 10 * len(self.tuples) <= 7 * len(self.records)
         if coarse and self._on_tuples() is not None:
             self._stage(True, 0.0, 0.7, budget)
@@ -103,7 +110,11 @@ class Search:
             trade_off=trade_off,
             minimum_of_sums=minimum_of_sums,
             free=self.classes is None,
+            nothing=ROUNDING * total_deviation(self.records, scale=self.scale),
         )
+        if self.every is not None:
+            self.labels = self.every.best(goal)
+            return
 
         def report(labels: Ints, deviation: float, rounds: int) -> None:
             self.labels = labels
@@ -113,6 +124,19 @@ class Search:
         self.deviation = anneal(units, self.labels, self.rng, budget, goal, k=self.k, l=self.l, report=report)
         if self.admit is not None:
             self.labels = self.admit(self.labels)
+
+    def _start_with_the_best(self) -> None:
+        self.every = EveryPartition(self._units(False), k=self.k, l=self.l, classes=self.classes)
+        self.start_deviation = self.every.least_loss
+        if not np.isfinite(self.start_deviation):
+            raise AnonymizerError(
+                f"no partition into {self.classes} classes gives each k = {self.k} records and l = {self.l} values of "
+                "every sensitive attribute: use fewer classes, fewer sensitive attributes or a smaller l"
+            )
+        least = Goal(
+            best=self.start_deviation, ceiling=1.0, trade_off=0.0, minimum_of_sums=False, free=True, nothing=0.0
+        )
+        self._keep(self.every.best(least), self.start_deviation, "every partition", 1.0)
 
     def _open_classes(self, units: Units, state: State, classes: int) -> None:
         """Split classes, whatever it costs, until there are as many as asked for or no split is found any more."""
@@ -132,9 +156,8 @@ class Search:
         tries = 0
         while used < classes and tries < 60 and not past(self.deadline):
             before = used
-            used = int(
-                search_rounds(units, state, neighbours, self.rng, self.k, self.l, classes, 0, bonus, 0.0, 100, 0.0)
-            )
+            met = search_rounds(units, state, neighbours, self.rng, self.k, self.l, classes, 0, bonus, 0.0, 100, 0.0)
+            used = int(met.classes)
             tries = 0 if used > before else tries + 1
 
     def _units(self, whole: bool) -> Units:
@@ -175,28 +198,27 @@ class Search:
             temperature = max(0.0, hot * (1 - progress / 0.9)) * min(here, self.deviation) / used
             rounds = budget.slice()
             slack = 1 if progress < 0.9 else 0
-            used = int(
-                search_rounds(
-                    units,
-                    state,
-                    neighbours,
-                    self.rng,
-                    self.k,
-                    self.l,
-                    aim,
-                    slack,
-                    price,
-                    unit_price,
-                    rounds,
-                    temperature,
-                )
+            met = search_rounds(
+                units,
+                state,
+                neighbours,
+                self.rng,
+                self.k,
+                self.l,
+                aim,
+                slack,
+                price,
+                unit_price,
+                rounds,
+                temperature,
             )
+            used = int(met.classes)
             budget.spent(rounds)
             self.rounds += rounds
+            least = here - float(met.lowered)
             here = float(total_loss(state))
-            if aim in (0, used) and (here < self.deviation or not self._complete()):
-                labels = state.label[self.tuples.tuple_of] if whole else state.label.copy()
-                labels, deviation = self._admitted(labels, here)
+            if met.fits and (least < self.deviation or not self._complete()):
+                labels, deviation = self._admitted(met.labels[self.tuples.tuple_of] if whole else met.labels, least)
                 if self.admit is None or deviation < self.deviation:
                     self._keep(labels, deviation, stage, budget.fraction)
             elif self.labels is not None:

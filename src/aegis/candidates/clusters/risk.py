@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from aegis.candidates.clusters.arrays import Floats, Ints
-from aegis.candidates.clusters.information_loss import value_counts
+from aegis.candidates.clusters.information_loss import ROUNDING, value_counts
 from aegis.candidates.clusters.records import Records, collapse
 from aegis.errors import AnonymizerError
 
@@ -186,7 +186,7 @@ def scaled_objective(
     >>> scaled_objective(loss=0.2, best_loss=0.1, entropy_bits=1.0, ceiling_bits=2.0, trade_off=1.0)
     0.0
     """
-    lost = 1.0 - best_loss / loss if loss > 0 else 0.0
+    lost = 1.0 - best_loss / loss if loss > ROUNDING else 0.0
     return lost - trade_off * (entropy_bits / ceiling_bits if ceiling_bits > 0 else 0.0)
 
 
