@@ -29,10 +29,10 @@ from aegis.errors import LabelError, PolicyNotSatisfiedError, RoleError
 from aegis.library.derivation import note_made_of
 from aegis.library.filling import FilledColumn, filled_table
 from aegis.library.judging import read_policy, why_not
+from aegis.library.ledger_place import not_judged_with
 from aegis.library.opening import open_table
 from aegis.library.recode import recoded, write_recoded
 from aegis.library.records import read_records
-from aegis.library.standing import not_judged_with
 from aegis.library.unlisted import hidden_warning, looks_identifying
 from aegis.library.written import measure_written, open_written
 from aegis.masking.masks.suppress import STAR

@@ -18,11 +18,11 @@ from aegis.data.output import PRIVATE, PUBLIC, check_apart, check_free, drafts_o
 from aegis.data.yaml_text import dump
 from aegis.errors import OutputError
 from aegis.library.derivation import note_made_of
+from aegis.library.ledger_place import not_judged_with
 from aegis.library.masked_data import all_masks, mapping_text, masked_data, roles_with
 from aegis.library.opening import open_table
 from aegis.library.proposals import find_hierarchies, one_configuration
 from aegis.library.recode import boxes_in
-from aegis.library.standing import not_judged_with
 from aegis.library.unlisted import looks_identifying, warning
 from aegis.masking.configuration import Configuration
 from aegis.masking.configuration_file import to_mapping

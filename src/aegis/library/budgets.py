@@ -8,8 +8,8 @@ from typing import Any
 
 from aegis.commands.fields import WithLedger
 from aegis.data.dataset import Dataset
+from aegis.library.ledger_place import NO_LEDGER, path_of
 from aegis.library.recognition import Recognised, recognise
-from aegis.library.standing import NO_LEDGER, path_of
 from aegis.releases.budget import Budget
 from aegis.releases.ledger import Opening, append, read_ledger
 from aegis.releases.ledger_entry import Act, Leaving

@@ -13,10 +13,11 @@ from aegis.counts.class_table import ClassTable, suppressed_classes
 from aegis.errors import LedgerError, PolicyNotSatisfiedError
 from aegis.library.earlier_promises import check_promises
 from aegis.library.judging import why_not
+from aegis.library.ledger_refusal import breaks_with, refusal
 from aegis.library.masked_data import all_masks
 from aegis.library.release_source import ReleaseCounts, Source, count_published
 from aegis.library.sensitive_masks import check_same_contents
-from aegis.library.standing import Standing, breaks_with, refusal
+from aegis.library.standing import Standing
 from aegis.privacy.judgement import Judgement, judge_all
 from aegis.privacy.policy import Suppressed
 from aegis.privacy.together import HELD, SHOWN, STARRED, Together, judge_together

@@ -20,11 +20,12 @@ from aegis.data.schema import Roles
 from aegis.errors import LedgerError, PolicyNotSatisfiedError
 from aegis.library.earlier_promises import check_promises
 from aegis.library.judging import classes_of, read_policy
+from aegis.library.ledger_refusal import breaks_with, refusal
 from aegis.library.masked_data import masked_data
 from aegis.library.remembering import remember
 from aegis.library.sensitive_masks import masks_shown_earlier
 from aegis.library.shown_columns import SANITIZED, Shown, check_drawn_once
-from aegis.library.standing import Standing, breaks_with, refusal, standing_of
+from aegis.library.standing import Standing, standing_of
 from aegis.masking.mask import Mask
 from aegis.masking.masks.identity import Identity
 from aegis.privacy.policy import Policy, narrowed, without

@@ -11,8 +11,9 @@ from collections.abc import Collection
 from aegis.commands.fields import WithLedger
 from aegis.data.schema import Role
 from aegis.errors import LedgerError
+from aegis.library.ledger_place import path_of
 from aegis.library.shown_columns import Shown, check_drawn_once, columns_shown, columns_to_show, hides
-from aegis.library.standing import Standing, path_of
+from aegis.library.standing import Standing
 from aegis.masking.configuration import Configuration, canonical
 from aegis.masking.mask import Mask
 from aegis.masking.masks.identity import Identity

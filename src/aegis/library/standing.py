@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 import ibis.expr.types as ir
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from aegis.commands.fields import PathLike, Reading, WithLedger
+from aegis.commands.fields import WithLedger
 from aegis.counts.answer import ask, encode, plain
 from aegis.counts.class_table import ClassTable
 from aegis.counts.collect_classes import with_person
@@ -21,30 +21,19 @@ from aegis.data.dataset import Dataset
 from aegis.data.dialect import lookup_table
 from aegis.data.engine import as_dataset
 from aegis.data.schema import Role, Roles
-from aegis.data.shell import word
 from aegis.errors import LedgerError
 from aegis.library.earlier_promises import check_promises
-from aegis.library.recognition import Recognised, ledger_of_rows, recognise
+from aegis.library.ledger_place import NO_LEDGER, path_of
+from aegis.library.recognition import Recognised, recognise
 from aegis.library.row_by_row import SameRows, as_shown, beside_source
-from aegis.plural import count
 from aegis.privacy.policy import Policy, Recipients
-from aegis.privacy.together import COMPANION, KNOWN_CLASS, BrokenModel, Gone, Holder, Together, judge_together
-from aegis.releases.ledger import Ledger, Opening, key_of, ledger_path, read_ledger
+from aegis.privacy.together import COMPANION, KNOWN_CLASS, Gone, Holder, Together, judge_together
+from aegis.releases.ledger import Ledger, Opening, key_of, read_ledger
 from aegis.releases.ledger_entry import ANYBODY, Leaving, recipient_key, recipient_named
 from aegis.releases.row_classes import RowClasses, read_row_classes
 from aegis.releases.row_digest import OWN, ROW, WHOLE, Digests
 
-NO_LEDGER = "none"
 _VALUE, _KEY = f"{OWN}value_", f"{OWN}key"
-_NAMED = 12
-"""How many earlier releases are tried one by one to say which of them a new one breaks the policy with."""
-
-
-class NamesLedger(Protocol):
-    """Options that may name a ledger."""
-
-    @property
-    def ledger(self) -> PathLike | None: ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -420,78 +409,6 @@ def _fewest(policy: Policy) -> int:
     """How many records a group needs to have a good chance to satisfy a policy."""
     sizes = [int(model.threshold) for model in policy.models if model.name in ("k-anonymity", "distinct-l-diversity")]
     return max(sizes, default=2) * (2 if policy.attributes else 1)
-
-
-def breaks_with(standing: Standing, judge: Callable[[Standing], Together]) -> tuple[int, ...]:
-    """Which releases a new one breaks the policy with: each that does so alone, or all that count."""
-    firsts: dict[int, int] = {}  # of releases that show the same the first stands for all
-    for number, leaving in standing.counted.items():
-        firsts.setdefault(leaving.rows_as or number, number)
-    different = tuple(firsts.values())
-    if 1 < len(different) <= _NAMED:
-        alone = [number for number in different if not judge(standing.narrowed_to([number])).satisfied]
-        return tuple(alone) or different
-    return different
-
-
-def path_of(data: object, options: NamesLedger) -> Path | None:
-    """Where the ledger of a source is; None without one."""
-    if options.ledger is not None:
-        if str(options.ledger) == NO_LEDGER:
-            return None
-        return Path(options.ledger)
-    if isinstance(data, str | Path) and "://" not in str(data):
-        reading = options if isinstance(options, Reading) else None
-        if reading is not None and reading.engine is not None:
-            return None  # the class of every row would leave the engine: only where a ledger is named
-        # Another name of the same file is no way round its ledger.
-        path = Path(data).resolve() if Path(data).is_symlink() else Path(data)
-        return ledger_path(path, table=None if reading is None else reading.table)
-    return None
-
-
-def not_judged_with(data: object, dataset: Dataset, options: Reading) -> str | None:
-    """That something left of a table before, for commands that write a table and judge it with nothing; None if not.
-
-    What they write is not a release yet: it may be compared, thrown away, or released. A copy is known by its rows.
-    """
-    ledger, source = None, "SOURCE"
-    if isinstance(data, str | Path) and "://" not in str(data):
-        path = Path(data).resolve() if Path(data).is_symlink() else Path(data)
-        source = path.name
-        if options.engine is None:
-            ledger = read_ledger(ledger_path(path, table=options.table))
-    roles = dataset.roles
-    focus = [name for name in (*roles.quasi_identifying, *roles.sensitive) if name in dataset.schema]
-    if ledger is not None and ledger.releases:
-        left, more = f"{count(len(ledger.releases), 'release')} of this table left before ({ledger.path.name})", ""
-    else:
-        known = ledger_of_rows(dataset, besides=ledger, focus=focus)
-        if known is None:
-            return None
-        left = f"{dataset.name} holds rows of {known.source}, of which something left before ({known.ledger})"
-        more = f" --ledger {word(known.ledger)}"
-    return (
-        f"{left}: what was written here is judged together with nothing of it and is not on the record; before it "
-        f"leaves: aegis release TABLE --rows-of {word(source)}{more} --policy POLICY.yaml --out OUT"
-    )
-
-
-def refusal(standing: Standing, broken: Sequence[BrokenModel], numbers: Sequence[int], reason: str | None) -> str:
-    """Why nothing may leave, in a sentence: with which releases, which models, how many records, and what may."""
-    with_which = ", ".join(f"entry {n} ({_described(standing.counted[n])})" for n in numbers)
-    models = ", ".join(f"{each.model} (for {each.records:,} records)" for each in broken)
-    more = f": {reason}" if reason else ""
-    what = f"breaks {models}" if models else "breaks the policy"
-    return (
-        f"together with {with_which} it {what}{more}; allowed are the same release again, a coarser one, or what aegis "
-        f"search finds under the ledger {standing.path.name}"
-    )
-
-
-def _described(leaving: Leaving) -> str:
-    to = "" if leaving.recipient == ANYBODY else f" to {leaving.recipient}"
-    return f"{leaving.name}{to}"
 
 
 def _opening(dataset: Dataset, identifying: Sequence[str]) -> Opening:

@@ -38,9 +38,9 @@ from aegis.library.guided.purposes import PURPOSES, USUAL, asked_for_less, polic
 from aegis.library.guided.started import Started, outcome, report_path
 from aegis.library.guided.terminal_guide import TerminalGuide
 from aegis.library.judging import read_policy
+from aegis.library.ledger_place import path_of
 from aegis.library.opening import open_table
 from aegis.library.recognition import refuse_rows_of_others
-from aegis.library.standing import path_of
 from aegis.masking.configuration_file import configurations_from_mapping, to_mapping
 from aegis.operation import operation
 from aegis.report.page import write_page
