@@ -18,8 +18,9 @@ from numpy.typing import NDArray
 from scipy.optimize import minimize
 
 from aegis.candidates.sanitizers.attackers import View, bits
+from aegis.candidates.sanitizers.joint import split_tuples
 from aegis.candidates.sanitizers.learned import apply_layers
-from aegis.candidates.sanitizers.mechanism import BinMechanism, CategoryMechanism, Mechanism
+from aegis.candidates.sanitizers.mechanism import BinMechanism, CategoryMechanism, Mechanism, ranges_in
 from aegis.candidates.sanitizers.mixtures import Released
 
 Floats = NDArray[np.float64]
@@ -168,6 +169,40 @@ def certainty(
         pinned=tuple(float(row.mean()) for row in caught) if belief.kind == "number" else (),
         loss=float(squares.mean()),
     )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CertainPart:
+    """One column of a release of tuples: the share of records whose value in it is determined, before and after."""
+
+    column: str
+    before: float
+    after: float
+
+
+def certain_parts(belief: Belief, mechanism: Mechanism, view: View, truth: Floats) -> tuple[CertainPart, ...]:
+    """How sure the holder of a belief is of each column of tuples: a tuple may be in doubt where a column of it is not.
+
+    Nothing for a mechanism of one column.
+    """
+    if not isinstance(mechanism, CategoryMechanism) or len(mechanism.parts) < 2:
+        return ()
+    codes = truth.astype(np.int64)
+    before = belief.prior(view.side)
+    parts = []
+    for name, values in zip(
+        mechanism.parts, split_tuples(np.array(mechanism.values), ranges_in(mechanism)), strict=True
+    ):
+        value_of = np.unique(values, return_inverse=True)[1]
+        agreeing = (value_of[:, None] == value_of[None, :]).astype(np.float64)[codes]  # tuples with the true value
+        after = np.empty(len(codes))
+        for rows, posterior in belief.posterior(mechanism, view):
+            after[rows] = (posterior * agreeing[rows]).sum(axis=1)
+        known = (before * agreeing).sum(axis=1)
+        parts.append(
+            CertainPart(column=name, before=float((known >= CERTAIN).mean()), after=float((after >= CERTAIN).mean()))
+        )
+    return tuple(parts)
 
 
 def likelihood(mechanism: Mechanism, release: Floats, values: Floats) -> Floats:

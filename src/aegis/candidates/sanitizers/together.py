@@ -32,6 +32,7 @@ from aegis.candidates.sanitizers.number_column import Family
 from aegis.candidates.sanitizers.posterior import (
     EPSILON_SHARES,
     Certainty,
+    certain_parts,
     certainty,
     fit_category_belief,
     fit_number_belief,
@@ -257,6 +258,15 @@ def check_written(
                     f"the values drawn for column '{column}' determine {100 * now.certain:.1f} % of the records; "
                     "nothing is written: allow more distortion"
                 )
+            for part in certain_parts(party.belief, mechanism, view, truth[rows]):
+                noise = 3 * np.sqrt(max(part.after * (1 - part.after), 1e-4) / len(rows))
+                if part.after > part.before + CERTAIN_CAP + noise:
+                    raise VerificationError(
+                        f"the tuples drawn for column '{column}' determine '{part.column}' by itself for "
+                        f"{100 * part.after:.1f} % of the records ({100 * part.before:.1f} % without them), although "
+                        "no tuple is; nothing is written: allow more distortion, ask for --local-dp, or release the "
+                        "columns one after the other (without --jointly)"
+                    )
         if equal > CERTAIN_CAP:
             raise VerificationError(
                 f"{100 * equal:.1f} % of the values drawn for column '{column}' equal the private ones; nothing is "
